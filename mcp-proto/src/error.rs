@@ -1,0 +1,416 @@
+//! Whose fault it is: [`ProtocolError`] is the peer's, [`UsageError`] the caller's.
+//!
+//! A `ProtocolError` teaches: it prints the rung at which a message failed, what is wrong with
+//! it, the page of the specification and, where there is one, the setting to change. The text
+//! goes out as the `message` of the JSON-RPC error, and to the application in a `PeerFault`.
+
+use alloc::string::String;
+use core::fmt;
+
+/// A JSON-RPC error code.
+///
+/// [Specification: Error Codes](https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes)
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ErrorCode(pub i64);
+
+impl ErrorCode {
+    /// The message is not JSON.
+    pub const PARSE_ERROR: Self = Self(-32700);
+    /// The JSON is not a message, or not one that may be sent now.
+    pub const INVALID_REQUEST: Self = Self(-32600);
+    /// The method does not exist, or its capability is not declared.
+    pub const METHOD_NOT_FOUND: Self = Self(-32601);
+    /// The method exists and does not take these parameters.
+    pub const INVALID_PARAMS: Self = Self(-32602);
+    /// The handler failed.
+    pub const INTERNAL_ERROR: Self = Self(-32603);
+    /// The claimed protocol version is not served (2026-07-28).
+    pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
+}
+
+/// The step of the validation of a message at which it failed; the first failing rung answers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum Rung {
+    /// The text is not UTF-8 or not JSON.
+    Json,
+    /// The JSON is not a message.
+    Shape,
+    /// The message does not fit the era that the connection is in.
+    Era,
+    /// A modern request lacks a required key of `_meta`, or has a malformed one.
+    Envelope,
+    /// The claimed protocol version is not served.
+    Version,
+    /// The method does not exist in this era, or its capability is not declared.
+    Method,
+    /// The parameters are not those of the method.
+    Params,
+    /// A limit is reached.
+    Capacity,
+}
+
+impl fmt::Display for Rung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Json => "json",
+            Self::Shape => "shape",
+            Self::Era => "era",
+            Self::Envelope => "envelope",
+            Self::Version => "version",
+            Self::Method => "method",
+            Self::Params => "params",
+            Self::Capacity => "capacity",
+        })
+    }
+}
+
+/// The peer's fault.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// A message is not UTF-8.
+    InvalidUtf8,
+    /// A message is not JSON, from this byte on.
+    Syntax {
+        /// Bytes before the fault.
+        at: usize,
+    },
+    /// A message is nested deeper than `Limits::max_depth`.
+    TooDeep {
+        /// The limit.
+        max_depth: usize,
+    },
+    /// A line is longer than `Limits::max_line_bytes`.
+    LineTooLong {
+        /// The limit.
+        max_line_bytes: usize,
+    },
+    /// A message is neither an object nor an array.
+    NotAMessage,
+    /// `jsonrpc` is not `"2.0"`.
+    NotJsonRpc2,
+    /// A member that may stand once stands twice.
+    DuplicateMember {
+        /// The member.
+        member: &'static str,
+    },
+    /// A message has members of several kinds of messages, or of none.
+    AmbiguousKind,
+    /// An id is neither a string nor an integer.
+    InvalidId,
+    /// An id or progress token is longer than `Limits::max_token_bytes`.
+    TokenTooLong {
+        /// The limit.
+        max_token_bytes: usize,
+    },
+    /// `method` is not a string, or empty.
+    InvalidMethod,
+    /// `params` is not an object.
+    ParamsNotObject,
+    /// `error` is not an object with an integer `code` and a string `message`.
+    InvalidError,
+    /// An array where batches do not exist: outside of 2025-03-26.
+    UnexpectedBatch,
+    /// A batch without messages.
+    EmptyBatch,
+    /// A batch of more messages than `Limits::max_in_flight`.
+    BatchTooLong {
+        /// The limit.
+        max_in_flight: usize,
+    },
+    /// A request whose id is that of a request in flight.
+    DuplicateId,
+    /// A response to nothing that was asked.
+    UnexpectedResponse,
+    /// A legacy request before `initialize`.
+    BeforeInitialize,
+    /// A second `initialize`, or one inside a batch.
+    UnexpectedInitialize,
+    /// A modern request on a connection that was opened with `initialize`.
+    ModernOnLegacy,
+    /// A modern request to a server that serves legacy clients alone.
+    ModernNotServed,
+    /// `_meta` lacks keys that every modern request carries.
+    MissingMeta {
+        /// `io.modelcontextprotocol/protocolVersion` is missing.
+        protocol_version: bool,
+        /// `io.modelcontextprotocol/clientCapabilities` is missing.
+        client_capabilities: bool,
+    },
+    /// A key of `_meta`, or `_meta` itself, has a value of the wrong shape.
+    InvalidMeta {
+        /// The key.
+        key: &'static str,
+        /// What its value must be.
+        expected: &'static str,
+    },
+    /// A protocol version that is not served.
+    UnsupportedVersion {
+        /// The version that was asked for; empty if none was.
+        requested: String,
+        /// The versions that may be claimed.
+        supported: &'static [&'static str],
+    },
+    /// A method that does not exist in this era, or whose capability is not declared.
+    MethodNotFound {
+        /// The method.
+        method: String,
+    },
+    /// A parameter that is missing or has the wrong shape.
+    InvalidParam {
+        /// The member of `params`.
+        member: &'static str,
+        /// What its value must be.
+        expected: &'static str,
+    },
+    /// A tool that does not exist.
+    UnknownTool {
+        /// Its name.
+        name: String,
+    },
+    /// A cursor that no list handed out.
+    InvalidCursor,
+    /// As many requests in flight as `Limits::max_in_flight`.
+    TooManyInFlight {
+        /// The limit.
+        max_in_flight: usize,
+    },
+    /// As many bytes in flight as `Limits::max_in_flight_bytes`.
+    TooManyBytesInFlight {
+        /// The limit.
+        max_in_flight_bytes: usize,
+    },
+}
+
+impl ProtocolError {
+    /// The rung at which the message failed.
+    pub fn rung(&self) -> Rung {
+        match self {
+            Self::InvalidUtf8 | Self::Syntax { .. } => Rung::Json,
+            Self::TooDeep { .. }
+            | Self::LineTooLong { .. }
+            | Self::NotAMessage
+            | Self::NotJsonRpc2
+            | Self::DuplicateMember { .. }
+            | Self::AmbiguousKind
+            | Self::InvalidId
+            | Self::TokenTooLong { .. }
+            | Self::InvalidMethod
+            | Self::ParamsNotObject
+            | Self::InvalidError
+            | Self::UnexpectedBatch
+            | Self::EmptyBatch
+            | Self::BatchTooLong { .. }
+            | Self::DuplicateId
+            | Self::UnexpectedResponse => Rung::Shape,
+            Self::BeforeInitialize
+            | Self::UnexpectedInitialize
+            | Self::ModernOnLegacy
+            | Self::ModernNotServed => Rung::Era,
+            Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Rung::Envelope,
+            Self::UnsupportedVersion { .. } => Rung::Version,
+            Self::MethodNotFound { .. } => Rung::Method,
+            Self::InvalidParam { .. } | Self::UnknownTool { .. } | Self::InvalidCursor => {
+                Rung::Params
+            }
+            Self::TooManyInFlight { .. } | Self::TooManyBytesInFlight { .. } => Rung::Capacity,
+        }
+    }
+
+    /// The code of the JSON-RPC error that answers it.
+    pub fn code(&self) -> ErrorCode {
+        match self.rung() {
+            Rung::Json => ErrorCode::PARSE_ERROR,
+            Rung::Shape | Rung::Era => ErrorCode::INVALID_REQUEST,
+            Rung::Envelope | Rung::Params => ErrorCode::INVALID_PARAMS,
+            Rung::Version => ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
+            Rung::Method => ErrorCode::METHOD_NOT_FOUND,
+            Rung::Capacity => ErrorCode::INTERNAL_ERROR,
+        }
+    }
+
+    /// The page of the specification that says how it should have been.
+    pub fn page(&self) -> &'static str {
+        match self {
+            Self::InvalidUtf8 | Self::LineTooLong { .. } => "2026-07-28/basic/transports/stdio",
+            Self::Syntax { .. } | Self::TooDeep { .. } | Self::NotAMessage | Self::NotJsonRpc2 => {
+                "2026-07-28/basic#messages"
+            }
+            Self::UnexpectedBatch | Self::EmptyBatch | Self::BatchTooLong { .. } => {
+                "2025-03-26/basic#batching"
+            }
+            Self::DuplicateMember { .. }
+            | Self::AmbiguousKind
+            | Self::InvalidId
+            | Self::TokenTooLong { .. }
+            | Self::InvalidMethod
+            | Self::ParamsNotObject
+            | Self::DuplicateId
+            | Self::TooManyInFlight { .. }
+            | Self::TooManyBytesInFlight { .. } => "2026-07-28/basic#requests",
+            Self::InvalidError | Self::UnexpectedResponse => "2026-07-28/basic#responses",
+            Self::BeforeInitialize | Self::UnexpectedInitialize => {
+                "2025-11-25/basic/lifecycle#initialization"
+            }
+            Self::ModernOnLegacy | Self::ModernNotServed => {
+                "2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions"
+            }
+            Self::MissingMeta { .. } | Self::InvalidMeta { .. } => "2026-07-28/basic#_meta",
+            Self::UnsupportedVersion { .. } => {
+                "2026-07-28/basic/versioning#protocol-version-negotiation"
+            }
+            Self::MethodNotFound { .. } => "2026-07-28/basic#error-codes",
+            Self::InvalidParam { .. } | Self::UnknownTool { .. } => {
+                "2026-07-28/server/tools#calling-tools"
+            }
+            Self::InvalidCursor => "2026-07-28/server/utilities/pagination",
+        }
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.rung())?;
+        match self {
+            Self::InvalidUtf8 => f.write_str("the message is not UTF-8"),
+            Self::Syntax { at } => write!(f, "the message is not JSON from byte {at} on"),
+            Self::TooDeep { max_depth } => {
+                write!(f, "the message is nested deeper than Limits::max_depth = {max_depth}")
+            }
+            Self::LineTooLong { max_line_bytes } => {
+                write!(f, "the line is longer than Limits::max_line_bytes = {max_line_bytes}")
+            }
+            Self::NotAMessage => f.write_str("a message is a JSON object"),
+            Self::NotJsonRpc2 => f.write_str("`jsonrpc` must be \"2.0\""),
+            Self::DuplicateMember { member } => write!(f, "`{member}` stands twice"),
+            Self::AmbiguousKind => f.write_str(
+                "a message has either `method`, or an `id` and one of `result` and `error`",
+            ),
+            Self::InvalidId => f.write_str("`id` must be a string or an integer"),
+            Self::TokenTooLong { max_token_bytes } => write!(
+                f,
+                "an id or token is longer than Limits::max_token_bytes = {max_token_bytes}"
+            ),
+            Self::InvalidMethod => f.write_str("`method` must be a string that is not empty"),
+            Self::ParamsNotObject => f.write_str("`params` must be an object"),
+            Self::InvalidError => {
+                f.write_str("`error` must be an object with an integer `code` and a `message`")
+            }
+            Self::UnexpectedBatch => f.write_str("batches exist in revision 2025-03-26 alone"),
+            Self::EmptyBatch => f.write_str("a batch must not be empty"),
+            Self::BatchTooLong { max_in_flight } => {
+                write!(f, "a batch is longer than Limits::max_in_flight = {max_in_flight}")
+            }
+            Self::DuplicateId => f.write_str("a request with this id is in flight"),
+            Self::UnexpectedResponse => f.write_str("a response to nothing that was asked"),
+            Self::BeforeInitialize => f.write_str(
+                "open with `initialize`, or put \
+                 `io.modelcontextprotocol/protocolVersion` into `params._meta`",
+            ),
+            Self::UnexpectedInitialize => {
+                f.write_str("`initialize` opens a connection, once and by itself")
+            }
+            Self::ModernOnLegacy => f.write_str(
+                "this connection was opened with `initialize`; \
+                 a request of 2026-07-28 needs a connection without",
+            ),
+            Self::ModernNotServed => f.write_str(
+                "EraPolicy::LegacyOnly serves revisions up to 2025-11-25; open with `initialize`",
+            ),
+            Self::MissingMeta { protocol_version, client_capabilities } => {
+                f.write_str("`params._meta` must have")?;
+                let and = if *protocol_version {
+                    f.write_str(" `io.modelcontextprotocol/protocolVersion`")?;
+                    " and"
+                } else {
+                    ""
+                };
+                if *client_capabilities {
+                    write!(f, "{and} `io.modelcontextprotocol/clientCapabilities`")?;
+                }
+                Ok(())
+            }
+            Self::InvalidMeta { key, expected } => write!(f, "`{key}` must be {expected}"),
+            Self::UnsupportedVersion { requested, supported } => {
+                match requested.as_str() {
+                    "" => f.write_str("legacy requests are not served")?,
+                    version => write!(f, "protocol version \"{version}\" is not served")?,
+                }
+                write!(f, "; served: {}", supported.join(", "))
+            }
+            Self::MethodNotFound { method } => write!(f, "no method \"{method}\" here"),
+            Self::InvalidParam { member, expected } => {
+                write!(f, "`params.{member}` must be {expected}")
+            }
+            Self::UnknownTool { name } => write!(f, "no tool \"{name}\" here"),
+            Self::InvalidCursor => f.write_str("`params.cursor` is not one of this list"),
+            Self::TooManyInFlight { max_in_flight } => {
+                write!(f, "Limits::max_in_flight = {max_in_flight} requests are in flight")
+            }
+            Self::TooManyBytesInFlight { max_in_flight_bytes } => write!(
+                f,
+                "Limits::max_in_flight_bytes = {max_in_flight_bytes} would be exceeded"
+            ),
+        }?;
+        write!(f, "; see https://modelcontextprotocol.io/specification/{}", self.page())
+    }
+}
+
+impl core::error::Error for ProtocolError {}
+
+/// The caller's fault: the command changed nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum UsageError {
+    /// The machine has closed.
+    Closed,
+    /// The request is answered, cancelled, or was never asked of this machine.
+    NotInFlight,
+    /// Progress must be a finite number that is greater than the one before.
+    ProgressNotIncreasing,
+    /// A tool of this name is registered.
+    DuplicateTool {
+        /// Its name.
+        name: String,
+    },
+    /// A tool name must have 1 to 128 of the characters `A-Z a-z 0-9 _ - .`.
+    InvalidToolName {
+        /// The name.
+        name: String,
+    },
+    /// A tool's `inputSchema` must be a JSON object with `"type": "object"`, its `outputSchema`
+    /// a JSON object.
+    InvalidSchema {
+        /// The tool's name.
+        name: String,
+    },
+    /// A value could not be written as JSON.
+    NotJson {
+        /// What it belongs to.
+        name: String,
+    },
+}
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("the connection has closed"),
+            Self::NotInFlight => f.write_str("the request is not in flight"),
+            Self::ProgressNotIncreasing => f.write_str("progress must increase"),
+            Self::DuplicateTool { name } => write!(f, "a tool \"{name}\" is already registered"),
+            Self::InvalidToolName { name } => write!(
+                f,
+                "\"{name}\" is no tool name: 1 to 128 characters of A-Z a-z 0-9 _ - . make one"
+            ),
+            Self::InvalidSchema { name } => write!(
+                f,
+                "\"{name}\": `inputSchema` must be an object with \"type\": \"object\", \
+                 `outputSchema` an object"
+            ),
+            Self::NotJson { name } => write!(f, "\"{name}\" cannot be written as JSON"),
+        }
+    }
+}
+
+impl core::error::Error for UsageError {}

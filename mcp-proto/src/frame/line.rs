@@ -1,0 +1,243 @@
+//! Newline-delimited text.
+//!
+//! In: chunks of bytes, split anywhere. Out: [`Line`]s. A `\n` ends a line; a `\r` before it and
+//! a byte order mark at the start of the stream are dropped; blank lines are ignored; at the end
+//! of the stream the last line counts without a newline. A line over the limit is reported once,
+//! with its beginning, and the rest of it is skipped. A line that came in one chunk is a slice of
+//! that chunk.
+//!
+//! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// What a [`LineReader`] found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Line {
+    /// A line, without its end.
+    Complete(Bytes),
+    /// The beginning of a line that is too long, `max_line_bytes` of it.
+    TooLong(Bytes),
+}
+
+/// Splits a stream of bytes into lines.
+#[derive(Debug)]
+pub struct LineReader {
+    max: usize,
+    /// Bytes that are not looked at yet.
+    input: Bytes,
+    /// The beginning of a line whose end has not come.
+    partial: BytesMut,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nothing but a part of a byte order mark has come.
+    Start,
+    /// In lines.
+    Lines,
+    /// In the rest of a line that was too long.
+    Skipping,
+}
+
+impl LineReader {
+    /// A reader for lines of at most `max_line_bytes`, in bytes without the newline.
+    pub fn new(max_line_bytes: usize) -> Self {
+        Self {
+            max: max_line_bytes.min(u32::MAX as usize - 1),
+            input: Bytes::new(),
+            partial: BytesMut::new(),
+            state: State::Start,
+        }
+    }
+
+    /// Takes the next bytes of the stream; [`LineReader::next_line`] must have returned `None`
+    /// before.
+    pub fn push(&mut self, data: Bytes) {
+        if self.input.is_empty() {
+            self.input = data;
+        } else {
+            let mut joined = BytesMut::with_capacity(self.input.len() + data.len());
+            joined.put(core::mem::take(&mut self.input));
+            joined.put(data);
+            self.input = joined.freeze();
+        }
+    }
+
+    /// The next line that is not blank, `None` if more bytes are needed.
+    pub fn next_line(&mut self) -> Option<Line> {
+        loop {
+            self.skip_bom();
+            let end = memchr::memchr(b'\n', &self.input);
+            if let State::Skipping = self.state {
+                match end {
+                    Some(end) => self.input.advance(end + 1),
+                    None => self.input.clear(),
+                }
+                end?;
+                self.state = State::Lines;
+                continue;
+            }
+            let Some(end) = end else {
+                self.partial.put(core::mem::take(&mut self.input));
+                return self.overlong().then(|| self.too_long());
+            };
+            let piece = self.input.split_to(end);
+            self.input.advance(1);
+            if let Some(line) = self.complete(piece) {
+                return Some(line);
+            }
+        }
+    }
+
+    /// The stream has ended: the last line, if it had no newline.
+    pub fn finish(&mut self) -> Option<Line> {
+        self.partial.put(core::mem::take(&mut self.input));
+        match self.state {
+            State::Skipping => None,
+            State::Start | State::Lines => self.complete(Bytes::new()),
+        }
+    }
+
+    fn complete(&mut self, piece: Bytes) -> Option<Line> {
+        self.state = State::Lines;
+        let mut line = piece;
+        if !self.partial.is_empty() {
+            self.partial.put(line);
+            line = core::mem::take(&mut self.partial).freeze();
+        }
+        if line.last() == Some(&b'\r') {
+            line.truncate(line.len() - 1);
+        }
+        if line.len() > self.max {
+            line.truncate(self.max);
+            return Some(Line::TooLong(line));
+        }
+        (!line.trim_ascii().is_empty()).then_some(Line::Complete(line))
+    }
+
+    /// Whether the unfinished line is too long even if a `\r` at its end is dropped.
+    fn overlong(&self) -> bool {
+        self.partial.len() > self.max.saturating_add(1)
+            || self.partial.len() > self.max && self.partial.last() != Some(&b'\r')
+    }
+
+    fn too_long(&mut self) -> Line {
+        let mut line = core::mem::take(&mut self.partial);
+        line.truncate(self.max);
+        self.state = State::Skipping;
+        Line::TooLong(line.freeze())
+    }
+
+    fn skip_bom(&mut self) {
+        let State::Start = self.state else { return };
+        if !self.partial.is_empty() {
+            self.partial.put(core::mem::take(&mut self.input));
+            self.input = core::mem::take(&mut self.partial).freeze();
+        }
+        if self.input.starts_with(BOM) {
+            self.input.advance(BOM.len());
+            self.state = State::Lines;
+        } else if !BOM.starts_with(&self.input) {
+            self.state = State::Lines;
+        }
+    }
+}
+
+/// Ends a message that stands in `out` from `start` on: newlines inside of it, which can only be
+/// blanks between JSON tokens, become spaces, and one newline follows.
+pub fn write_line(out: &mut BytesMut, start: usize) {
+    let mut rest = out.get_mut(start..).unwrap_or_default();
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {
+        let (_, tail) = rest.split_at_mut(at);
+        if let Some((newline, tail)) = tail.split_first_mut() {
+            *newline = b' ';
+            rest = tail;
+        } else {
+            rest = &mut [];
+        }
+    }
+    out.put_u8(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn lines(max: usize, chunks: &[&[u8]]) -> Vec<Line> {
+        let mut reader = LineReader::new(max);
+        let mut found = Vec::new();
+        for chunk in chunks {
+            reader.push(Bytes::copy_from_slice(chunk));
+            while let Some(line) = reader.next_line() {
+                found.push(line);
+            }
+        }
+        found.extend(reader.finish());
+        found
+    }
+
+    fn complete(text: &'static str) -> Line {
+        Line::Complete(Bytes::from_static(text.as_bytes()))
+    }
+
+    fn too_long(text: &'static str) -> Line {
+        Line::TooLong(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[test]
+    fn t101_t102_t108_line_ends_marks_and_a_last_line_without_newline() {
+        let text = b"\xEF\xBB\xBF{1}\r\n\n \r\n{2}\n\xEF\xBB\xBF{3}\r{4}";
+        let expected =
+            [complete("{1}"), complete("{2}"), complete("\u{feff}{3}\r{4}")];
+        for size in 1..=text.len() {
+            let chunks: Vec<&[u8]> = text.chunks(size).collect();
+            assert_eq!(lines(100, &chunks), expected, "chunks of {size}");
+        }
+    }
+
+    #[test]
+    fn t107_a_line_that_is_too_long_is_reported_once_and_skipped() {
+        let text = b"1234\r\n12345\n123456789\n1\n12345\r\n";
+        let expected = [
+            complete("1234"),
+            too_long("1234"),
+            too_long("1234"),
+            complete("1"),
+            too_long("1234"),
+        ];
+        for size in 1..=text.len() {
+            let chunks: Vec<&[u8]> = text.chunks(size).collect();
+            assert_eq!(lines(4, &chunks), expected, "chunks of {size}");
+        }
+        assert_eq!(lines(4, &[b"123456"]), [too_long("1234")]);
+    }
+
+    #[test]
+    fn a_part_of_a_mark_is_text() {
+        assert_eq!(
+            lines(9, &[b"\xEF", b"\xBB"]),
+            [Line::Complete(Bytes::from_static(b"\xEF\xBB"))]
+        );
+        assert_eq!(lines(9, &[b"\xEF\xBB\xBF"]), []);
+    }
+
+    #[test]
+    fn a_line_that_came_whole_is_not_copied() {
+        let chunk = Bytes::from_static(b"one\ntwo\n");
+        let mut reader = LineReader::new(9);
+        reader.push(chunk.clone());
+        let Some(Line::Complete(line)) = reader.next_line() else { panic!() };
+        assert_eq!(line.as_ptr(), chunk.as_ptr());
+    }
+
+    #[test]
+    fn written_lines_hold_no_raw_newline() {
+        let mut out = BytesMut::from(&b"before\n{\n\"a\":\r\n1}"[..]);
+        write_line(&mut out, 7);
+        assert_eq!(&out[..], b"before\n{ \"a\":  1}\n");
+    }
+}

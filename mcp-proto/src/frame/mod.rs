@@ -1,0 +1,5 @@
+//! Bytes to frames and back. Framers know no MCP and are usable alone.
+
+mod line;
+
+pub use line::{Line, LineReader, write_line};

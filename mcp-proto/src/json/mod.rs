@@ -1,0 +1,185 @@
+//! Raw JSON: text that has been checked and is passed on as it is.
+//!
+//! What a machine does not need to understand (arguments, schemas, results) stays the slice of
+//! the buffer that it arrived in, until somebody asks for a typed value with [`Json::decode`].
+
+pub(crate) mod scan;
+pub(crate) mod write;
+
+use alloc::borrow::Cow;
+use core::fmt;
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use scan::{Scanner, Span};
+
+/// One JSON value as text: valid, UTF-8, cheap to clone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Json(Bytes);
+
+impl Json {
+    /// The empty object, `{}`.
+    pub const EMPTY_OBJECT: Self = Self(Bytes::from_static(b"{}"));
+
+    /// Checks that `text` is one JSON value, nested at most 128 deep.
+    pub fn parse(text: impl Into<Bytes>) -> Result<Self, InvalidJson> {
+        let text = text.into();
+        let valid = core::str::from_utf8(&text).is_ok();
+        let mut scanner = Scanner::new(&text, scan::MAX_DEPTH);
+        let span = scanner.value().map_err(|_| InvalidJson)?;
+        if !valid || scanner.end().is_err() {
+            return Err(InvalidJson);
+        }
+        Ok(Self(span.slice(&text)))
+    }
+
+    /// Writes a value as JSON; fails as [`serde_json::to_vec`] does.
+    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        serde_json::to_vec(value).map(|text| Self(text.into()))
+    }
+
+    /// Reads a typed value.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.0)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.0).unwrap_or("null")
+    }
+
+    /// The text's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// A copy that no longer shares the buffer that the value arrived in.
+    pub fn detach(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
+    /// Text that is known to be one JSON value.
+    pub(crate) fn trusted(text: impl Into<Bytes>) -> Self {
+        let text = text.into();
+        debug_assert!(Self::parse(text.clone()).is_ok(), "not JSON: {text:?}");
+        Self(text)
+    }
+
+    /// The value at `span` of a text that a scanner accepted.
+    pub(crate) fn slice(text: &Bytes, span: Span) -> Self {
+        Self(span.slice(text))
+    }
+
+    /// The value at `span` of this value.
+    pub(crate) fn part(&self, span: Span) -> Self {
+        Self(span.slice(&self.0))
+    }
+
+    /// A view of the value.
+    pub(crate) fn raw(&self) -> Raw<'_> {
+        Raw(&self.0)
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = alloc::boxed::Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Self(alloc::string::String::from(alloc::boxed::Box::<str>::from(raw)).into()))
+    }
+}
+
+/// The text is not one JSON value, or it is nested too deep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidJson;
+
+impl fmt::Display for InvalidJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not one JSON value, or nested more than 128 deep")
+    }
+}
+
+impl core::error::Error for InvalidJson {}
+
+/// A borrowed value that a scanner accepted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Raw<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Raw<'a> {
+    pub(crate) fn is_object(self) -> bool {
+        self.0.first() == Some(&b'{')
+    }
+
+    /// The string that the value is; `None` for other values, and for a string that escapes half
+    /// a surrogate pair.
+    pub(crate) fn string(self) -> Option<Cow<'a, str>> {
+        let inner = self.0.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        if memchr::memchr(b'\\', inner).is_none() {
+            return core::str::from_utf8(inner).ok().map(Cow::Borrowed);
+        }
+        serde_json::from_slice(self.0).ok().map(Cow::Owned)
+    }
+
+    /// The members of the object that the value is, keys as written; none for other values.
+    pub(crate) fn members(self, mut visit: impl FnMut(Raw<'a>, Raw<'a>)) {
+        let bytes = self.0;
+        let mut scanner = Scanner::new(bytes, scan::MAX_DEPTH);
+        let _ = scanner.members(|scanner, key| {
+            let value = scanner.value()?;
+            visit(Raw(key.of(bytes)), Raw(value.of(bytes)));
+            Ok(())
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_text_without_the_blanks_around_it() {
+        let json = Json::parse(" {\"a\" : [1, 2.50]}\n").unwrap();
+        assert_eq!(json.as_str(), "{\"a\" : [1, 2.50]}");
+    }
+
+    #[test]
+    fn refuses_what_is_not_one_value() {
+        for text in ["", " ", "{", "1 2", "{\"a\":}", "[1,]", "\"\u{1}\"", "nul", "01", "\u{feff}1"] {
+            assert_eq!(Json::parse(text), Err(InvalidJson), "{text:?}");
+        }
+        assert_eq!(Json::parse(&b"\"\xff\""[..]), Err(InvalidJson));
+    }
+
+    #[test]
+    fn survives_serde_both_ways() {
+        #[derive(Serialize, Deserialize, PartialEq, Debug)]
+        struct Holder {
+            schema: Json,
+        }
+        let text = r#"{"schema":{"type": "object", "n": 1.0}}"#;
+        let holder: Holder = serde_json::from_str(text).unwrap();
+        assert_eq!(holder.schema.as_str(), r#"{"type": "object", "n": 1.0}"#);
+        assert_eq!(serde_json::to_string(&holder).unwrap(), text);
+    }
+}

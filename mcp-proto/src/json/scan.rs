@@ -1,0 +1,404 @@
+//! One validating pass over JSON text that remembers where things are.
+//!
+//! `serde_json` decodes every typed value in this crate. The envelope of a message needs what it
+//! cannot give: the place of each member that routing reads (so that `params` stays a slice and
+//! is not read twice), depth as a limit, and what was read before the text broke off (so that an
+//! error can carry the id). That is this cursor: no recursion, no allocation, no panic.
+//!
+//! The text must be valid UTF-8 by the time that a value is used; the scanner looks at structure
+//! alone and treats all bytes above 0x7F as parts of strings.
+
+use bytes::Bytes;
+
+/// The deepest nesting that a scanner can be asked to accept; `serde_json` has the same.
+pub(crate) const MAX_DEPTH: usize = 128;
+
+/// Where a value is in its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    fn new(start: usize, end: usize) -> Self {
+        let offset = |at| u32::try_from(at).unwrap_or(u32::MAX);
+        Self { start: offset(start), end: offset(end) }
+    }
+
+    fn range(self) -> core::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    pub(crate) fn of(self, text: &[u8]) -> &[u8] {
+        text.get(self.range()).unwrap_or_default()
+    }
+
+    pub(crate) fn slice(self, text: &Bytes) -> Bytes {
+        if self.end as usize > text.len() { Bytes::new() } else { text.slice(self.range()) }
+    }
+
+    /// The same place, counted from `base` instead of from the start of the text.
+    pub(crate) fn within(self, base: Self) -> Self {
+        Self {
+            start: self.start.saturating_sub(base.start),
+            end: self.end.saturating_sub(base.start),
+        }
+    }
+}
+
+/// Why a text is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScanError {
+    /// It is not JSON, from this byte on.
+    Syntax(usize),
+    /// It is nested deeper than the limit.
+    Depth,
+}
+
+type Result<T> = core::result::Result<T, ScanError>;
+
+/// A cursor over JSON text.
+#[derive(Debug)]
+pub(crate) struct Scanner<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    depth: usize,
+    max_depth: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(bytes: &'a [u8], max_depth: usize) -> Self {
+        Self { bytes, at: 0, depth: 0, max_depth: max_depth.min(MAX_DEPTH) }
+    }
+
+    /// The first byte of the next value, or `None` at the end of the text.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte() {
+            self.at += 1;
+        }
+        self.byte()
+    }
+
+    /// Nothing but blanks may follow.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        if self.peek().is_none() { Ok(()) } else { self.broken() }
+    }
+
+    /// Walks over an object; `visit` gets each key as written and must consume its value.
+    pub(crate) fn members(
+        &mut self,
+        mut visit: impl FnMut(&mut Self, Span) -> Result<()>,
+    ) -> Result<Span> {
+        self.container(b'{', b'}', |scanner| {
+            let key = scanner.key()?;
+            visit(scanner, key)
+        })
+    }
+
+    /// Walks over an array; `visit` must consume each element.
+    pub(crate) fn elements(&mut self, visit: impl FnMut(&mut Self) -> Result<()>) -> Result<Span> {
+        self.container(b'[', b']', visit)
+    }
+
+    /// Passes over one value, whatever it is.
+    pub(crate) fn value(&mut self) -> Result<Span> {
+        self.peek();
+        let start = self.at;
+        // One bit for each open container, the innermost lowest: 1 is an object.
+        let mut open: u128 = 0;
+        let outside = self.depth;
+        loop {
+            match self.peek() {
+                Some(b @ (b'{' | b'[')) => {
+                    self.descend()?;
+                    self.at += 1;
+                    open = open << 1 | u128::from(b == b'{');
+                    match self.peek() {
+                        Some(b'}') if b == b'{' => {}
+                        Some(b']') if b == b'[' => {}
+                        Some(_) if b == b'[' => continue,
+                        _ => {
+                            self.key()?;
+                            continue;
+                        }
+                    }
+                }
+                _ => self.scalar()?,
+            }
+            // A value, or the inside of a container, has ended here.
+            while self.depth > outside {
+                let object = open & 1 == 1;
+                match self.peek() {
+                    Some(b',') => {
+                        self.at += 1;
+                        if object {
+                            self.key()?;
+                        }
+                        break;
+                    }
+                    Some(b'}') if object => {}
+                    Some(b']') if !object => {}
+                    _ => return self.broken(),
+                }
+                self.at += 1;
+                self.depth -= 1;
+                open >>= 1;
+            }
+            if self.depth == outside {
+                return Ok(Span::new(start, self.at));
+            }
+        }
+    }
+
+    /// Passes over one value without checking more of it than where it ends; for texts that have
+    /// already failed. Never fails by depth.
+    pub(crate) fn skim(&mut self) -> Result<Span> {
+        self.peek();
+        let start = self.at;
+        let mut nesting = 0_usize;
+        loop {
+            match self.peek() {
+                None => return self.broken(),
+                Some(b'"') => self.string()?,
+                Some(b'{' | b'[') => {
+                    self.at += 1;
+                    nesting += 1;
+                    continue;
+                }
+                Some(b'}' | b']') if nesting > 0 => {
+                    self.at += 1;
+                    nesting -= 1;
+                }
+                Some(b',' | b':') if nesting > 0 => {
+                    self.at += 1;
+                    continue;
+                }
+                Some(_) => self.skim_scalar()?,
+            }
+            if nesting == 0 {
+                return Ok(Span::new(start, self.at));
+            }
+        }
+    }
+
+    /// A key and the colon after it; the span holds the quotes.
+    pub(crate) fn key(&mut self) -> Result<Span> {
+        self.peek();
+        let start = self.at;
+        self.string()?;
+        let key = Span::new(start, self.at);
+        if self.peek() != Some(b':') {
+            return self.broken();
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
+    fn container(
+        &mut self,
+        open: u8,
+        close: u8,
+        mut item: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<Span> {
+        if self.peek() != Some(open) {
+            return self.broken();
+        }
+        let start = self.at;
+        self.descend()?;
+        self.at += 1;
+        if self.peek() == Some(close) {
+            self.at += 1;
+        } else {
+            loop {
+                item(self)?;
+                let next = self.peek();
+                if next != Some(b',') && next != Some(close) {
+                    return self.broken();
+                }
+                self.at += 1;
+                if next == Some(close) {
+                    break;
+                }
+            }
+        }
+        self.depth -= 1;
+        Ok(Span::new(start, self.at))
+    }
+
+    fn descend(&mut self) -> Result<()> {
+        if self.depth >= self.max_depth {
+            return Err(ScanError::Depth);
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn scalar(&mut self) -> Result<()> {
+        match self.byte() {
+            Some(b'"') => self.string(),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.literal(b"true"),
+            Some(b'f') => self.literal(b"false"),
+            Some(b'n') => self.literal(b"null"),
+            _ => self.broken(),
+        }
+    }
+
+    fn string(&mut self) -> Result<()> {
+        if self.byte() != Some(b'"') {
+            return self.broken();
+        }
+        self.at += 1;
+        loop {
+            self.at += plain_run(self.bytes.get(self.at..).unwrap_or_default());
+            match self.byte() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.escape()?,
+                _ => return self.broken(),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<()> {
+        self.at += 1;
+        match self.byte() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => {
+                for _ in 0..4 {
+                    self.at += 1;
+                    if !self.byte().is_some_and(|b| b.is_ascii_hexdigit()) {
+                        return self.broken();
+                    }
+                }
+                self.at += 1;
+            }
+            _ => return self.broken(),
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<()> {
+        if self.byte() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.byte() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.byte() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.byte() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.byte() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let start = self.at;
+        while self.byte().is_some_and(|b| b.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at == start { self.broken() } else { Ok(()) }
+    }
+
+    fn literal(&mut self, word: &[u8]) -> Result<()> {
+        if !self.bytes.get(self.at..).unwrap_or_default().starts_with(word) {
+            return self.broken();
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    fn skim_scalar(&mut self) -> Result<()> {
+        let start = self.at;
+        while let Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.') = self.byte() {
+            self.at += 1;
+        }
+        if self.at == start { self.broken() } else { Ok(()) }
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn broken<T>(&self) -> Result<T> {
+        Err(ScanError::Syntax(self.at))
+    }
+}
+
+/// How many bytes at the start of `bytes` are neither a quote, a backslash nor a control.
+fn plain_run(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    // The high bit of each byte of `word` that is zero; false alarms only above a true one.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    let mut run = 0;
+    let (words, _) = bytes.as_chunks::<8>();
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        let quote = zeros(word ^ (ONES * b'"' as u64));
+        let backslash = zeros(word ^ (ONES * b'\\' as u64));
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        let stops = quote | backslash | control;
+        if stops != 0 {
+            return run + (stops.trailing_zeros() / 8) as usize;
+        }
+        run += 8;
+    }
+    let rest = bytes.get(run..).unwrap_or_default();
+    run + rest.iter().take_while(|b| !matches!(b, b'"' | b'\\' | 0..0x20)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_value_ends_where_it_ends() {
+        for text in ["{\"a\":[{},[],{\"b\":-1.5e+3}]}", "[]", "\"\\u00e9\\\"\"", "true", "0", "-0.0"]
+        {
+            let padded = [b" ", text.as_bytes(), b" ,"].concat();
+            let span = Scanner::new(&padded, MAX_DEPTH).value().unwrap();
+            assert_eq!(span.of(&padded), text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn depth_is_a_limit_and_not_a_stack() {
+        let nested = |depth| [vec![b'['; depth], vec![b']'; depth]].concat();
+        assert!(Scanner::new(&nested(128), 1000).value().is_ok());
+        assert_eq!(Scanner::new(&nested(129), 1000).value(), Err(ScanError::Depth));
+        assert_eq!(Scanner::new(&nested(3), 2).value(), Err(ScanError::Depth));
+        assert!(Scanner::new(&nested(1_000_000), 128).skim().is_ok());
+    }
+
+    #[test]
+    fn plain_runs_stop_at_every_place_of_a_word() {
+        for stop in [b'"', b'\\', 0x00, 0x1f] {
+            for before in 0..20 {
+                let mut text: Vec<u8> = vec![0xC3; before];
+                text.push(stop);
+                text.extend([b'x'; 20]);
+                assert_eq!(plain_run(&text), before, "{stop:#x} at {before}");
+            }
+        }
+        assert_eq!(plain_run(&[0x7f; 17]), 17);
+    }
+}

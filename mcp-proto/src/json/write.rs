@@ -1,0 +1,124 @@
+//! Writing JSON by hand, where the shape is fixed and the parts are at hand.
+
+use alloc::vec::Vec;
+
+use bytes::{BufMut, BytesMut};
+
+/// Where JSON is written to.
+pub(crate) trait Sink {
+    fn push(&mut self, bytes: &[u8]);
+}
+
+impl Sink for Vec<u8> {
+    fn push(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+impl Sink for BytesMut {
+    fn push(&mut self, bytes: &[u8]) {
+        self.put_slice(bytes);
+    }
+}
+
+/// Writes `text` as a JSON string.
+pub(crate) fn string(out: &mut impl Sink, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push(b"\"");
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..0x20)) {
+        let (plain, special) = rest.split_at(at);
+        out.push(plain);
+        match special.first() {
+            Some(b'"') => out.push(b"\\\""),
+            Some(b'\\') => out.push(b"\\\\"),
+            Some(b'\n') => out.push(b"\\n"),
+            Some(b'\r') => out.push(b"\\r"),
+            Some(b'\t') => out.push(b"\\t"),
+            Some(control) => {
+                let digit = |n: u8| HEX.get(usize::from(n & 15)).copied().unwrap_or(b'0');
+                out.push(&[b'\\', b'u', b'0', b'0', digit(control >> 4), digit(*control)]);
+            }
+            None => {}
+        }
+        rest = special.get(1..).unwrap_or_default();
+    }
+    out.push(rest);
+    out.push(b"\"");
+}
+
+/// Writes an object member by member, or an array element by element.
+pub(crate) struct List<'a, S: Sink> {
+    out: &'a mut S,
+    close: &'static [u8],
+    empty: bool,
+}
+
+impl<'a, S: Sink> List<'a, S> {
+    pub(crate) fn object(out: &'a mut S) -> Self {
+        out.push(b"{");
+        Self { out, close: b"}", empty: true }
+    }
+
+    pub(crate) fn array(out: &'a mut S) -> Self {
+        out.push(b"[");
+        Self { out, close: b"]", empty: true }
+    }
+
+    /// A member whose value is written as it is.
+    pub(crate) fn member(&mut self, key: &str, value: &[u8]) {
+        string(self.item(), key);
+        self.out.push(b":");
+        self.out.push(value);
+    }
+
+    /// A member whose value is a string.
+    pub(crate) fn text(&mut self, key: &str, value: &str) {
+        string(self.item(), key);
+        self.out.push(b":");
+        string(self.out, value);
+    }
+
+    /// Room for the next item: the comma before it is written.
+    pub(crate) fn item(&mut self) -> &mut S {
+        if !core::mem::take(&mut self.empty) {
+            self.out.push(b",");
+        }
+        self.out
+    }
+
+    /// The place where the value of a member goes whose key [`List::item`] got.
+    pub(crate) fn out(&mut self) -> &mut S {
+        self.out
+    }
+
+    pub(crate) fn end(self) {
+        self.out.push(self.close);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::String;
+
+    #[test]
+    fn strings_read_back_as_they_were() {
+        for text in ["", "plain", "a\"b\\c\nd\re\tf\u{1}g\u{1f}", "Zürich 東京 \u{2028}", "\\"] {
+            let mut out = Vec::new();
+            string(&mut out, text);
+            assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn lists_have_commas_between_their_items() {
+        let mut out = Vec::new();
+        let mut object = List::object(&mut out);
+        object.member("a", b"1");
+        object.text("b", "x");
+        object.end();
+        List::array(&mut out).end();
+        assert_eq!(out, br#"{"a":1,"b":"x"}[]"#);
+    }
+}

@@ -1,0 +1,52 @@
+//! What bounds a machine.
+
+use crate::time::Duration;
+
+/// The bounds of a machine; whatever a peer sends, memory and waits stay within them.
+///
+/// ```
+/// let mut limits = mcp_proto::Limits::default();
+/// limits.max_line_bytes = 1024 * 1024;
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The longest line, in bytes without its newline; default 16 MiB. A longer one is answered
+    /// with -32600 and skipped. Never more than 4 GiB.
+    pub max_line_bytes: usize,
+    /// The deepest nesting of arrays and objects in a message; default and most 128. A deeper
+    /// message is answered with -32600.
+    pub max_depth: usize,
+    /// The most requests in flight; default 1024. Another one is answered with -32603.
+    pub max_in_flight: usize,
+    /// The most bytes of messages whose requests are in flight; default 64 MiB. One request is
+    /// always accepted, whatever its size; another one that exceeds this is answered with -32603.
+    pub max_in_flight_bytes: usize,
+    /// The longest request id or progress token, in bytes as sent; default 1 KiB. A request with
+    /// a longer one is answered with -32600.
+    pub max_token_bytes: usize,
+    /// The most bytes of `clientInfo` and of `capabilities`, each, that a legacy session keeps;
+    /// default 16 KiB. An `initialize` with more is answered with -32602.
+    pub max_client_bytes: usize,
+    /// How long a handler may take to answer; default 1 hour. Then the request is answered with
+    /// -32603 and the handler is told that it was cancelled. `Duration::MAX` is never.
+    pub handler_timeout: Duration,
+    /// How long requests in flight may go on after the end of input; default 2 s. Then they are
+    /// cancelled and the connection closes.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_line_bytes: 16 * 1024 * 1024,
+            max_depth: 128,
+            max_in_flight: 1024,
+            max_in_flight_bytes: 64 * 1024 * 1024,
+            max_token_bytes: 1024,
+            max_client_bytes: 16 * 1024,
+            handler_timeout: Duration::from_secs(60 * 60),
+            drain: Duration::from_secs(2),
+        }
+    }
+}

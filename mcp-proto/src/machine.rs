@@ -1,0 +1,48 @@
+//! What all machines on a byte stream have in common, for drivers, simulation and replay.
+
+use bytes::Bytes;
+
+use crate::time::Instant;
+
+/// What a machine on a byte stream wants done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action<E> {
+    /// Write these bytes, after all that came before. Never empty; adjacent ones may be joined.
+    Transmit(Bytes),
+    /// Tell the application.
+    Event(E),
+    /// Close the stream once everything is written; nothing follows.
+    Close,
+}
+
+/// A protocol machine on a byte stream.
+///
+/// A driver passes in what it reads, the end of input, and the time when [`poll_timeout`] says
+/// so; after each of these, and after each command, it takes actions until there are none. It
+/// does not read while [`wants_read`] is false; one more chunk is accepted all the same. The
+/// `handle_*` never fail: what a peer does wrong is answered, or becomes an event.
+///
+/// [`poll_timeout`]: Machine::poll_timeout
+/// [`wants_read`]: Machine::wants_read
+pub trait Machine {
+    /// What the application is told.
+    type Event;
+
+    /// The peer sent `data`; how a stream is split never matters.
+    fn handle_bytes(&mut self, now: Instant, data: Bytes);
+
+    /// The peer sends nothing more; or the driver wants the conversation to end.
+    fn handle_eof(&mut self, now: Instant);
+
+    /// It is `now`; due deadlines take effect.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// The next action.
+    fn poll_action(&mut self) -> Option<Action<Self::Event>>;
+
+    /// When [`Machine::handle_timeout`] is to be called at the latest.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// Whether the driver should read.
+    fn wants_read(&self) -> bool;
+}

@@ -1,0 +1,188 @@
+//! Request ids and progress tokens: strings or integers, echoed exactly as they came.
+
+use alloc::borrow::Cow;
+use core::cmp::Ordering;
+use core::fmt;
+
+use smallvec::SmallVec;
+
+use crate::json::Raw;
+
+/// The id of a request, or a progress token: a string or an integer.
+///
+/// It keeps its JSON token, so that it is echoed as it came: `18446744073709551615` and `1.0`
+/// too. Two ids are equal if they mean the same value: `1` and `1.0` are, `1` and `"1"` are not.
+///
+/// [Specification: Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic#requests)
+#[derive(Clone)]
+pub struct RequestId {
+    token: SmallVec<[u8; 24]>,
+}
+
+/// A progress token; what holds of a [`RequestId`] holds of it.
+pub type ProgressToken = RequestId;
+
+/// The longest integer that is accepted when written as a float (`1e3`), in digits.
+const MAX_FLOAT_DIGITS: usize = 40;
+
+impl RequestId {
+    /// The id `number`.
+    pub fn number(number: i64) -> Self {
+        Self::from_token(alloc::format!("{number}").as_bytes())
+    }
+
+    /// The id `text`.
+    pub fn string(text: &str) -> Self {
+        let mut token = alloc::vec::Vec::new();
+        crate::json::write::string(&mut token, text);
+        Self::from_token(&token)
+    }
+
+    /// The JSON token of a valid id, `None` for all other values.
+    pub(crate) fn from_raw(raw: Raw<'_>) -> Option<Self> {
+        let valid = match raw.0.first()? {
+            b'"' => raw.string().is_some(),
+            b'-' | b'0'..=b'9' => canonical_integer(raw.0).is_some(),
+            _ => false,
+        };
+        valid.then(|| Self::from_token(raw.0))
+    }
+
+    /// The id as JSON, as it came.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.token).unwrap_or("0")
+    }
+
+    fn from_token(token: &[u8]) -> Self {
+        Self { token: SmallVec::from_slice(token) }
+    }
+
+    /// One spelling for all tokens that mean the same value.
+    fn canonical(&self) -> Cow<'_, [u8]> {
+        match self.token.first() {
+            Some(b'"') if memchr::memchr(b'\\', &self.token).is_none() => {
+                Cow::Borrowed(&self.token)
+            }
+            Some(b'"') => match Raw(&self.token).string() {
+                Some(text) => Cow::Owned([b"\"", text.as_bytes(), b"\""].concat()),
+                None => Cow::Borrowed(&self.token),
+            },
+            _ => canonical_integer(&self.token).unwrap_or(Cow::Borrowed(&self.token)),
+        }
+    }
+}
+
+/// The plain decimal spelling of an integral JSON number; `None` if it has a fraction, or more
+/// than [`MAX_FLOAT_DIGITS`] digits while written as a float.
+fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if !token.iter().any(|b| matches!(b, b'.' | b'e' | b'E')) {
+        return Some(Cow::Borrowed(if token == b"-0" { b"0" } else { token }));
+    }
+    let (negative, magnitude) = match token.strip_prefix(b"-") {
+        Some(rest) => (true, rest),
+        None => (false, token),
+    };
+    let mut halves = magnitude.splitn(2, |b| matches!(b, b'e' | b'E'));
+    let mantissa = halves.next()?;
+    let exponent = match halves.next() {
+        Some(digits) => core::str::from_utf8(digits).ok()?.parse::<i32>().ok()?,
+        None => 0,
+    };
+    let mut parts = mantissa.splitn(2, |b| *b == b'.');
+    let (whole, fraction) = (parts.next()?, parts.next().unwrap_or_default());
+    if mantissa.len() > MAX_FLOAT_DIGITS {
+        return None;
+    }
+    // The digits, and how many of them stand before the point.
+    let mut digits = [whole, fraction].concat();
+    let point = i64::try_from(whole.len()).ok()?.checked_add(i64::from(exponent))?;
+    if digits.iter().all(|b| *b == b'0') {
+        return Some(Cow::Borrowed(b"0"));
+    }
+    let point = usize::try_from(point).ok().filter(|at| *at <= MAX_FLOAT_DIGITS)?;
+    if digits.get(point..).is_some_and(|rest| rest.iter().any(|b| *b != b'0')) {
+        return None;
+    }
+    digits.resize(point, b'0');
+    let zeros = digits.iter().take_while(|b| **b == b'0').count();
+    digits.drain(..zeros);
+    if negative {
+        digits.insert(0, b'-');
+    }
+    Some(Cow::Owned(digits))
+}
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.token == other.token || self.canonical() == other.canonical()
+    }
+}
+
+impl Eq for RequestId {}
+
+impl PartialOrd for RequestId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RequestId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.canonical().cmp(&other.canonical())
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(token: &str) -> Option<RequestId> {
+        RequestId::from_raw(Raw(token.as_bytes()))
+    }
+
+    #[test]
+    fn ids_are_equal_by_value_and_echo_their_token() {
+        let same: &[&[&str]] = &[
+            &["1", "1.0", "1e0", "10e-1", "0.1E+1", "100.00e-2"],
+            &["0", "-0", "0.0", "-0e9", "0e-999999999"],
+            &["18446744073709551615", "18446744073709551615.0"],
+            &["\"a\"", "\"\\u0061\""],
+            &["\"1\""],
+            &["-7", "-70e-1"],
+            &["100000000000000000000", "1e20"],
+        ];
+        for (i, class) in same.iter().enumerate() {
+            for token in *class {
+                let one = id(token).unwrap();
+                assert_eq!(one.as_str(), *token);
+                for (j, other) in same.iter().enumerate() {
+                    for token in *other {
+                        assert_eq!(one == id(token).unwrap(), i == j, "{one} {token}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_string_and_no_integer_is_no_id() {
+        for token in
+            ["null", "true", "{}", "[]", "1.5", "1e-1", "0.10", "1e1000000", "1e99999999999", ""]
+        {
+            assert!(id(token).is_none(), "{token}");
+        }
+        assert!(id("\"\\ud800\"").is_none(), "half a surrogate pair is no string");
+    }
+}

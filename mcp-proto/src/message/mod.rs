@@ -1,0 +1,156 @@
+//! JSON-RPC messages.
+//!
+//! In: one JSON text, from a framer ([`parse`]). Out: a [`Message`] whose `params` and results
+//! are still slices of that text, or a [`Malformed`] that says what to answer. The other way,
+//! an [`Outgoing`] is written into the framer's buffer. Nothing here knows eras or sessions.
+//!
+//! [Specification: Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic#messages)
+
+mod id;
+mod method;
+mod outgoing;
+mod params;
+mod parse;
+
+use alloc::borrow::Cow;
+use core::fmt;
+
+use bytes::Bytes;
+
+use crate::error::{ErrorCode, ProtocolError};
+use crate::json::Json;
+use crate::json::write::List;
+
+pub use id::{ProgressToken, RequestId};
+pub use method::Method;
+pub use outgoing::Outgoing;
+pub use params::Params;
+pub(crate) use params::Member;
+pub use parse::parse;
+pub(crate) use parse::recover_id;
+
+/// What one JSON text holds.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Incoming {
+    /// One message.
+    Message(Message),
+    /// An array; legal in revision 2025-03-26 alone.
+    Batch(Batch),
+}
+
+/// One JSON-RPC message.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Message {
+    /// Asks for a response.
+    Request(Request),
+    /// Asks for nothing.
+    Notification(Notification),
+    /// Answers a request.
+    Response(Response),
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Request {
+    /// Its id.
+    pub id: RequestId,
+    /// What is asked for.
+    pub method: Method,
+    /// With which parameters.
+    pub params: Params,
+    /// The bytes of the whole message.
+    pub size: usize,
+}
+
+/// A notification.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Notification {
+    /// What it is about.
+    pub method: Method,
+    /// Its parameters.
+    pub params: Params,
+}
+
+/// A response.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Response {
+    /// The request that it answers; `None` for an error about a message whose id could not be
+    /// read.
+    pub id: Option<RequestId>,
+    /// What came of it.
+    pub body: Result<Json, ErrorData>,
+}
+
+/// An array of messages, not read yet.
+#[derive(Clone, Debug)]
+pub struct Batch(pub(crate) Bytes);
+
+/// A text that is no message.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Malformed {
+    /// What is wrong with it.
+    pub error: ProtocolError,
+    /// The id to answer to, if it could be read.
+    pub id: Option<RequestId>,
+    /// Whether a server answers it: not if it was a notification or a response.
+    pub answerable: bool,
+}
+
+/// The error of a JSON-RPC response.
+///
+/// [Specification: Error Responses](https://modelcontextprotocol.io/specification/2026-07-28/basic#error-responses)
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ErrorData {
+    /// What kind of error it is.
+    pub code: ErrorCode,
+    /// One sentence for a human.
+    pub message: Cow<'static, str>,
+    /// More, for a program.
+    pub data: Option<Json>,
+}
+
+impl ErrorData {
+    /// An error without data.
+    pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// A failure of the server's own, -32603.
+    pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorCode::INTERNAL_ERROR, message)
+    }
+}
+
+impl From<&ProtocolError> for ErrorData {
+    fn from(error: &ProtocolError) -> Self {
+        let mut answer = Self::new(error.code(), alloc::format!("{error}"));
+        if let ProtocolError::UnsupportedVersion { requested, supported } = error {
+            let mut data = alloc::vec::Vec::new();
+            let mut object = List::object(&mut data);
+            object.item().extend_from_slice(b"\"supported\":");
+            let mut list = List::array(object.out());
+            for version in *supported {
+                crate::json::write::string(list.item(), version);
+            }
+            list.end();
+            object.text("requested", requested);
+            object.end();
+            answer.data = Some(Json::trusted(data));
+        }
+        answer
+    }
+}
+
+impl fmt::Display for ErrorData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code.0)
+    }
+}
+
+impl core::error::Error for ErrorData {}

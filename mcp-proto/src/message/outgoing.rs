@@ -1,0 +1,100 @@
+//! Message to text.
+
+use bytes::Bytes;
+
+use super::{ErrorData, RequestId};
+use crate::json::Json;
+use crate::json::write::{self, List, Sink};
+
+/// A message that a machine wants to be sent.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Outgoing {
+    /// A response with a result.
+    Result {
+        /// The request that it answers.
+        id: RequestId,
+        /// Members to put before those of `result`, without braces; may be empty.
+        stamp: Bytes,
+        /// An object.
+        result: Json,
+    },
+    /// A response with an error.
+    Error {
+        /// The request that it answers, if its id could be read.
+        id: Option<RequestId>,
+        /// The error.
+        error: ErrorData,
+    },
+    /// A notification.
+    Notification {
+        /// Its method.
+        method: &'static str,
+        /// Its parameters, an object.
+        params: Json,
+    },
+    /// The answers to a batch; revision 2025-03-26 alone.
+    Batch(alloc::vec::Vec<Outgoing>),
+}
+
+impl Outgoing {
+    /// Writes the message as one JSON text.
+    pub(crate) fn write(&self, out: &mut impl Sink) {
+        match self {
+            Self::Result { id, stamp, result } => {
+                out.push(b"{\"jsonrpc\":\"2.0\",\"id\":");
+                out.push(id.as_str().as_bytes());
+                out.push(b",\"result\":");
+                write_stamped(out, stamp, result.as_bytes());
+                out.push(b"}");
+            }
+            Self::Error { id, error } => {
+                out.push(b"{\"jsonrpc\":\"2.0\"");
+                if let Some(id) = id {
+                    out.push(b",\"id\":");
+                    out.push(id.as_str().as_bytes());
+                }
+                out.push(b",\"error\":");
+                write_error(out, error);
+                out.push(b"}");
+            }
+            Self::Notification { method, params } => {
+                out.push(b"{\"jsonrpc\":\"2.0\",\"method\":");
+                write::string(out, method);
+                out.push(b",\"params\":");
+                out.push(params.as_bytes());
+                out.push(b"}");
+            }
+            Self::Batch(answers) => {
+                let mut list = List::array(out);
+                for answer in answers {
+                    answer.write(list.item());
+                }
+                list.end();
+            }
+        }
+    }
+}
+
+fn write_stamped(out: &mut impl Sink, stamp: &[u8], object: &[u8]) {
+    let inside = object.strip_prefix(b"{").unwrap_or_default();
+    if stamp.is_empty() || inside.is_empty() {
+        return out.push(object);
+    }
+    out.push(b"{");
+    out.push(stamp);
+    if inside.trim_ascii_start() != b"}" {
+        out.push(b",");
+    }
+    out.push(inside);
+}
+
+fn write_error(out: &mut impl Sink, error: &ErrorData) {
+    let mut object = List::object(out);
+    object.member("code", alloc::format!("{}", error.code.0).as_bytes());
+    object.text("message", &error.message);
+    if let Some(data) = &error.data {
+        object.member("data", data.as_bytes());
+    }
+    object.end();
+}

@@ -1,0 +1,100 @@
+//! `_meta`: what every modern request says about itself.
+//!
+//! In: the [`Params`] of a request whose `_meta` claims a version. Out: a [`RequestMeta`], or
+//! the envelope error that names the key at fault.
+//!
+//! [Specification: `_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
+
+use alloc::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::error::ProtocolError;
+use crate::json::{Json, Raw};
+use crate::limits::Limits;
+use crate::message::{Member, Params, ProgressToken};
+use crate::types::LoggingLevel;
+
+/// The `_meta` of a modern request, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestMeta {
+    pub(crate) client_capabilities: Json,
+    pub(crate) client_info: Option<Json>,
+}
+
+impl RequestMeta {
+    /// Checks what a modern request must carry beside its version.
+    pub(crate) fn read(params: &Params) -> Result<Self, ProtocolError> {
+        let invalid = |member: Member, expected| ProtocolError::InvalidMeta {
+            key: member.name(),
+            expected,
+        };
+        let claim = params.raw(Member::MetaProtocolVersion);
+        let capabilities = params.get(Member::MetaClientCapabilities);
+        let (Some(claim), Some(client_capabilities)) = (claim, &capabilities) else {
+            return Err(missing(params));
+        };
+        if claim.string().is_none() {
+            return Err(invalid(Member::MetaProtocolVersion, "a string"));
+        }
+        if !client_capabilities.raw().is_object() {
+            return Err(invalid(Member::MetaClientCapabilities, "an object"));
+        }
+        let client_info = params.get(Member::MetaClientInfo);
+        if client_info.as_ref().is_some_and(|info| !is_implementation(info)) {
+            return Err(invalid(
+                Member::MetaClientInfo,
+                "an object with the strings `name` and `version`",
+            ));
+        }
+        let level = params.raw(Member::MetaLogLevel);
+        let known = |level: Raw<'_>| level.string().and_then(|name| LoggingLevel::from_name(&name));
+        if level.is_some_and(|level| known(level).is_none()) {
+            return Err(invalid(Member::MetaLogLevel, "a logging level"));
+        }
+        Ok(Self { client_capabilities: client_capabilities.clone(), client_info })
+    }
+}
+
+/// The envelope error for a request without the keys that a modern one must carry.
+pub(crate) fn missing(params: &Params) -> ProtocolError {
+    ProtocolError::MissingMeta {
+        protocol_version: params.raw(Member::MetaProtocolVersion).is_none(),
+        client_capabilities: params.raw(Member::MetaClientCapabilities).is_none(),
+    }
+}
+
+/// Whether `params._meta` is there and is no object.
+pub(crate) fn is_malformed(params: &Params) -> bool {
+    params.raw(Member::Meta).is_some_and(|meta| !meta.is_object())
+}
+
+/// The progress token of a request of either era.
+pub(crate) fn progress_token(
+    params: &Params,
+    limits: &Limits,
+) -> Result<Option<ProgressToken>, ProtocolError> {
+    let Some(raw) = params.raw(Member::MetaProgressToken) else { return Ok(None) };
+    if raw.0.len() > limits.max_token_bytes {
+        return Err(ProtocolError::TokenTooLong { max_token_bytes: limits.max_token_bytes });
+    }
+    match ProgressToken::from_raw(raw) {
+        Some(token) => Ok(Some(token)),
+        None => Err(ProtocolError::InvalidParam {
+            member: "_meta.progressToken",
+            expected: "a string or an integer",
+        }),
+    }
+}
+
+/// Whether a value is an `Implementation`: an object with the strings `name` and `version`.
+pub(crate) fn is_implementation(value: &Json) -> bool {
+    #[derive(Deserialize)]
+    struct Fields<'a> {
+        #[serde(borrow, rename = "name")]
+        _name: Cow<'a, str>,
+        #[serde(borrow, rename = "version")]
+        _version: Cow<'a, str>,
+    }
+    value.raw().is_object() && serde_json::from_slice::<Fields<'_>>(value.as_bytes()).is_ok()
+}

@@ -1,0 +1,175 @@
+//! The binding to a byte stream: a pipe to a child process, a socket, a buffer.
+//!
+//! In: bytes, split anywhere. Out: bytes to write, and what the application is to know. A
+//! [`Connection`] is a [`LineReader`] in front of a [`Server`] and an encoder behind it; it has
+//! no queue of its own.
+//!
+//! The loop of a driver:
+//!
+//! ```
+//! # use mcp_proto::{Action, Machine, server::{Outcome, Registry, ServerEvent}, stdio::Connection};
+//! # use mcp_proto::{Bytes, Instant, Json, types::Implementation};
+//! # let registry: Registry<fn(&Json) -> Outcome> = Registry::new(Implementation::new("x", "1"));
+//! # let mut input = [&b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"[..]].into_iter();
+//! # let mut output = Vec::new();
+//! # let now = || Instant::ZERO;
+//! let mut connection = Connection::server(registry.declaration(), Default::default());
+//! loop {
+//!     while let Some(action) = connection.poll_action() {
+//!         match action {
+//!             Action::Transmit(bytes) => output.extend_from_slice(&bytes),
+//!             Action::Event(ServerEvent::Request(request)) => {
+//!                 let Some(handler) = registry.handler(request.handler) else { continue };
+//!                 let outcome = handler(&request.arguments);
+//!                 connection.respond(now(), request.reply, outcome);
+//!             }
+//!             Action::Event(_) => {}
+//!             Action::Close => break,
+//!         }
+//!     }
+//!     match input.next() {
+//!         Some(chunk) => connection.handle_bytes(now(), Bytes::copy_from_slice(chunk)),
+//!         None if connection.wants_read() => connection.handle_eof(now()),
+//!         None => break,
+//!     }
+//! }
+//! # assert_eq!(output, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+//! ```
+//!
+//! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
+
+use alloc::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::error::{ProtocolError, UsageError};
+use crate::frame::{Line, LineReader, write_line};
+use crate::limits::Limits;
+use crate::machine::{Action, Machine};
+use crate::message::{self, Malformed, Outgoing};
+use crate::server::{
+    Config, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerAction, ServerEvent,
+};
+use crate::time::Instant;
+use crate::version::Era;
+
+/// The server's side of one byte stream.
+#[derive(Debug)]
+pub struct Connection {
+    server: Server,
+    lines: LineReader,
+    limits: Limits,
+    out: BytesMut,
+}
+
+impl Connection {
+    /// A server for the peer at the other end of a stream that is yet to be read.
+    pub fn server(declaration: Arc<Declaration>, config: Config) -> Self {
+        let limits = config.limits.clone();
+        Self {
+            lines: LineReader::new(limits.max_line_bytes),
+            server: Server::new(declaration, config),
+            limits,
+            out: BytesMut::new(),
+        }
+    }
+
+    /// Answers a request; see [`Server::respond`].
+    pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        self.server.respond(now, reply, outcome);
+    }
+
+    /// Tells the client about a request in flight; see [`Server::notify`].
+    pub fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        self.server.notify(now, about, notification)
+    }
+
+    /// The requests that a handler has not answered yet, oldest first.
+    pub fn owed(&self) -> impl Iterator<Item = ReplyId> + '_ {
+        self.server.owed()
+    }
+
+    /// How many answers were dropped because nobody waited for them.
+    pub fn dropped_replies(&self) -> u64 {
+        self.server.dropped_replies()
+    }
+
+    /// The era that the connection was opened in, `None` before that.
+    pub fn era(&self) -> Option<Era> {
+        self.server.era()
+    }
+
+    fn handle_line(&mut self, now: Instant, line: &Line) {
+        let parsed = match line {
+            Line::Complete(text) => message::parse(text, &self.limits),
+            Line::TooLong(beginning) => {
+                let max_line_bytes = self.limits.max_line_bytes;
+                let error = ProtocolError::LineTooLong { max_line_bytes };
+                let id = message::recover_id(beginning, &self.limits);
+                Err(Malformed::answerable(error, id))
+            }
+        };
+        match parsed {
+            Ok(incoming) => self.server.handle_message(now, incoming),
+            Err(malformed) => self.server.handle_malformed(now, malformed),
+        }
+    }
+
+    fn encode(&mut self, message: &Outgoing) {
+        let start = self.out.len();
+        message.write(&mut self.out);
+        write_line(&mut self.out, start);
+    }
+}
+
+impl Machine for Connection {
+    type Event = ServerEvent;
+
+    fn handle_bytes(&mut self, now: Instant, data: Bytes) {
+        self.lines.push(data);
+        while let Some(line) = self.lines.next_line() {
+            self.handle_line(now, &line);
+        }
+    }
+
+    fn handle_eof(&mut self, now: Instant) {
+        if let Some(line) = self.lines.finish() {
+            self.handle_line(now, &line);
+        }
+        self.server.handle_eof(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.server.handle_timeout(now);
+    }
+
+    fn poll_action(&mut self) -> Option<Action<ServerEvent>> {
+        while let Some(message) = self.server.poll_send() {
+            self.encode(&message);
+        }
+        if !self.out.is_empty() {
+            return Some(Action::Transmit(self.out.split().freeze()));
+        }
+        self.server.poll_action().map(|action| match action {
+            ServerAction::Event(event) => Action::Event(event),
+            ServerAction::Close => Action::Close,
+            ServerAction::Send(message) => {
+                self.encode(&message);
+                Action::Transmit(self.out.split().freeze())
+            }
+        })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.server.poll_timeout()
+    }
+
+    fn wants_read(&self) -> bool {
+        self.server.wants_read()
+    }
+}

@@ -1,0 +1,44 @@
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+/// Who an implementation is: a client's `clientInfo`, a server's `serverInfo`.
+///
+/// [Schema: Implementation](https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Implementation {
+    /// For programs, and for display if there is no title.
+    pub name: String,
+    /// For display.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The version of the implementation, not of the protocol.
+    pub version: String,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Where to read more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub website_url: Option<String>,
+}
+
+impl Implementation {
+    /// An implementation with a name and a version.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            version: version.into(),
+            description: None,
+            website_url: None,
+        }
+    }
+
+    /// Sets the name for display.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+}

@@ -1,0 +1,126 @@
+//! The revisions of the protocol, and the eras that they belong to.
+//!
+//! Versions are compared by this table, never as strings: a version that is not in it is unknown,
+//! whatever it looks like.
+//!
+//! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)
+
+use core::fmt;
+
+/// A revision of the protocol.
+///
+/// There is no order among versions by design: features are asked for by name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ProtocolVersion {
+    /// 2024-11-05, legacy.
+    V2024_11_05,
+    /// 2025-03-26, legacy; the one revision with batches.
+    V2025_03_26,
+    /// 2025-06-18, legacy.
+    V2025_06_18,
+    /// 2025-11-25, the newest legacy revision.
+    V2025_11_25,
+    /// 2026-07-28, modern.
+    V2026_07_28,
+}
+
+/// How a revision opens a conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Era {
+    /// With an `initialize` handshake; up to 2025-11-25.
+    Legacy,
+    /// Not at all: every request carries its version in `_meta`; from 2026-07-28 on.
+    Modern,
+}
+
+/// Which eras a server serves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum EraPolicy {
+    /// Both; how the client opens decides.
+    #[default]
+    Auto,
+    /// Legacy revisions alone.
+    LegacyOnly,
+    /// Modern revisions alone.
+    ModernOnly,
+}
+
+/// The modern revisions, newest first, as `supportedVersions` lists them.
+pub(crate) const MODERN: &[&str] = &["2026-07-28"];
+
+impl ProtocolVersion {
+    /// All revisions, oldest first.
+    pub const ALL: [Self; 5] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
+    /// The newest revision that opens with `initialize`.
+    pub const LATEST_LEGACY: Self = Self::V2025_11_25;
+    /// The newest modern revision.
+    pub const LATEST_MODERN: Self = Self::V2026_07_28;
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// The revision with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.as_str() == name)
+    }
+
+    /// The era that the revision belongs to.
+    pub const fn era(self) -> Era {
+        match self {
+            Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => {
+                Era::Legacy
+            }
+            Self::V2026_07_28 => Era::Modern,
+        }
+    }
+
+    /// Whether the revision has JSON-RPC batches.
+    pub(crate) const fn has_batches(self) -> bool {
+        matches!(self, Self::V2025_03_26)
+    }
+}
+
+impl fmt::Display for ProtocolVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Era {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t15_an_unknown_version_is_no_version() {
+        for name in ["2999-01-01", "2025-11-26", "DRAFT-2026-v1", "", "2026-07-28 "] {
+            assert_eq!(ProtocolVersion::from_name(name), None);
+        }
+        for version in ProtocolVersion::ALL {
+            assert_eq!(ProtocolVersion::from_name(version.as_str()), Some(version));
+            assert_eq!(MODERN.contains(&version.as_str()), version.era() == Era::Modern);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! What the tests of the whole share.
+
+pub mod fuzz;
+pub mod transcript;
