@@ -17,6 +17,8 @@ mod meta;
 pub mod negotiate;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "service")]
+pub mod service;
 #[cfg(feature = "server")]
 pub mod stdio;
 mod time;

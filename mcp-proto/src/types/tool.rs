@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::ContentBlock;
+#[cfg(feature = "schemars")]
+use crate::error::UsageError;
 use crate::json::Json;
 
 /// A tool as it is listed.
@@ -41,6 +43,23 @@ impl Tool {
             input_schema,
             output_schema: None,
             annotations: None,
+        }
+    }
+
+    /// A tool with arguments of type `A`.
+    ///
+    /// Fails with [`UsageError::NotJson`] if the schema of `A` cannot be written.
+    #[cfg(feature = "schemars")]
+    pub fn of<A: schemars::JsonSchema>(name: impl Into<String>) -> Result<Self, UsageError> {
+        let name = name.into();
+        let settings = schemars::generate::SchemaSettings::draft2020_12();
+        let mut schema = settings.into_generator().into_root_schema_for::<A>();
+        // The dialect is the default one, and the type's name says nothing to a model.
+        schema.remove("$schema");
+        schema.remove("title");
+        match Json::encode(&schema) {
+            Ok(schema) => Ok(Self::new(name, schema)),
+            Err(_) => Err(UsageError::NotJson { name }),
         }
     }
 

@@ -1,0 +1,118 @@
+//! What a handler knows and may do while it runs.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{self, Poll};
+
+use super::port::{Cancel, Command, Port};
+use crate::server::{Notification, Peer, Progress, ReplyId};
+use crate::time::Duration;
+
+/// A handler's side of its request.
+#[derive(Clone, Debug)]
+pub struct Context {
+    port: Arc<Port>,
+    cancel: Arc<Cancel>,
+    about: ReplyId,
+    peer: Peer,
+}
+
+impl Context {
+    pub(super) fn new(
+        port: Arc<Port>,
+        cancel: Arc<Cancel>,
+        about: ReplyId,
+        peer: Peer,
+    ) -> Self {
+        Self { port, cancel, about, peer }
+    }
+
+    /// Tells the client how far the request has come: `progress` must increase from call to call,
+    /// `total` is the value that means done. Nothing is sent if the client did not ask for it, if
+    /// `progress` does not increase, or after the request has ended.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
+        let progress = Notification::Progress(Progress { progress, total, message });
+        self.port.command(Command::Notify(self.about, progress));
+    }
+
+    /// Completes when nobody waits for the answer any more. The handler runs once more then, and
+    /// is dropped at its next `await`.
+    pub fn cancelled(&self) -> Cancelled {
+        Cancelled { cancel: self.cancel.clone() }
+    }
+
+    /// Whether nobody waits for the answer any more; for work on other threads.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_set()
+    }
+
+    /// Completes after `duration`, by the adapter's clock.
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        Sleep { port: self.port.clone(), state: SleepState::New(duration) }
+    }
+
+    /// The client, as far as this request knows it.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+}
+
+/// A future of [`Context::cancelled`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Cancelled {
+    cancel: Arc<Cancel>,
+}
+
+impl Future for Cancelled {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
+        if self.cancel.watch(context.waker()) { Poll::Pending } else { Poll::Ready(()) }
+    }
+}
+
+/// A future of [`Context::sleep`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Sleep {
+    port: Arc<Port>,
+    state: SleepState,
+}
+
+#[derive(Debug)]
+enum SleepState {
+    New(Duration),
+    Asleep(u64),
+    Over,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
+        match self.state {
+            SleepState::New(duration) => {
+                let sleep = self.port.sleep(duration, context.waker().clone());
+                self.state = SleepState::Asleep(sleep);
+                Poll::Pending
+            }
+            SleepState::Asleep(sleep) if self.port.has_slept(sleep, context.waker()) => {
+                self.state = SleepState::Over;
+                Poll::Ready(())
+            }
+            SleepState::Asleep(_) => Poll::Pending,
+            SleepState::Over => Poll::Ready(()),
+        }
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let SleepState::Asleep(sleep) = self.state {
+            self.port.forget_sleep(sleep);
+        }
+    }
+}

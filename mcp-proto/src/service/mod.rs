@@ -1,0 +1,225 @@
+//! Async handlers without a runtime: what every adapter shares.
+//!
+//! A [`Service`] is a [`stdio::Connection`](crate::stdio::Connection) with handlers that are
+//! futures. It uses `core::future` alone; an adapter supplies reading, writing, sleeping and, if
+//! it has one, a way to spawn. A handler is polled once where its request arrives; if it is not
+//! done then, it goes on in the adapter's task, woken by itself, or where the adapter spawns it.
+//! A handler that panics, or whose future is dropped, is answered with -32603.
+//!
+//! | verb of an adapter | when |
+//! |---|---|
+//! | [`Service::handle_bytes`], [`Service::handle_eof`] | something was read; the input has ended, or a signal asks to stop |
+//! | [`Service::turn`] | after each of these, when its waker was woken, and at [`Service::poll_timeout`] |
+//! | [`Service::output`], [`Service::handle_written`] | until it is empty: bytes to write |
+//! | [`Service::is_closed`] | all is said: flush and return |
+
+mod context;
+mod handler;
+mod port;
+mod tasks;
+mod wire;
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::Waker;
+
+use bytes::{Buf, Bytes};
+
+use crate::machine::{Action, Machine};
+use crate::message::ErrorData;
+use crate::server::{Config, Outcome, Registry, Request, ServerEvent};
+use crate::stdio::Connection;
+use crate::time::Instant;
+
+pub use context::{Cancelled, Context, Sleep};
+pub use handler::{Handler, IntoToolResult};
+use port::{Cancel, Command, Port};
+use tasks::{Job, Progressed, Tasks};
+use wire::Wire;
+
+/// A future of an adapter's own, to be driven to its end somewhere.
+pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A connection and its handlers; see the [module](self).
+pub struct Service {
+    connection: Connection,
+    registry: Arc<Registry<Handler>>,
+    tasks: Tasks,
+    port: Arc<Port>,
+    spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
+    wire: Option<Wire>,
+    output: VecDeque<Bytes>,
+    closed: bool,
+}
+
+/// With more output than this waiting to be written, nothing is read.
+const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
+
+impl Service {
+    /// A service for the peer at the other end of a stream that is yet to be read.
+    pub fn new(registry: Arc<Registry<Handler>>, config: Config) -> Self {
+        let port = Arc::new(Port::new());
+        Self {
+            connection: Connection::server(registry.declaration(), config),
+            registry,
+            tasks: Tasks::new(port.clone()),
+            port,
+            spawn: None,
+            wire: None,
+            output: VecDeque::new(),
+            closed: false,
+        }
+    }
+
+    /// Hands handlers that do not end at once to `spawn`, so that they may run beside each other
+    /// on several threads. Without it they take turns in the adapter's task.
+    pub fn spawn_with(&mut self, spawn: impl FnMut(Spawned) + Send + 'static) {
+        self.spawn = Some(Box::new(spawn));
+    }
+
+    /// Shows the conversation to `sink`, line by line, in the transcript format: `C> ` what the
+    /// client sends, `S> ` what the server sends, `@ ` the time that has passed, `! ` what
+    /// happens. Strings under keys that look secret are masked.
+    pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
+        self.wire = Some(Wire::new(now, Box::new(sink)));
+    }
+
+    /// The peer sent `data`.
+    pub fn handle_bytes(&mut self, now: Instant, data: Bytes) {
+        if let Some(wire) = &mut self.wire {
+            wire.received(now, data.clone());
+        }
+        self.connection.handle_bytes(now, data);
+    }
+
+    /// The peer sends nothing more, or the service is to stop: requests in flight get
+    /// `Limits::drain` to be answered.
+    pub fn handle_eof(&mut self, now: Instant) {
+        if let Some(wire) = &mut self.wire {
+            wire.ended(now);
+        }
+        self.connection.handle_eof(now);
+    }
+
+    /// Runs everything that can run: due deadlines, woken handlers, new requests. `waker` is
+    /// woken when there is more to do.
+    pub fn turn(&mut self, now: Instant, waker: &Waker) {
+        self.port.begin_turn(now, waker);
+        if self.connection.poll_timeout().is_some_and(|at| at <= now) {
+            self.connection.handle_timeout(now);
+        }
+        loop {
+            while let Some(action) = self.connection.poll_action() {
+                self.act(now, action);
+            }
+            let Some(work) = self.port.take_work() else { break };
+            for command in work.commands {
+                self.obey(now, command);
+            }
+            for slot in work.ready {
+                let progressed = self.tasks.poll(slot);
+                self.settle(now, progressed);
+            }
+        }
+    }
+
+    /// The next bytes to write; empty if there are none.
+    pub fn output(&self) -> &[u8] {
+        self.output.front().map_or(&[], |bytes| bytes)
+    }
+
+    /// The first `count` bytes of [`Service::output`] are written.
+    pub fn handle_written(&mut self, count: usize) {
+        let Some(mut bytes) = self.output.pop_front() else { return };
+        bytes.advance(count.min(bytes.len()));
+        if !bytes.is_empty() {
+            self.output.push_front(bytes);
+        }
+    }
+
+    /// When [`Service::turn`] is to be called at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let sleep = self.port.next_sleep();
+        self.connection.poll_timeout().into_iter().chain(sleep).min()
+    }
+
+    /// Whether the adapter should read.
+    pub fn wants_read(&self) -> bool {
+        let waiting: usize = self.output.iter().map(Bytes::len).sum();
+        self.connection.wants_read() && waiting <= MAX_OUTPUT_BYTES
+    }
+
+    /// Whether nothing more will be transmitted than what [`Service::output`] has.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    fn act(&mut self, now: Instant, action: Action<ServerEvent>) {
+        match action {
+            Action::Transmit(bytes) => {
+                if let Some(wire) = &mut self.wire {
+                    wire.sent(now, bytes.clone());
+                }
+                self.output.push_back(bytes);
+            }
+            Action::Event(ServerEvent::Request(request)) => self.start(now, request),
+            Action::Event(event) => {
+                if let Some(wire) = &mut self.wire {
+                    wire.event(now, &event);
+                }
+                if let ServerEvent::Cancelled { about, .. } = event {
+                    self.tasks.cancel(about);
+                }
+            }
+            Action::Close => self.closed = true,
+        }
+    }
+
+    fn obey(&mut self, now: Instant, command: Command) {
+        match command {
+            // A handler that reports after its end, or backwards, is not worth an error.
+            Command::Notify(about, notification) => {
+                let _ = self.connection.notify(now, about, notification);
+            }
+            Command::Respond(reply, outcome) => {
+                self.tasks.forget(reply.id());
+                self.connection.respond(now, reply, outcome);
+            }
+        }
+    }
+
+    fn start(&mut self, now: Instant, request: Request) {
+        let Request { reply, handler, arguments, peer, .. } = request;
+        let Some(handler) = self.registry.handler(handler).cloned() else {
+            let error = ErrorData::internal("the handler is not registered");
+            return self.connection.respond(now, reply, Outcome::Error(error));
+        };
+        let cancel = Arc::new(Cancel::default());
+        let context = Context::new(self.port.clone(), cancel.clone(), reply.id(), peer);
+        let job = Job::new(reply, cancel, move || handler.call(&arguments, context));
+        let progressed = self.tasks.start(job, self.spawn.as_deref_mut());
+        self.settle(now, progressed);
+    }
+
+    fn settle(&mut self, now: Instant, progressed: Progressed) {
+        if let Progressed::Done(reply, outcome) = progressed {
+            self.connection.respond(now, reply, outcome);
+        }
+    }
+}
+
+impl Drop for Service {
+    /// Tells handlers that were spawned that nobody waits for them.
+    fn drop(&mut self) {
+        self.tasks.cancel_all();
+    }
+}
+
+impl core::fmt::Debug for Service {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Service").field("connection", &self.connection).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,240 @@
+//! The handlers that are running.
+//!
+//! In: a job to start, a slot that was woken, a cancellation. Out: what came of a job. A handler
+//! that is not done when it is first polled keeps its slot and is polled when its waker pushes
+//! the slot into the port; or, if the adapter can spawn, it leaves and reports through the port.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::task::Wake;
+use alloc::vec::Vec;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::Spawned;
+use super::handler::Running;
+use super::port::{Cancel, Command, Port};
+use crate::message::ErrorData;
+use crate::server::{Outcome, Reply, ReplyId};
+
+/// A handler's future and what it owes.
+pub(super) struct Job {
+    reply: Reply,
+    cancel: Arc<Cancel>,
+    running: Running,
+}
+
+/// What came of polling a job.
+pub(super) enum Progressed {
+    Done(Reply, Outcome),
+    Pending,
+}
+
+pub(super) struct Tasks {
+    port: Arc<Port>,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    /// The jobs that were pending when they were last polled.
+    pending: BTreeMap<ReplyId, Place>,
+}
+
+struct Slot {
+    job: Option<Job>,
+    waker: Waker,
+}
+
+enum Place {
+    Slot(usize),
+    Spawned(Arc<Cancel>),
+}
+
+impl Job {
+    /// Calls the handler; one that panics is done at once.
+    pub(super) fn new(
+        reply: Reply,
+        cancel: Arc<Cancel>,
+        call: impl FnOnce() -> Running,
+    ) -> Self {
+        let running = catch_unwind(AssertUnwindSafe(call))
+            .unwrap_or_else(|_| Running::Done(Some(panicked())));
+        Self { reply, cancel, running }
+    }
+
+    fn poll(&mut self, waker: &Waker) -> Poll<Outcome> {
+        match &mut self.running {
+            Running::Done(outcome) => Poll::Ready(outcome.take().unwrap_or_else(dropped)),
+            Running::Future(future) => {
+                let mut context = Context::from_waker(waker);
+                catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)))
+                    .unwrap_or_else(|_| Poll::Ready(panicked()))
+            }
+        }
+    }
+}
+
+impl Tasks {
+    pub(super) fn new(port: Arc<Port>) -> Self {
+        Self { port, slots: Vec::new(), free: Vec::new(), pending: BTreeMap::new() }
+    }
+
+    /// Polls a job for the first time; what is pending then stays, or goes to `spawn`.
+    pub(super) fn start(
+        &mut self,
+        mut job: Job,
+        spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
+    ) -> Progressed {
+        if let Running::Done(outcome) = &mut job.running {
+            return Progressed::Done(job.reply, outcome.take().unwrap_or_else(dropped));
+        }
+        if let Some(spawn) = spawn {
+            return self.start_spawned(job, spawn);
+        }
+        let at = self.vacant();
+        let Some(slot) = self.slots.get_mut(at) else {
+            return Progressed::Done(job.reply, dropped());
+        };
+        match job.poll(&slot.waker) {
+            Poll::Ready(outcome) => {
+                self.free.push(at);
+                Progressed::Done(job.reply, outcome)
+            }
+            Poll::Pending => {
+                self.pending.insert(job.reply.id(), Place::Slot(at));
+                slot.job = Some(job);
+                Progressed::Pending
+            }
+        }
+    }
+
+    /// Polls the job in a slot that was woken.
+    pub(super) fn poll(&mut self, at: usize) -> Progressed {
+        let Some(slot) = self.slots.get_mut(at) else { return Progressed::Pending };
+        let Some(job) = &mut slot.job else { return Progressed::Pending };
+        let Poll::Ready(outcome) = job.poll(&slot.waker) else { return Progressed::Pending };
+        match self.remove(at) {
+            Some(job) => Progressed::Done(job.reply, outcome),
+            None => Progressed::Pending,
+        }
+    }
+
+    /// Tells a job that it is cancelled, lets it run once more, and ends it.
+    pub(super) fn cancel(&mut self, id: ReplyId) {
+        match self.pending.remove(&id) {
+            None => {}
+            Some(Place::Spawned(cancel)) => cancel.set(),
+            Some(Place::Slot(at)) => {
+                if let Some(mut job) = self.remove(at) {
+                    job.cancel.set();
+                    // What it answers now is of no interest to anybody.
+                    let _ = job.poll(Waker::noop());
+                }
+            }
+        }
+    }
+
+    pub(super) fn cancel_all(&mut self) {
+        while let Some(id) = self.pending.first_key_value().map(|(id, _)| *id) {
+            self.cancel(id);
+        }
+    }
+
+    /// A spawned job has reported.
+    pub(super) fn forget(&mut self, id: ReplyId) {
+        self.pending.remove(&id);
+    }
+
+    /// Polls a job where it is and spawns it if it is pending. The first poll uses a waker that
+    /// does nothing, because the spawned future is polled at once wherever it goes.
+    fn start_spawned(
+        &mut self,
+        mut job: Job,
+        spawn: &mut (dyn FnMut(Spawned) + Send + 'static),
+    ) -> Progressed {
+        if let Poll::Ready(outcome) = job.poll(Waker::noop()) {
+            return Progressed::Done(job.reply, outcome);
+        }
+        self.pending.insert(job.reply.id(), Place::Spawned(job.cancel.clone()));
+        spawn(Box::pin(Elsewhere { job: Some(job), port: self.port.clone() }));
+        Progressed::Pending
+    }
+
+    fn remove(&mut self, at: usize) -> Option<Job> {
+        let job = self.slots.get_mut(at)?.job.take()?;
+        self.pending.remove(&job.reply.id());
+        self.free.push(at);
+        Some(job)
+    }
+
+    fn vacant(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            let at = self.slots.len();
+            let waker = Waker::from(Arc::new(SlotWaker { at, port: self.port.clone() }));
+            self.slots.push(Slot { job: None, waker });
+            at
+        })
+    }
+}
+
+/// Wakes the job in a slot. A wake that comes after the job has ended polls whatever is there
+/// then, which is harmless.
+struct SlotWaker {
+    at: usize,
+    port: Arc<Port>,
+}
+
+impl Wake for SlotWaker {
+    fn wake(self: Arc<Self>) {
+        self.port.ready(self.at);
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.port.ready(self.at);
+    }
+}
+
+/// A job that runs where the adapter spawned it.
+struct Elsewhere {
+    job: Option<Job>,
+    port: Arc<Port>,
+}
+
+impl Future for Elsewhere {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Some(job) = &mut self.job else { return Poll::Ready(()) };
+        let cancelled = !job.cancel.watch(context.waker());
+        match job.poll(context.waker()) {
+            Poll::Ready(outcome) => {
+                if let Some(job) = self.job.take() {
+                    self.port.command(Command::Respond(job.reply, outcome));
+                }
+                Poll::Ready(())
+            }
+            Poll::Pending if cancelled => {
+                self.job = None;
+                Poll::Ready(())
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        if let Some(job) = self.job.take() {
+            self.port.command(Command::Respond(job.reply, dropped()));
+        }
+    }
+}
+
+fn panicked() -> Outcome {
+    Outcome::Error(ErrorData::internal("the handler panicked"))
+}
+
+fn dropped() -> Outcome {
+    Outcome::Error(ErrorData::internal("the handler ended without an answer"))
+}

@@ -1,0 +1,123 @@
+//! Standard input and output, each taken for what it is.
+//!
+//! A pipe and a socket have readiness and are used as such, without a thread. A file and a
+//! terminal have none: they are read on a thread of their own, which does not keep the process
+//! alive, and written through tokio's blocking pool.
+
+use std::io;
+use std::sync::Arc;
+
+use mcp_proto::server::{Config, Registry};
+use mcp_proto::service::Handler;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::driver::drive;
+
+/// Serves the client that started this process, over standard input and output.
+///
+/// Returns when the input ends, or on SIGINT or SIGTERM, once requests in flight are answered or
+/// `Limits::drain` has passed. The specification's page:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
+///
+/// Fails with what reading or writing failed with; a client that is gone is no failure.
+pub async fn serve_stdio(registry: impl Into<Arc<Registry<Handler>>>) -> io::Result<()> {
+    serve_stdio_with(registry, Config::default()).await
+}
+
+/// [`serve_stdio`] with other than the default settings.
+pub async fn serve_stdio_with(
+    registry: impl Into<Arc<Registry<Handler>>>,
+    config: Config,
+) -> io::Result<()> {
+    drive(registry.into(), config, stdin()?, stdout()?, stop()).await
+}
+
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+#[cfg(unix)]
+use on_unix::{stdin, stdout, stop};
+
+#[cfg(unix)]
+mod on_unix {
+    use std::fs::File;
+    use std::future::poll_fn;
+    use std::io;
+    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+    use std::os::unix::fs::FileTypeExt;
+    use std::os::unix::net::UnixStream as StdUnixStream;
+    use std::task::Poll;
+
+    use tokio::net::UnixStream;
+    use tokio::net::unix::pipe;
+    use tokio::signal::unix::{SignalKind, signal};
+
+    use super::{Reader, Writer};
+    use crate::blocking::BlockingReader;
+
+    pub(super) fn stdin() -> io::Result<Reader> {
+        let file = duplicate(io::stdin().as_fd())?;
+        let kind = file.metadata()?.file_type();
+        Ok(if kind.is_fifo() {
+            Box::new(pipe::Receiver::from_file(file)?)
+        } else if kind.is_socket() {
+            Box::new(socket(file)?)
+        } else {
+            Box::new(BlockingReader::new(file))
+        })
+    }
+
+    pub(super) fn stdout() -> io::Result<Writer> {
+        let file = duplicate(io::stdout().as_fd())?;
+        let kind = file.metadata()?.file_type();
+        Ok(if kind.is_fifo() {
+            Box::new(pipe::Sender::from_file(file)?)
+        } else if kind.is_socket() {
+            Box::new(socket(file)?)
+        } else {
+            Box::new(tokio::io::stdout())
+        })
+    }
+
+    /// Completes on SIGINT or SIGTERM.
+    pub(super) async fn stop() {
+        let (Ok(mut interrupt), Ok(mut terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
+            return std::future::pending().await;
+        };
+        poll_fn(|context| {
+            let stopped =
+                interrupt.poll_recv(context).is_ready() | terminate.poll_recv(context).is_ready();
+            if stopped { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    fn duplicate(stream: BorrowedFd<'_>) -> io::Result<File> {
+        stream.try_clone_to_owned().map(File::from)
+    }
+
+    fn socket(file: File) -> io::Result<UnixStream> {
+        let socket = StdUnixStream::from(OwnedFd::from(file));
+        socket.set_nonblocking(true)?;
+        UnixStream::from_std(socket)
+    }
+}
+
+#[cfg(not(unix))]
+fn stdin() -> io::Result<Reader> {
+    Ok(Box::new(crate::blocking::BlockingReader::new(io::stdin())))
+}
+
+#[cfg(not(unix))]
+fn stdout() -> io::Result<Writer> {
+    Ok(Box::new(tokio::io::stdout()))
+}
+
+#[cfg(not(unix))]
+async fn stop() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
