@@ -20,12 +20,13 @@ impl<K: Ord + Copy> Deadlines<K> {
         Self { due: BTreeSet::new(), at: BTreeMap::new() }
     }
 
-    /// Sets the deadline of `reason`, in place of the one that it had.
+    /// Sets the deadline of `reason`, in place of the one that it had. The end of time is none.
     pub(crate) fn set(&mut self, reason: K, at: Instant) {
-        if let Some(before) = self.at.insert(reason, at) {
-            self.due.remove(&(before, reason));
+        self.clear(reason);
+        if at != Instant::NEVER {
+            self.at.insert(reason, at);
+            self.due.insert((at, reason));
         }
-        self.due.insert((at, reason));
     }
 
     /// Forgets the deadline of `reason`.
@@ -64,6 +65,7 @@ mod tests {
         deadlines.set('c', at(5));
         deadlines.set('a', at(10));
         deadlines.clear('c');
+        deadlines.set('d', Instant::NEVER);
 
         assert_eq!(deadlines.next(), Some(at(10)));
         assert_eq!(deadlines.expire(at(9)), None);

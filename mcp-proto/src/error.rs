@@ -120,7 +120,10 @@ pub enum ProtocolError {
         max_in_flight: usize,
     },
     /// A request whose id is that of a request in flight.
-    DuplicateId,
+    DuplicateId {
+        /// The id, as JSON. The answer carries none, so that it cannot settle the first request.
+        id: String,
+    },
     /// A response to nothing that was asked.
     UnexpectedResponse,
     /// A legacy request before `initialize`.
@@ -202,7 +205,7 @@ impl ProtocolError {
             | Self::UnexpectedBatch
             | Self::EmptyBatch
             | Self::BatchTooLong { .. }
-            | Self::DuplicateId
+            | Self::DuplicateId { .. }
             | Self::UnexpectedResponse => Rung::Shape,
             Self::BeforeInitialize
             | Self::UnexpectedInitialize
@@ -246,7 +249,7 @@ impl ProtocolError {
             | Self::TokenTooLong { .. }
             | Self::InvalidMethod
             | Self::ParamsNotObject
-            | Self::DuplicateId
+            | Self::DuplicateId { .. }
             | Self::TooManyInFlight { .. }
             | Self::TooManyBytesInFlight { .. } => "2026-07-28/basic#requests",
             Self::InvalidError | Self::UnexpectedResponse => "2026-07-28/basic#responses",
@@ -261,9 +264,15 @@ impl ProtocolError {
                 "2026-07-28/basic/versioning#protocol-version-negotiation"
             }
             Self::MethodNotFound { .. } => "2026-07-28/basic#error-codes",
-            Self::InvalidParam { .. } | Self::UnknownTool { .. } => {
-                "2026-07-28/server/tools#calling-tools"
-            }
+            Self::InvalidParam { member, .. } => match *member {
+                "protocolVersion" | "capabilities" | "clientInfo" => {
+                    "2025-11-25/basic/lifecycle#initialization"
+                }
+                "requestId" => "2026-07-28/basic/patterns/cancellation",
+                "_meta.progressToken" => "2026-07-28/basic/patterns/progress",
+                _ => "2026-07-28/server/tools#calling-tools",
+            },
+            Self::UnknownTool { .. } => "2026-07-28/server/tools#calling-tools",
             Self::InvalidCursor => "2026-07-28/server/utilities/pagination",
         }
     }
@@ -302,7 +311,7 @@ impl fmt::Display for ProtocolError {
             Self::BatchTooLong { max_in_flight } => {
                 write!(f, "a batch is longer than Limits::max_in_flight = {max_in_flight}")
             }
-            Self::DuplicateId => f.write_str("a request with this id is in flight"),
+            Self::DuplicateId { id } => write!(f, "a request with the id {id} is in flight"),
             Self::UnexpectedResponse => f.write_str("a response to nothing that was asked"),
             Self::BeforeInitialize => f.write_str(
                 "open with `initialize`, or put \
@@ -313,7 +322,7 @@ impl fmt::Display for ProtocolError {
             }
             Self::ModernOnLegacy => f.write_str(
                 "this connection was opened with `initialize`; \
-                 a request of 2026-07-28 needs a connection without",
+                 open another one for requests of 2026-07-28",
             ),
             Self::ModernNotServed => f.write_str(
                 "EraPolicy::LegacyOnly serves revisions up to 2025-11-25; open with `initialize`",
@@ -334,8 +343,8 @@ impl fmt::Display for ProtocolError {
             Self::InvalidMeta { key, expected } => write!(f, "`{key}` must be {expected}"),
             Self::UnsupportedVersion { requested, supported } => {
                 match requested.as_str() {
-                    "" => f.write_str("legacy requests are not served")?,
-                    version => write!(f, "protocol version \"{version}\" is not served")?,
+                    "" => f.write_str("a request without a protocol version is not served here")?,
+                    version => write!(f, "protocol version \"{version}\" is not served here")?,
                 }
                 write!(f, "; served: {}", supported.join(", "))
             }
@@ -344,7 +353,7 @@ impl fmt::Display for ProtocolError {
                 write!(f, "`params.{member}` must be {expected}")
             }
             Self::UnknownTool { name } => write!(f, "no tool \"{name}\" here"),
-            Self::InvalidCursor => f.write_str("`params.cursor` is not one of this list"),
+            Self::InvalidCursor => f.write_str("`params.cursor` is not one that this list gave out"),
             Self::TooManyInFlight { max_in_flight } => {
                 write!(f, "Limits::max_in_flight = {max_in_flight} requests are in flight")
             }

@@ -50,7 +50,10 @@ impl RequestMeta {
         let level = params.raw(Member::MetaLogLevel);
         let known = |level: Raw<'_>| level.string().and_then(|name| LoggingLevel::from_name(&name));
         if level.is_some_and(|level| known(level).is_none()) {
-            return Err(invalid(Member::MetaLogLevel, "a logging level"));
+            return Err(invalid(
+                Member::MetaLogLevel,
+                "one of debug, info, notice, warning, error, critical, alert, emergency",
+            ));
         }
         Ok(Self { client_capabilities: client_capabilities.clone(), client_info })
     }

@@ -46,7 +46,7 @@ use crate::error::{ProtocolError, UsageError};
 use crate::frame::{Line, LineReader, write_line};
 use crate::limits::Limits;
 use crate::machine::{Action, Machine};
-use crate::message::{self, Malformed, Outgoing};
+use crate::message::{self, Outgoing};
 use crate::server::{
     Config, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerAction, ServerEvent,
 };
@@ -110,8 +110,7 @@ impl Connection {
             Line::TooLong(beginning) => {
                 let max_line_bytes = self.limits.max_line_bytes;
                 let error = ProtocolError::LineTooLong { max_line_bytes };
-                let id = message::recover_id(beginning, &self.limits);
-                Err(Malformed::answerable(error, id))
+                Err(message::unreadable(beginning, &self.limits, error))
             }
         };
         match parsed {

@@ -17,6 +17,9 @@ impl Instant {
     /// The epoch itself.
     pub const ZERO: Self = Self(0);
 
+    /// The end of time: no deadline is ever due then.
+    pub const NEVER: Self = Self(u64::MAX);
+
     /// The instant `micros` microseconds after the epoch.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros)
@@ -36,7 +39,7 @@ impl Instant {
 impl Add<Duration> for Instant {
     type Output = Self;
 
-    /// Adds a duration; what does not fit becomes the end of time, which never comes.
+    /// Adds a duration; what does not fit becomes [`Instant::NEVER`].
     fn add(self, duration: Duration) -> Self {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(micros))
@@ -74,9 +77,6 @@ mod tests {
 
     #[test]
     fn adding_saturates() {
-        assert_eq!(
-            Instant::from_micros(1) + Duration::MAX,
-            Instant::from_micros(u64::MAX)
-        );
+        assert_eq!(Instant::from_micros(1) + Duration::MAX, Instant::NEVER);
     }
 }

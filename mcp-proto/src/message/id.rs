@@ -1,6 +1,8 @@
 //! Request ids and progress tokens: strings or integers, echoed exactly as they came.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
 
@@ -17,6 +19,8 @@ use crate::json::Raw;
 #[derive(Clone)]
 pub struct RequestId {
     token: SmallVec<[u8; 24]>,
+    /// The one spelling of the value, where the token has another.
+    canonical: Option<Box<[u8]>>,
 }
 
 /// A progress token; what holds of a [`RequestId`] holds of it.
@@ -28,24 +32,39 @@ const MAX_FLOAT_DIGITS: usize = 40;
 impl RequestId {
     /// The id `number`.
     pub fn number(number: i64) -> Self {
-        Self::from_token(alloc::format!("{number}").as_bytes())
+        Self::of(alloc::format!("{number}").as_bytes())
     }
 
     /// The id `text`.
     pub fn string(text: &str) -> Self {
-        let mut token = alloc::vec::Vec::new();
+        let mut token = Vec::new();
         crate::json::write::string(&mut token, text);
-        Self::from_token(&token)
+        Self::of(&token)
+    }
+
+    /// A token that is known to be a string or an integer.
+    fn of(token: &[u8]) -> Self {
+        Self::from_raw(Raw(token))
+            .unwrap_or_else(|| Self { token: SmallVec::from_slice(b"0"), canonical: None })
     }
 
     /// The JSON token of a valid id, `None` for all other values.
     pub(crate) fn from_raw(raw: Raw<'_>) -> Option<Self> {
-        let valid = match raw.0.first()? {
-            b'"' => raw.string().is_some(),
-            b'-' | b'0'..=b'9' => canonical_integer(raw.0).is_some(),
-            _ => false,
+        let canonical = match raw.0.first()? {
+            b'"' => match raw.string()? {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(text) => Some([b"\"", text.as_bytes(), b"\""].concat()),
+            },
+            b'-' | b'0'..=b'9' => match canonical_integer(raw.0)? {
+                Cow::Borrowed(digits) if digits == raw.0 => None,
+                digits => Some(digits.into_owned()),
+            },
+            _ => return None,
         };
-        valid.then(|| Self::from_token(raw.0))
+        Some(Self {
+            token: SmallVec::from_slice(raw.0),
+            canonical: canonical.map(Vec::into_boxed_slice),
+        })
     }
 
     /// The id as JSON, as it came.
@@ -53,22 +72,8 @@ impl RequestId {
         core::str::from_utf8(&self.token).unwrap_or("0")
     }
 
-    fn from_token(token: &[u8]) -> Self {
-        Self { token: SmallVec::from_slice(token) }
-    }
-
-    /// One spelling for all tokens that mean the same value.
-    fn canonical(&self) -> Cow<'_, [u8]> {
-        match self.token.first() {
-            Some(b'"') if memchr::memchr(b'\\', &self.token).is_none() => {
-                Cow::Borrowed(&self.token)
-            }
-            Some(b'"') => match Raw(&self.token).string() {
-                Some(text) => Cow::Owned([b"\"", text.as_bytes(), b"\""].concat()),
-                None => Cow::Borrowed(&self.token),
-            },
-            _ => canonical_integer(&self.token).unwrap_or(Cow::Borrowed(&self.token)),
-        }
+    fn canonical(&self) -> &[u8] {
+        self.canonical.as_deref().unwrap_or(&self.token)
     }
 }
 
@@ -114,7 +119,7 @@ fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
-        self.token == other.token || self.canonical() == other.canonical()
+        self.canonical() == other.canonical()
     }
 }
 
@@ -128,7 +133,7 @@ impl PartialOrd for RequestId {
 
 impl Ord for RequestId {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.canonical().cmp(&other.canonical())
+        self.canonical().cmp(other.canonical())
     }
 }
 

@@ -27,7 +27,7 @@ pub use outgoing::Outgoing;
 pub use params::Params;
 pub(crate) use params::Member;
 pub use parse::parse;
-pub(crate) use parse::recover_id;
+pub(crate) use parse::unreadable;
 
 /// What one JSON text holds.
 #[derive(Clone, Debug)]

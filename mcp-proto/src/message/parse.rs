@@ -55,12 +55,14 @@ pub fn parse(text: &Bytes, limits: &Limits) -> Result<Incoming, Malformed> {
     }
 }
 
-/// The id of a request in a text that is broken, too deep or cut off: `None` unless both `id` and
-/// `method` are among its top-level keys as far as it can be read.
-pub(crate) fn recover_id(text: &[u8], limits: &Limits) -> Option<RequestId> {
+/// A text that is broken, too deep or cut off, as far as it can be read: it has an id if both `id`
+/// and `method` are among its top-level keys, and it is a response, which nobody answers, if
+/// `result` or `error` is and `method` is not.
+pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> Malformed {
     let mut scanner = Scanner::new(text, 1);
-    let (mut id, mut method) = (None, false);
+    let (mut id, mut method, mut answers) = (None, false, false);
     let _ = scanner.members(|scanner, key| {
+        answers |= matches!(key.of(text), b"\"result\"" | b"\"error\"");
         let value = scanner.skim()?;
         match key.of(text) {
             b"\"id\"" => id = Some(value),
@@ -69,13 +71,12 @@ pub(crate) fn recover_id(text: &[u8], limits: &Limits) -> Option<RequestId> {
         }
         Ok(())
     });
-    let token = id.filter(|_| method)?.of(text);
-    let readable = token.len() <= limits.max_token_bytes && core::str::from_utf8(token).is_ok();
-    RequestId::from_raw(Raw(token)).filter(|_| readable)
-}
-
-fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> Malformed {
-    Malformed::answerable(error, recover_id(text, limits))
+    let token = id.filter(|_| method).map(|span| span.of(text));
+    let readable = token.filter(|token| {
+        token.len() <= limits.max_token_bytes && core::str::from_utf8(token).is_ok()
+    });
+    let id = readable.and_then(|token| RequestId::from_raw(Raw(token)));
+    Malformed { error, id, answerable: method || !answers }
 }
 
 impl Batch {

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 
 use crate::message::{ProgressToken, RequestId};
+use crate::time::Instant;
 use crate::version::Era;
 
 /// A request that a handler has not answered yet.
@@ -13,6 +14,8 @@ pub(super) struct Call {
     pub(super) token: Option<ProgressToken>,
     /// The last progress that went out.
     pub(super) progress: Option<f64>,
+    /// When the handler has had its time.
+    pub(super) deadline: Instant,
     /// The bytes of its message.
     pub(super) size: usize,
     /// The batch that waits for the answer.
@@ -30,7 +33,7 @@ pub(super) struct Calls {
 impl Calls {
     pub(super) fn insert(&mut self, call: Call) -> u64 {
         self.serials += 1;
-        self.bytes += call.size;
+        self.bytes = self.bytes.saturating_add(call.size);
         self.by_id.insert(call.id.clone(), self.serials);
         self.by_serial.insert(self.serials, call);
         self.serials
@@ -39,7 +42,7 @@ impl Calls {
     pub(super) fn take(&mut self, serial: u64) -> Option<Call> {
         let call = self.by_serial.remove(&serial)?;
         self.by_id.remove(&call.id);
-        self.bytes -= call.size;
+        self.bytes = self.bytes.saturating_sub(call.size);
         Some(call)
     }
 
@@ -58,6 +61,17 @@ impl Calls {
 
     pub(super) fn oldest(&self) -> Option<u64> {
         self.by_serial.first_key_value().map(|(serial, _)| *serial)
+    }
+
+    /// When the oldest handler has had its time.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.by_serial.first_key_value().map(|(_, call)| call.deadline)
+    }
+
+    /// The oldest request, if its handler has had its time.
+    pub(super) fn due(&self, now: Instant) -> Option<u64> {
+        let (serial, call) = self.by_serial.first_key_value()?;
+        (call.deadline <= now).then_some(*serial)
     }
 
     pub(super) fn len(&self) -> usize {

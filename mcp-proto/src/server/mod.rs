@@ -42,7 +42,7 @@ use crate::message::{
 };
 use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Opened, Refusal, Route};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::version::{Era, EraPolicy};
 
 use calls::{Call, Calls};
@@ -97,7 +97,8 @@ enum Life {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Reason {
     Drain,
-    Handler(u64),
+    /// The oldest request in flight: handlers all have the same time, so it is due first.
+    Handler,
 }
 
 impl Server {
@@ -156,7 +157,12 @@ impl Server {
                         self.cancel(serial, CancelCause::Closed);
                     }
                 }
-                Reason::Handler(serial) => self.time_out(serial),
+                Reason::Handler => {
+                    while let Some(serial) = self.calls.due(now) {
+                        self.time_out(serial);
+                    }
+                    self.watch_oldest();
+                }
             }
             self.close_if_drained();
         }
@@ -265,7 +271,8 @@ impl Server {
         if let Message::Request(request) = &message
             && self.calls.find(&request.id).is_some()
         {
-            return self.refuse(batch, None, &ProtocolError::DuplicateId);
+            let id = request.id.as_str().into();
+            return self.refuse(batch, None, &ProtocolError::DuplicateId { id });
         }
         let (kind, claim) = facts(&message);
         match (self.classify(kind, claim), message) {
@@ -338,10 +345,13 @@ impl Server {
         self.admit(size)?;
         let wants_progress = token.is_some();
         let era = peer.version.era();
-        let serial = self.calls.insert(Call { id, era, token, progress: None, size, batch });
+        let deadline = now + self.config.limits.handler_timeout;
+        let first = self.calls.is_empty();
+        let serial =
+            self.calls.insert(Call { id, era, token, progress: None, deadline, size, batch });
         self.enter(batch);
-        if self.config.limits.handler_timeout != Duration::MAX {
-            self.deadlines.set(Reason::Handler(serial), now + self.config.limits.handler_timeout);
+        if first {
+            self.watch_oldest();
         }
         self.event(ServerEvent::Request(Request {
             reply: Reply { id: ReplyId { scope: self.config.scope, serial } },
@@ -371,8 +381,19 @@ impl Server {
         if id.scope != self.config.scope {
             return None;
         }
-        self.deadlines.clear(Reason::Handler(id.serial));
-        self.calls.take(id.serial)
+        let call = self.calls.take(id.serial);
+        // While others are in flight the deadline may come early; it is set anew then.
+        if self.calls.is_empty() {
+            self.deadlines.clear(Reason::Handler);
+        }
+        call
+    }
+
+    fn watch_oldest(&mut self) {
+        match self.calls.next_deadline() {
+            Some(at) => self.deadlines.set(Reason::Handler, at),
+            None => self.deadlines.clear(Reason::Handler),
+        }
     }
 
     fn cancel(&mut self, serial: u64, cause: CancelCause) {

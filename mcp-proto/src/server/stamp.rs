@@ -15,15 +15,22 @@ use crate::version::Era;
 
 /// The stamp and the object of a handler's result.
 pub(super) fn complete(era: Era, declaration: &Declaration, result: Json) -> (Bytes, Json) {
-    let mentions = |key: &[u8]| memchr::memmem::find(result.as_bytes(), key).is_some();
+    let meta = mentions(result.as_bytes(), b"\"", b'_', b"meta\"");
+    let result_type = mentions(result.as_bytes(), b"\"result", b'T', b"ype\"");
     match era {
-        Era::Legacy if mentions(b"\"resultType\"") => (Bytes::new(), without_result_type(&result)),
+        Era::Legacy if result_type => (Bytes::new(), without_result_type(&result)),
         Era::Legacy => (Bytes::new(), result),
-        Era::Modern if mentions(b"\"_meta\"") || mentions(b"\"resultType\"") => {
-            merge(declaration, &result)
-        }
+        Era::Modern if meta || result_type => merge(declaration, &result),
         Era::Modern => (declaration.stamp.clone(), result),
     }
+}
+
+/// Whether `before`, `rare` and `after` stand together anywhere in `text`; fast where `rare` is.
+fn mentions(text: &[u8], before: &[u8], rare: u8, after: &[u8]) -> bool {
+    memchr::memchr_iter(rare, text).any(|at| {
+        let (head, tail) = text.split_at(at);
+        head.ends_with(before) && tail.get(1..).is_some_and(|tail| tail.starts_with(after))
+    })
 }
 
 fn without_result_type(result: &Json) -> Json {
