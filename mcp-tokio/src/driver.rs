@@ -1,15 +1,15 @@
-//! The loop between a [`Service`] and a stream: read, write, sleep, stop.
+//! What tokio supplies to [`mcp_proto::service`]: read, write, sleep, spawn.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use mcp_proto::Instant;
 use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{Handler, Service};
+use mcp_proto::service::{Handler, Io, Service, drive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{self, Sleep};
@@ -29,116 +29,82 @@ pub async fn serve(
     reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    drive(registry.into(), config, reader, writer, std::future::pending()).await
+    serve_until(registry.into(), config, reader, writer, std::future::pending()).await
 }
 
-/// The same until `stop` completes.
-pub(crate) async fn drive(
+/// [`serve`] until `stop` completes.
+pub(crate) async fn serve_until(
     registry: Arc<Registry<Handler>>,
     config: Config,
     reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let clock = Clock(time::Instant::now());
+    let start = time::Instant::now();
     let mut service = Service::new(registry, config);
     if Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread {
         service.spawn_with(|handler| drop(tokio::spawn(handler)));
     }
     if std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1") {
-        service.show_wire(clock.now(), |line| eprintln!("{line}"));
+        service.show_wire(Instant::ZERO, |line| eprintln!("{line}"));
     }
-    let timer = time::sleep_until(clock.0);
-    let input = BytesMut::new();
-    let mut driver = Driver { service, clock, reader, writer, input, timer: Box::pin(timer) };
     let mut stop = pin!(stop);
-    let mut stopped = false;
-    poll_fn(|context| {
-        if !stopped && stop.as_mut().poll(context).is_ready() {
-            stopped = true;
-            driver.service.handle_eof(driver.clock.now());
-        }
-        driver.poll(context)
-    })
-    .await
-    .or_else(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(()),
-        _ => Err(error),
-    })
+    let stream = Stream {
+        start,
+        reader,
+        writer,
+        input: BytesMut::new(),
+        timer: Box::pin(time::sleep_until(start)),
+        stop: Some(stop.as_mut()),
+    };
+    drive(service, stream).await
 }
 
-/// The machine's clock: it starts when the connection does.
-#[derive(Clone, Copy)]
-struct Clock(time::Instant);
-
-impl Clock {
-    fn now(self) -> Instant {
-        Instant::ZERO + self.0.elapsed()
-    }
-
-    fn at(self, instant: Instant) -> time::Instant {
-        self.0 + instant.duration_since(Instant::ZERO)
-    }
-}
-
-struct Driver<R, W> {
-    service: Service,
-    clock: Clock,
+struct Stream<'a, R, W, S> {
+    start: time::Instant,
     reader: R,
     writer: W,
     input: BytesMut,
     timer: Pin<Box<Sleep>>,
+    stop: Option<Pin<&'a mut S>>,
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        loop {
-            self.service.turn(self.clock.now(), context.waker());
-            let written = self.poll_write(context)?;
-            if self.service.is_closed() && written.is_ready() {
-                ready!(Pin::new(&mut self.writer).poll_flush(context))?;
-                return Poll::Ready(Ok(()));
-            }
-            if self.poll_read(context)?.is_pending() && self.poll_timer(context).is_pending() {
-                return Poll::Pending;
-            }
-        }
+impl<R, W, S> Io for Stream<'_, R, W, S>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    S: Future<Output = ()>,
+{
+    fn now(&self) -> Instant {
+        Instant::ZERO + self.start.elapsed()
     }
 
-    /// Ready when there is nothing left to write.
-    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.service.output().is_empty() {
-            let writer = Pin::new(&mut self.writer);
-            match ready!(writer.poll_write(context, self.service.output()))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
-                count => self.service.handle_written(count),
-            }
-        }
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        self.input.reserve(CHUNK);
+        ready!(pin!(self.reader.read_buf(&mut self.input)).poll(context))?;
+        Poll::Ready(Ok(self.input.split().freeze()))
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.writer).poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.writer).poll_flush(context)
     }
 
-    /// Ready when something was read.
-    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.service.wants_read() {
-            return Poll::Pending;
-        }
-        self.input.reserve(CHUNK);
-        let count = ready!(pin!(self.reader.read_buf(&mut self.input)).poll(context))?;
-        let now = self.clock.now();
-        match count {
-            0 => self.service.handle_eof(now),
-            _ => self.service.handle_bytes(now, self.input.split().freeze()),
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// Ready when a deadline is due.
-    fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Some(at) = self.service.poll_timeout() else { return Poll::Pending };
-        let deadline = self.clock.at(at);
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        let deadline = self.start + at.duration_since(Instant::ZERO);
         if self.timer.deadline() != deadline {
             self.timer.as_mut().reset(deadline);
         }
         self.timer.as_mut().poll(context)
+    }
+
+    fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(stop) = &mut self.stop else { return Poll::Pending };
+        ready!(stop.as_mut().poll(context));
+        self.stop = None;
+        Poll::Ready(())
     }
 }

@@ -11,7 +11,7 @@ use mcp_proto::server::{Config, Registry};
 use mcp_proto::service::Handler;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::driver::drive;
+use crate::driver::serve_until;
 
 /// Serves the client that started this process, over standard input and output.
 ///
@@ -29,7 +29,7 @@ pub async fn serve_stdio_with(
     registry: impl Into<Arc<Registry<Handler>>>,
     config: Config,
 ) -> io::Result<()> {
-    drive(registry.into(), config, stdin()?, stdout()?, stop()).await
+    serve_until(registry.into(), config, stdin()?, stdout()?, stop()).await
 }
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;

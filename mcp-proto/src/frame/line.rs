@@ -118,8 +118,12 @@ impl LineReader {
         (!line.trim_ascii().is_empty()).then_some(Line::Complete(line))
     }
 
-    /// Whether the unfinished line is too long even if a `\r` at its end is dropped.
+    /// Whether the unfinished line is too long even if a `\r` at its end is dropped. What may be
+    /// a byte order mark is no line yet.
     fn overlong(&self) -> bool {
+        if let State::Start = self.state {
+            return false;
+        }
         self.partial.len() > self.max.saturating_add(1)
             || self.partial.len() > self.max && self.partial.last() != Some(&b'\r')
     }

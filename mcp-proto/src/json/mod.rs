@@ -141,6 +141,15 @@ impl<'a> Raw<'a> {
         serde_json::from_slice(self.0).ok().map(Cow::Owned)
     }
 
+    /// Looks up a key that `known` tells by its plain spelling, quotes included; JSON allows
+    /// others, and a key that only some readers recognise would be a way past the rest.
+    pub(crate) fn lookup<T>(self, known: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+        known(self.0).or_else(|| {
+            memchr::memchr(b'\\', self.0)?;
+            known(&[b"\"", self.string()?.as_bytes(), b"\""].concat())
+        })
+    }
+
     /// The members of the object that the value is, keys as written; none for other values.
     pub(crate) fn members(self, mut visit: impl FnMut(Raw<'a>, Raw<'a>)) {
         let bytes = self.0;

@@ -10,7 +10,8 @@
 
 use bytes::Bytes;
 
-/// The deepest nesting that a scanner can be asked to accept; `serde_json` has the same.
+/// The deepest nesting that a scanner can be asked to accept; `serde_json` builds values of one
+/// level less.
 pub(crate) const MAX_DEPTH: usize = 128;
 
 /// Where a value is in its text.

@@ -131,7 +131,7 @@ impl Members {
         text: &[u8],
     ) -> Result<Span, ScanError> {
         let object = scanner.members(|scanner, key| {
-            match Member::of_params(key.of(text)) {
+            match Raw(key.of(text)).lookup(Member::of_params) {
                 Some(Member::Meta) if scanner.peek() == Some(b'{') => {
                     let meta = self.scan_meta(scanner, text)?;
                     self.set(Member::Meta, meta);
@@ -155,7 +155,7 @@ impl Members {
     fn scan_meta(&mut self, scanner: &mut Scanner<'_>, text: &[u8]) -> Result<Span, ScanError> {
         scanner.members(|scanner, key| {
             let value = scanner.value()?;
-            if let Some(member) = Member::of_meta(key.of(text)) {
+            if let Some(member) = Raw(key.of(text)).lookup(Member::of_meta) {
                 self.set(member, value);
             }
             Ok(())

@@ -62,11 +62,12 @@ pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> 
     let mut scanner = Scanner::new(text, 1);
     let (mut id, mut method, mut answers) = (None, false, false);
     let _ = scanner.members(|scanner, key| {
-        answers |= matches!(key.of(text), b"\"result\"" | b"\"error\"");
+        let name = Raw(key.of(text)).lookup(Envelope::known);
+        answers |= matches!(name, Some("result" | "error"));
         let value = scanner.skim()?;
-        match key.of(text) {
-            b"\"id\"" => id = Some(value),
-            b"\"method\"" => method = true,
+        match name {
+            Some("id") => id = Some(value),
+            Some("method") => method = true,
             _ => {}
         }
         Ok(())
@@ -118,27 +119,37 @@ impl Envelope {
     fn scan(scanner: &mut Scanner<'_>, text: &[u8]) -> Result<Self, ScanError> {
         let mut envelope = Self::default();
         scanner.members(|scanner, key| {
-            if key.of(text) == b"\"params\"" && scanner.peek() == Some(b'{') {
+            let name = Raw(key.of(text)).lookup(Self::known);
+            if name == Some("params") && scanner.peek() == Some(b'{') {
                 let mut members = Members::default();
                 let span = members.scan(scanner, text)?;
                 envelope.members = members;
-                return envelope.set("params", span);
+                envelope.set("params", span);
+                return Ok(());
             }
             let value = scanner.value()?;
-            match key.of(text) {
-                b"\"jsonrpc\"" => envelope.set("jsonrpc", value),
-                b"\"id\"" => envelope.set("id", value),
-                b"\"method\"" => envelope.set("method", value),
-                b"\"params\"" => envelope.set("params", value),
-                b"\"result\"" => envelope.set("result", value),
-                b"\"error\"" => envelope.set("error", value),
-                _ => Ok(()),
+            if let Some(name) = name {
+                envelope.set(name, value);
             }
+            Ok(())
         })?;
         Ok(envelope)
     }
 
-    fn set(&mut self, key: &'static str, span: Span) -> Result<(), ScanError> {
+    /// The member with this key, quotes included.
+    fn known(key: &[u8]) -> Option<&'static str> {
+        Some(match key {
+            b"\"jsonrpc\"" => "jsonrpc",
+            b"\"id\"" => "id",
+            b"\"method\"" => "method",
+            b"\"params\"" => "params",
+            b"\"result\"" => "result",
+            b"\"error\"" => "error",
+            _ => return None,
+        })
+    }
+
+    fn set(&mut self, key: &'static str, span: Span) {
         let place = match key {
             "jsonrpc" => &mut self.jsonrpc,
             "id" => &mut self.id,
@@ -150,7 +161,6 @@ impl Envelope {
         if place.replace(span).is_some() {
             self.duplicate = Some(key);
         }
-        Ok(())
     }
 
     fn message(self, text: &Bytes, limits: &Limits) -> Result<Message, Malformed> {
@@ -209,7 +219,8 @@ impl Envelope {
     }
 
     fn check(&self, text: &[u8]) -> Result<(), ProtocolError> {
-        if self.jsonrpc.map(|span| span.of(text)) != Some(b"\"2.0\"") {
+        let version = self.jsonrpc.and_then(|span| Raw(span.of(text)).string());
+        if version.as_deref() != Some("2.0") {
             return Err(ProtocolError::NotJsonRpc2);
         }
         let inner = self.members.duplicate.map(super::Member::name);
@@ -239,7 +250,9 @@ fn error_data(text: &[u8]) -> Result<ErrorData, ProtocolError> {
         message: String,
         data: Option<Json>,
     }
-    let Fields { code, message, data } =
-        serde_json::from_slice(text).map_err(|_| ProtocolError::InvalidError)?;
+    // `serde` would take an array for a struct.
+    let object = Some(text).filter(|text| Raw(text).is_object());
+    let fields = object.and_then(|text| serde_json::from_slice(text).ok());
+    let Fields { code, message, data } = fields.ok_or(ProtocolError::InvalidError)?;
     Ok(ErrorData { code: ErrorCode(code), message: message.into(), data })
 }

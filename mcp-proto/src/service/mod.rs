@@ -1,12 +1,14 @@
 //! Async handlers without a runtime: what every adapter shares.
 //!
 //! A [`Service`] is a [`stdio::Connection`](crate::stdio::Connection) with handlers that are
-//! futures. It uses `core::future` alone; an adapter supplies reading, writing, sleeping and, if
-//! it has one, a way to spawn. A handler is polled once where its request arrives; if it is not
+//! futures. It uses `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for
+//! [`drive`] and, if it has one, a way to spawn. A handler is polled once where its request arrives; if it is not
 //! done then, it goes on in the adapter's task, woken by itself, or where the adapter spawns it.
 //! A handler that panics, or whose future is dropped, is answered with -32603.
 //!
-//! | verb of an adapter | when |
+//! What [`drive`] does, for whoever has a loop of their own:
+//!
+//! | verb | when |
 //! |---|---|
 //! | [`Service::handle_bytes`], [`Service::handle_eof`] | something was read; the input has ended, or a signal asks to stop |
 //! | [`Service::turn`] | after each of these, when its waker was woken, and at [`Service::poll_timeout`] |
@@ -14,6 +16,7 @@
 //! | [`Service::is_closed`] | all is said: flush and return |
 
 mod context;
+mod drive;
 mod handler;
 mod port;
 mod tasks;
@@ -35,6 +38,7 @@ use crate::stdio::Connection;
 use crate::time::Instant;
 
 pub use context::{Cancelled, Context, Sleep};
+pub use drive::{Io, drive};
 pub use handler::{Handler, IntoToolResult};
 use port::{Cancel, Command, Port};
 use tasks::{Job, Progressed, Tasks};

@@ -1,0 +1,110 @@
+//! What the `futures-io` traits and async-io supply to [`mcp_proto::service`]: read, write, sleep.
+
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time;
+
+use async_io::Timer;
+use bytes::Bytes;
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_proto::Instant;
+use mcp_proto::server::{Config, Registry};
+use mcp_proto::service::{Handler, Io, Service, drive};
+
+/// How much is read at once, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+/// Serves the peer at the other end of a stream until it ends, on any executor. Handlers take
+/// turns in the task that this runs in.
+///
+/// When `reader` ends, requests in flight get `Limits::drain` to be answered; then this returns.
+/// A peer that stops reading ends the connection without an error.
+///
+/// Fails with what `reader` or `writer` failed with.
+pub async fn serve(
+    registry: impl Into<Arc<Registry<Handler>>>,
+    config: Config,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    let service = Service::new(registry.into(), config);
+    serve_until(service, reader, writer, std::future::pending()).await
+}
+
+/// [`serve`] until `stop` completes.
+pub(crate) async fn serve_until(
+    mut service: Service,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    if std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1") {
+        service.show_wire(Instant::ZERO, |line| eprintln!("{line}"));
+    }
+    let mut stop = pin!(stop);
+    let stream = Stream {
+        start: time::Instant::now(),
+        reader,
+        writer,
+        input: vec![0; CHUNK],
+        timer: Timer::never(),
+        due: Instant::NEVER,
+        stop: Some(stop.as_mut()),
+    };
+    drive(service, stream).await
+}
+
+struct Stream<'a, R, W, S> {
+    start: time::Instant,
+    reader: R,
+    writer: W,
+    input: Vec<u8>,
+    timer: Timer,
+    /// What `timer` is set to.
+    due: Instant,
+    stop: Option<Pin<&'a mut S>>,
+}
+
+impl<R, W, S> Io for Stream<'_, R, W, S>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    S: Future<Output = ()>,
+{
+    fn now(&self) -> Instant {
+        Instant::ZERO + self.start.elapsed()
+    }
+
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        let count = ready!(Pin::new(&mut self.reader).poll_read(context, &mut self.input))?;
+        Poll::Ready(Ok(Bytes::copy_from_slice(self.input.get(..count).unwrap_or_default())))
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.writer).poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.writer).poll_flush(context)
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        if self.due != at {
+            self.due = at;
+            self.timer.set_at(self.start + at.duration_since(Instant::ZERO));
+        }
+        ready!(Pin::new(&mut self.timer).poll(context));
+        self.due = Instant::NEVER;
+        Poll::Ready(())
+    }
+
+    fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(stop) = &mut self.stop else { return Poll::Pending };
+        ready!(stop.as_mut().poll(context));
+        self.stop = None;
+        Poll::Ready(())
+    }
+}

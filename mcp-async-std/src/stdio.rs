@@ -1,0 +1,98 @@
+//! Standard input and output, each taken for what it is.
+//!
+//! A pipe and a socket have readiness and are used as such, without a thread. A file and a
+//! terminal have none: they go through async-std's blocking pool.
+
+use std::io;
+use std::sync::Arc;
+
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_proto::server::{Config, Registry};
+use mcp_proto::service::{Handler, Service};
+
+use crate::driver::serve_until;
+
+/// Serves the client that started this process, over standard input and output. A handler that
+/// does not end at once is spawned on async-std's threads.
+///
+/// Returns when the input ends, or on SIGINT or SIGTERM, once requests in flight are answered or
+/// `Limits::drain` has passed. The specification's page:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
+///
+/// Fails with what reading or writing failed with; a client that is gone is no failure.
+pub async fn serve_stdio(registry: impl Into<Arc<Registry<Handler>>>) -> io::Result<()> {
+    serve_stdio_with(registry, Config::default()).await
+}
+
+/// [`serve_stdio`] with other than the default settings.
+pub async fn serve_stdio_with(
+    registry: impl Into<Arc<Registry<Handler>>>,
+    config: Config,
+) -> io::Result<()> {
+    let mut service = Service::new(registry.into(), config);
+    service.spawn_with(|handler| drop(async_std::task::spawn(handler)));
+    serve_until(service, stdin()?, stdout()?, stop()).await
+}
+
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+#[cfg(unix)]
+use on_unix::{stdin, stdout, stop};
+
+#[cfg(unix)]
+mod on_unix {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::{AsFd, BorrowedFd};
+    use std::os::unix::fs::FileTypeExt;
+
+    use async_io::Async;
+    use async_signal::{Signal, Signals};
+    use futures_lite::StreamExt;
+
+    use super::{Reader, Writer};
+
+    pub(super) fn stdin() -> io::Result<Reader> {
+        Ok(match with_readiness(io::stdin().as_fd())? {
+            Some(stream) => Box::new(stream),
+            None => Box::new(async_std::io::stdin()),
+        })
+    }
+
+    pub(super) fn stdout() -> io::Result<Writer> {
+        Ok(match with_readiness(io::stdout().as_fd())? {
+            Some(stream) => Box::new(stream),
+            None => Box::new(async_std::io::stdout()),
+        })
+    }
+
+    /// Completes on SIGINT or SIGTERM.
+    pub(super) async fn stop() {
+        match Signals::new([Signal::Int, Signal::Term]) {
+            Ok(mut signals) => drop(signals.next().await),
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    fn with_readiness(stream: BorrowedFd<'_>) -> io::Result<Option<Async<File>>> {
+        let file = File::from(stream.try_clone_to_owned()?);
+        let kind = file.metadata()?.file_type();
+        if kind.is_fifo() || kind.is_socket() { Async::new(file).map(Some) } else { Ok(None) }
+    }
+}
+
+#[cfg(not(unix))]
+fn stdin() -> io::Result<Reader> {
+    Ok(Box::new(async_std::io::stdin()))
+}
+
+#[cfg(not(unix))]
+fn stdout() -> io::Result<Writer> {
+    Ok(Box::new(async_std::io::stdout()))
+}
+
+#[cfg(not(unix))]
+async fn stop() {
+    std::future::pending::<()>().await;
+}

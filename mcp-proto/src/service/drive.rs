@@ -1,0 +1,114 @@
+//! The loop between a [`Service`] and a stream, for every runtime.
+//!
+//! In: an [`Io`], which is all that a runtime has to supply. Out: a future that ends when the
+//! conversation has.
+
+use core::future::poll_fn;
+use core::task::{Context, Poll, ready};
+use std::io;
+
+use bytes::Bytes;
+
+use super::Service;
+use crate::time::Instant;
+
+/// What an adapter supplies: a stream, a clock, a timer, and a reason to stop.
+///
+/// Each `poll_*` arranges for the context's waker to be woken when it returns `Pending`.
+pub trait Io {
+    /// The time since an epoch of the adapter's choice; never goes back.
+    fn now(&self) -> Instant;
+
+    /// Reads what there is; empty bytes are the end of the stream.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>>;
+
+    /// Writes some of `data` and says how much.
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>>;
+
+    /// Hands on what is buffered.
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Ready once it is `at`.
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;
+
+    /// Ready, once, when the service is to stop.
+    fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()>;
+}
+
+/// Runs `service` on `io` until the conversation has ended.
+///
+/// Fails with what reading or writing failed with. A peer that stops reading ends the
+/// conversation without an error.
+pub async fn drive(mut service: Service, mut io: impl Io) -> io::Result<()> {
+    let ended = poll_fn(|context| poll_drive(&mut service, &mut io, context)).await;
+    ended.or_else(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// How many chunks are read before other tasks, and a wish to stop, get their turn.
+const ROUNDS: usize = 16;
+
+fn poll_drive(
+    service: &mut Service,
+    io: &mut impl Io,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<()>> {
+    for _ in 0..ROUNDS {
+        service.turn(io.now(), context.waker());
+        let written = poll_write(service, io, context)?;
+        if service.is_closed() && written.is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        let progressed = poll_read(service, io, context)?.is_ready()
+            || service.poll_timeout().is_some_and(|at| io.poll_timer(context, at).is_ready())
+            || poll_stop(service, io, context).is_ready();
+        if !progressed {
+            return Poll::Pending;
+        }
+    }
+    // Under a flood of input the loop above never comes to this.
+    let _ = poll_stop(service, io, context);
+    context.waker().wake_by_ref();
+    Poll::Pending
+}
+
+/// Ready when there is nothing left to write.
+fn poll_write(
+    service: &mut Service,
+    io: &mut impl Io,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<()>> {
+    while !service.output().is_empty() {
+        match ready!(io.poll_write(context, service.output()))? {
+            0 => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+            count => service.handle_written(count),
+        }
+    }
+    io.poll_flush(context)
+}
+
+/// Ready when something was read.
+fn poll_read(
+    service: &mut Service,
+    io: &mut impl Io,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<()>> {
+    if !service.wants_read() {
+        return Poll::Pending;
+    }
+    let data = ready!(io.poll_read(context))?;
+    if data.is_empty() {
+        service.handle_eof(io.now());
+    } else {
+        service.handle_bytes(io.now(), data);
+    }
+    Poll::Ready(Ok(()))
+}
+
+fn poll_stop(service: &mut Service, io: &mut impl Io, context: &mut Context<'_>) -> Poll<()> {
+    ready!(io.poll_stop(context));
+    service.handle_eof(io.now());
+    Poll::Ready(())
+}
