@@ -31,7 +31,7 @@ pub async fn serve_stdio_with(
 ) -> io::Result<()> {
     let mut service = Service::new(registry.into(), config);
     service.spawn_with(|handler| drop(async_std::task::spawn(handler)));
-    serve_until(service, stdin()?, stdout()?, stop()).await
+    serve_until(service, stdin()?, stdout()?, stop()?).await
 }
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -43,6 +43,7 @@ use on_unix::{stdin, stdout, stop};
 #[cfg(unix)]
 mod on_unix {
     use std::fs::File;
+    use std::future::Future;
     use std::io;
     use std::os::fd::{AsFd, BorrowedFd};
     use std::os::unix::fs::FileTypeExt;
@@ -67,12 +68,10 @@ mod on_unix {
         })
     }
 
-    /// Completes on SIGINT or SIGTERM.
-    pub(super) async fn stop() {
-        match Signals::new([Signal::Int, Signal::Term]) {
-            Ok(mut signals) => drop(signals.next().await),
-            Err(_) => std::future::pending().await,
-        }
+    /// Completes on SIGINT or SIGTERM; from now on neither ends the process.
+    pub(super) fn stop() -> io::Result<impl Future<Output = ()>> {
+        let mut signals = Signals::new([Signal::Int, Signal::Term])?;
+        Ok(async move { drop(signals.next().await) })
     }
 
     fn with_readiness(stream: BorrowedFd<'_>) -> io::Result<Option<Async<File>>> {
@@ -93,6 +92,7 @@ fn stdout() -> io::Result<Writer> {
 }
 
 #[cfg(not(unix))]
-async fn stop() {
-    std::future::pending::<()>().await;
+#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+fn stop() -> io::Result<impl Future<Output = ()>> {
+    Ok(std::future::pending())
 }

@@ -29,7 +29,7 @@ pub async fn serve_stdio_with(
     registry: impl Into<Arc<Registry<Handler>>>,
     config: Config,
 ) -> io::Result<()> {
-    serve_until(registry.into(), config, stdin()?, stdout()?, stop()).await
+    serve_until(registry.into(), config, stdin()?, stdout()?, stop()?).await
 }
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -41,7 +41,7 @@ use on_unix::{stdin, stdout, stop};
 #[cfg(unix)]
 mod on_unix {
     use std::fs::File;
-    use std::future::poll_fn;
+    use std::future::{Future, poll_fn};
     use std::io;
     use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
     use std::os::unix::fs::FileTypeExt;
@@ -79,19 +79,15 @@ mod on_unix {
         })
     }
 
-    /// Completes on SIGINT or SIGTERM.
-    pub(super) async fn stop() {
-        let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        else {
-            return std::future::pending().await;
-        };
-        poll_fn(|context| {
+    /// Completes on SIGINT or SIGTERM; from now on neither ends the process.
+    pub(super) fn stop() -> io::Result<impl Future<Output = ()>> {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        Ok(poll_fn(move |context| {
             let stopped =
                 interrupt.poll_recv(context).is_ready() | terminate.poll_recv(context).is_ready();
             if stopped { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
+        }))
     }
 
     fn duplicate(stream: BorrowedFd<'_>) -> io::Result<File> {
@@ -116,8 +112,11 @@ fn stdout() -> io::Result<Writer> {
 }
 
 #[cfg(not(unix))]
-async fn stop() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
+#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+fn stop() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
 }

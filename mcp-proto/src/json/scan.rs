@@ -27,6 +27,11 @@ impl Span {
         Self { start: offset(start), end: offset(end) }
     }
 
+    /// The whole of `text`.
+    pub(crate) fn whole(text: &[u8]) -> Self {
+        Self::new(0, text.len())
+    }
+
     fn range(self) -> core::ops::Range<usize> {
         self.start as usize..self.end as usize
     }

@@ -74,7 +74,10 @@ pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> 
     });
     let token = id.filter(|_| method).map(|span| span.of(text));
     let readable = token.filter(|token| {
-        token.len() <= limits.max_token_bytes && core::str::from_utf8(token).is_ok()
+        // What was skimmed has not been checked, and it will be echoed.
+        token.len() <= limits.max_token_bytes
+            && core::str::from_utf8(token).is_ok()
+            && Scanner::new(token, 0).value() == Ok(Span::whole(token))
     });
     let id = readable.and_then(|token| RequestId::from_raw(Raw(token)));
     Malformed { error, id, answerable: method || !answers }
