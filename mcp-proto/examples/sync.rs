@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if std::env::args().nth(1).as_deref() != Some("stdio") {
         return Err("usage: sync stdio".into());
     }
-    let schema = r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
+    let schema =
+        r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
     let tool = Tool::new("echo", Json::parse(schema)?).description("Echoes its message");
     let mut registry = Registry::new(Implementation::new("echo", env!("CARGO_PKG_VERSION")));
     registry.add_tool(tool, echo as Handler)?;
@@ -83,7 +84,9 @@ fn read_on_a_thread() -> mpsc::Receiver<io::Result<Bytes>> {
         loop {
             let chunk = match io::stdin().read(&mut buffer) {
                 Ok(0) => return,
-                Ok(count) => Ok(buffer.get(..count).map(Bytes::copy_from_slice).unwrap_or_default()),
+                Ok(count) => {
+                    Ok(buffer.get(..count).map(Bytes::copy_from_slice).unwrap_or_default())
+                }
                 Err(error) => Err(error),
             };
             if sender.send(chunk).is_err() {

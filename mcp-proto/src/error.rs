@@ -353,14 +353,15 @@ impl fmt::Display for ProtocolError {
                 write!(f, "`params.{member}` must be {expected}")
             }
             Self::UnknownTool { name } => write!(f, "no tool \"{name}\" here"),
-            Self::InvalidCursor => f.write_str("`params.cursor` is not one that this list gave out"),
+            Self::InvalidCursor => {
+                f.write_str("`params.cursor` is not one that this list gave out")
+            }
             Self::TooManyInFlight { max_in_flight } => {
                 write!(f, "Limits::max_in_flight = {max_in_flight} requests are in flight")
             }
-            Self::TooManyBytesInFlight { max_in_flight_bytes } => write!(
-                f,
-                "Limits::max_in_flight_bytes = {max_in_flight_bytes} would be exceeded"
-            ),
+            Self::TooManyBytesInFlight { max_in_flight_bytes } => {
+                write!(f, "Limits::max_in_flight_bytes = {max_in_flight_bytes} would be exceeded")
+            }
         }?;
         write!(f, "; see https://modelcontextprotocol.io/specification/{}", self.page())
     }

@@ -25,10 +25,8 @@ pub(crate) struct RequestMeta {
 impl RequestMeta {
     /// Checks what a modern request must carry beside its version.
     pub(crate) fn read(params: &Params) -> Result<Self, ProtocolError> {
-        let invalid = |member: Member, expected| ProtocolError::InvalidMeta {
-            key: member.name(),
-            expected,
-        };
+        let invalid =
+            |member: Member, expected| ProtocolError::InvalidMeta { key: member.name(), expected };
         let claim = params.raw(Member::MetaProtocolVersion);
         let capabilities = params.get(Member::MetaClientCapabilities);
         let (Some(claim), Some(client_capabilities)) = (claim, &capabilities) else {

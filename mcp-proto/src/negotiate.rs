@@ -193,7 +193,7 @@ pub fn draw() -> String {
             cell(row.claim, ANY_CLAIM.len()),
             alloc::format!("{:?}", row.route),
         ];
-        out += &alloc::format!("| {} |\n", cells.join(" | "));
+        out.extend(["| ", &cells.join(" | "), " |\n"]);
     }
     out
 }

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t15_an_unknown_version_is_no_version() {
+    fn t015_an_unknown_version_is_no_version() {
         for name in ["2999-01-01", "2025-11-26", "DRAFT-2026-v1", "", "2026-07-28 "] {
             assert_eq!(ProtocolVersion::from_name(name), None);
         }

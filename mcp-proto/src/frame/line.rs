@@ -195,8 +195,7 @@ mod tests {
     #[test]
     fn t101_t102_t108_line_ends_marks_and_a_last_line_without_newline() {
         let text = b"\xEF\xBB\xBF{1}\r\n\n \r\n{2}\n\xEF\xBB\xBF{3}\r{4}";
-        let expected =
-            [complete("{1}"), complete("{2}"), complete("\u{feff}{3}\r{4}")];
+        let expected = [complete("{1}"), complete("{2}"), complete("\u{feff}{3}\r{4}")];
         for size in 1..=text.len() {
             let chunks: Vec<&[u8]> = text.chunks(size).collect();
             assert_eq!(lines(100, &chunks), expected, "chunks of {size}");
@@ -206,13 +205,8 @@ mod tests {
     #[test]
     fn t107_a_line_that_is_too_long_is_reported_once_and_skipped() {
         let text = b"1234\r\n12345\n123456789\n1\n12345\r\n";
-        let expected = [
-            complete("1234"),
-            too_long("1234"),
-            too_long("1234"),
-            complete("1"),
-            too_long("1234"),
-        ];
+        let expected =
+            [complete("1234"), too_long("1234"), too_long("1234"), complete("1"), too_long("1234")];
         for size in 1..=text.len() {
             let chunks: Vec<&[u8]> = text.chunks(size).collect();
             assert_eq!(lines(4, &chunks), expected, "chunks of {size}");

@@ -151,12 +151,12 @@ impl<'a> Raw<'a> {
     }
 
     /// The members of the object that the value is, keys as written; none for other values.
-    pub(crate) fn members(self, mut visit: impl FnMut(Raw<'a>, Raw<'a>)) {
+    pub(crate) fn members(self, mut visit: impl FnMut(Self, Self)) {
         let bytes = self.0;
         let mut scanner = Scanner::new(bytes, scan::MAX_DEPTH);
         let _ = scanner.members(|scanner, key| {
             let value = scanner.value()?;
-            visit(Raw(key.of(bytes)), Raw(value.of(bytes)));
+            visit(Self(key.of(bytes)), Self(value.of(bytes)));
             Ok(())
         });
     }
@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_one_value() {
-        for text in ["", " ", "{", "1 2", "{\"a\":}", "[1,]", "\"\u{1}\"", "nul", "01", "\u{feff}1"] {
+        for text in ["", " ", "{", "1 2", "{\"a\":}", "[1,]", "\"\u{1}\"", "nul", "01", "\u{feff}1"]
+        {
             assert_eq!(Json::parse(text), Err(InvalidJson), "{text:?}");
         }
         assert_eq!(Json::parse(&b"\"\xff\""[..]), Err(InvalidJson));

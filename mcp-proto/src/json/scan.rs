@@ -349,18 +349,19 @@ impl<'a> Scanner<'a> {
 
 /// How many bytes at the start of `bytes` are neither a quote, a backslash nor a control.
 fn plain_run(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
+    const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
+    const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
     // The high bit of each byte of `word` that is zero; false alarms only above a true one.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
     let mut run = 0;
     let (words, _) = bytes.as_chunks::<8>();
     for word in words {
         let word = u64::from_le_bytes(*word);
-        let quote = zeros(word ^ (ONES * b'"' as u64));
-        let backslash = zeros(word ^ (ONES * b'\\' as u64));
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        let stops = quote | backslash | control;
+        let controls = word.wrapping_sub(BLANKS) & !word & HIGH;
+        let stops = zeros(word ^ QUOTES) | zeros(word ^ BACKSLASHES) | controls;
         if stops != 0 {
             return run + (stops.trailing_zeros() / 8) as usize;
         }
@@ -378,7 +379,8 @@ mod tests {
 
     #[test]
     fn a_value_ends_where_it_ends() {
-        for text in ["{\"a\":[{},[],{\"b\":-1.5e+3}]}", "[]", "\"\\u00e9\\\"\"", "true", "0", "-0.0"]
+        for text in
+            ["{\"a\":[{},[],{\"b\":-1.5e+3}]}", "[]", "\"\\u00e9\\\"\"", "true", "0", "-0.0"]
         {
             let padded = [b" ", text.as_bytes(), b" ,"].concat();
             let span = Scanner::new(&padded, MAX_DEPTH).value().unwrap();

@@ -56,7 +56,7 @@ impl RequestId {
                 Cow::Owned(text) => Some([b"\"", text.as_bytes(), b"\""].concat()),
             },
             b'-' | b'0'..=b'9' => match canonical_integer(raw.0)? {
-                Cow::Borrowed(digits) if digits == raw.0 => None,
+                digits if *digits == *raw.0 => None,
                 digits => Some(digits.into_owned()),
             },
             _ => return None,

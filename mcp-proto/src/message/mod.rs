@@ -24,14 +24,15 @@ use crate::json::write::List;
 pub use id::{ProgressToken, RequestId};
 pub use method::Method;
 pub use outgoing::Outgoing;
-pub use params::Params;
 pub(crate) use params::Member;
+pub use params::Params;
 pub use parse::parse;
 pub(crate) use parse::unreadable;
 
 /// What one JSON text holds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "the small variant is the rare one")]
 pub enum Incoming {
     /// One message.
     Message(Message),

@@ -1,5 +1,7 @@
 //! Message to text.
 
+use alloc::vec::Vec;
+
 use bytes::Bytes;
 
 use super::{ErrorData, RequestId};
@@ -34,7 +36,7 @@ pub enum Outgoing {
         params: Json,
     },
     /// The answers to a batch; revision 2025-03-26 alone.
-    Batch(alloc::vec::Vec<Outgoing>),
+    Batch(Vec<Self>),
 }
 
 impl Outgoing {

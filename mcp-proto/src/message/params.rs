@@ -1,6 +1,6 @@
 //! The parameters of a request or notification, with the places of what routing reads.
 
-use crate::json::scan::{Scanner, ScanError, Span};
+use crate::json::scan::{ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 
 /// A member of `params`, or of `params._meta`, that a machine reads by itself.

@@ -32,12 +32,11 @@ pub fn parse(text: &Bytes, limits: &Limits) -> Result<Incoming, Malformed> {
         return Err(unreadable(text, limits, ProtocolError::InvalidUtf8));
     }
     let mut scanner = Scanner::new(text, limits.max_depth);
-    let scanned = match scanner.peek() {
+    let envelope = match scanner.peek() {
         Some(b'{') => Envelope::scan(&mut scanner, text).map(Some),
         _ => scanner.value().map(|_| None),
     };
-    let scanned = scanned.and_then(|envelope| scanner.end().map(|()| envelope));
-    match scanned {
+    match envelope.and_then(|envelope| scanner.end().map(|()| envelope)) {
         Ok(Some(envelope)) => envelope.message(text, limits).map(Incoming::Message),
         Ok(None) if text.trim_ascii_start().first() == Some(&b'[') => {
             Ok(Incoming::Batch(Batch(text.clone())))
@@ -181,12 +180,7 @@ impl Envelope {
         })
     }
 
-    fn call(
-        &self,
-        method: Span,
-        text: &Bytes,
-        limits: &Limits,
-    ) -> Result<Message, ProtocolError> {
+    fn call(&self, method: Span, text: &Bytes, limits: &Limits) -> Result<Message, ProtocolError> {
         self.check(text)?;
         let id = self.request_id(text, limits)?;
         let method = Raw(method.of(text))
@@ -233,11 +227,7 @@ impl Envelope {
         }
     }
 
-    fn request_id(
-        &self,
-        text: &[u8],
-        limits: &Limits,
-    ) -> Result<Option<RequestId>, ProtocolError> {
+    fn request_id(&self, text: &[u8], limits: &Limits) -> Result<Option<RequestId>, ProtocolError> {
         let Some(token) = self.id.map(|span| span.of(text)) else { return Ok(None) };
         if token.len() > limits.max_token_bytes {
             return Err(ProtocolError::TokenTooLong { max_token_bytes: limits.max_token_bytes });

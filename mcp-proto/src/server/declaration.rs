@@ -126,15 +126,15 @@ impl Pages {
         }
         let last = chunks.len() - 1;
         let page = |(at, chunk): (usize, &&[Tool])| {
-            let mut list = Vec::new();
-            let mut array = List::array(&mut list);
+            let mut array = Vec::new();
+            let mut elements = List::array(&mut array);
             for entry in *chunk {
-                array.item().extend_from_slice(encode(entry).as_bytes());
+                elements.item().extend_from_slice(encode(entry).as_bytes());
             }
-            array.end();
+            elements.end();
             let mut out = Vec::new();
             let mut object = List::object(&mut out);
-            object.member(member, &list);
+            object.member(member, &array);
             if at < last {
                 object.text("nextCursor", &alloc::format!("{}", (at + 1) * size));
             }

@@ -1,11 +1,13 @@
 //! What a server machine tells, and what it is told in return.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::registry::HandlerId;
 use crate::error::ProtocolError;
 use crate::json::Json;
-use crate::message::{ErrorData, Method, Outgoing};
+use crate::json::write::List;
+use crate::message::{ErrorData, Method, Outgoing, ProgressToken};
 use crate::version::ProtocolVersion;
 
 /// What a [`Server`](super::Server) wants done.
@@ -134,4 +136,27 @@ pub struct Progress {
     pub total: Option<f64>,
     /// One sentence for a human.
     pub message: Option<String>,
+}
+
+impl Progress {
+    /// The `ProgressNotificationParams`.
+    pub(super) fn params(&self, token: &ProgressToken) -> Json {
+        let mut out = Vec::new();
+        let mut object = List::object(&mut out);
+        object.member("progressToken", token.as_str().as_bytes());
+        object.member("progress", number(self.progress).as_bytes());
+        if let Some(total) = self.total.filter(|total| total.is_finite()) {
+            object.member("total", number(total).as_bytes());
+        }
+        if let Some(message) = &self.message {
+            object.text("message", message);
+        }
+        object.end();
+        Json::trusted(out)
+    }
+}
+
+/// A finite number as JSON; whole ones without a fraction, as clients with integers expect.
+fn number(value: f64) -> String {
+    alloc::format!("{value}")
 }

@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::{Opening, Peer, Server, ServerAction, tool_page};
+use super::dispatch::tool_page;
+use super::{Opening, Peer, Server, ServerAction};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;

@@ -5,7 +5,8 @@
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
-use super::{Opening, Peer, Server, tool_page};
+use super::dispatch::tool_page;
+use super::{Opening, Peer, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::message::{Member, Method, Outgoing, Request, RequestId};
@@ -30,8 +31,7 @@ impl Server {
     fn serve_modern(&mut self, now: Instant, request: Request) -> Result<Served, ProtocolError> {
         let meta = RequestMeta::read(&request.params)?;
         let claim = request.params.raw(Member::MetaProtocolVersion);
-        let version =
-            negotiate::modern_version(&claim.and_then(Raw::string).unwrap_or_default())?;
+        let version = negotiate::modern_version(&claim.and_then(Raw::string).unwrap_or_default())?;
         match request.method {
             Method::Discover => {
                 let result = self.declaration.discover().clone();
@@ -50,7 +50,17 @@ impl Server {
                 };
                 self.call_tool(now, request, peer, None)?;
             }
-            method => return Err(ProtocolError::MethodNotFound { method: method.name().into() }),
+            Method::Initialize
+            | Method::Ping
+            | Method::ListTools
+            | Method::CallTool
+            | Method::Initialized
+            | Method::Cancelled
+            | Method::Progress
+            | Method::Other(_) => {
+                let method = request.method.name().into();
+                return Err(ProtocolError::MethodNotFound { method });
+            }
         }
         Ok(Served::Request)
     }

@@ -1,4 +1,4 @@
-//! What the era adds to a handler's result, and what it takes away.
+//! What the era makes of a handler's outcome: what it adds, and what it takes away.
 //!
 //! A modern result carries `resultType` and, in `_meta`, the server's name; a legacy one carries
 //! neither. A handler's result goes out as it is, with the stamp in front, unless it brings a
@@ -8,13 +8,50 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use super::Outcome;
 use super::declaration::{Declaration, SERVER_INFO};
+use crate::error::ErrorCode;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
+use crate::message::{ErrorData, Outgoing, RequestId};
 use crate::version::Era;
 
+/// The response that carries an outcome.
+pub(super) fn outgoing(
+    era: Era,
+    declaration: &Declaration,
+    id: RequestId,
+    outcome: Outcome,
+) -> Outgoing {
+    match outcome {
+        Outcome::Complete(result) if result.raw().is_object() => {
+            let (stamp, result) = complete(era, declaration, result);
+            Outgoing::Result { id, stamp, result }
+        }
+        Outcome::Complete(_) => {
+            let error = ErrorData::internal("the handler's result is no JSON object");
+            Outgoing::Error { id: Some(id), error }
+        }
+        Outcome::Error(error) => Outgoing::Error { id: Some(id), error: permitted(era, error) },
+    }
+}
+
+/// A handler's error with a code that may be sent in this era.
+fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
+    const RESOURCE_NOT_FOUND: i64 = -32002;
+    const URL_ELICITATION_REQUIRED: i64 = -32042;
+    let defined = match era {
+        Era::Legacy => [RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED].contains(&error.code.0),
+        Era::Modern => (-32022..=-32020).contains(&error.code.0),
+    };
+    if (-32099..=-32000).contains(&error.code.0) && !defined {
+        error.code = ErrorCode::INTERNAL_ERROR;
+    }
+    error
+}
+
 /// The stamp and the object of a handler's result.
-pub(super) fn complete(era: Era, declaration: &Declaration, result: Json) -> (Bytes, Json) {
+fn complete(era: Era, declaration: &Declaration, result: Json) -> (Bytes, Json) {
     let meta = mentions(result.as_bytes(), b"\"", b'_', b"meta\"");
     let result_type = mentions(result.as_bytes(), b"\"result", b'T', b"ype\"");
     match era {

@@ -20,12 +20,7 @@ pub struct Context {
 }
 
 impl Context {
-    pub(super) fn new(
-        port: Arc<Port>,
-        cancel: Arc<Cancel>,
-        about: ReplyId,
-        peer: Peer,
-    ) -> Self {
+    pub(super) fn new(port: Arc<Port>, cancel: Arc<Cancel>, about: ReplyId, peer: Peer) -> Self {
         Self { port, cancel, about, peer }
     }
 

@@ -41,10 +41,10 @@ pub trait Io {
 /// conversation without an error.
 pub async fn drive(mut service: Service, mut io: impl Io) -> io::Result<()> {
     let ended = poll_fn(|context| poll_drive(&mut service, &mut io, context)).await;
-    ended.or_else(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(()),
-        _ => Err(error),
-    })
+    let peer_is_gone = |error: &io::Error| {
+        matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+    };
+    ended.or_else(|error| if peer_is_gone(&error) { Ok(()) } else { Err(error) })
 }
 
 /// How many chunks are read before other tasks, and a wish to stop, get their turn.

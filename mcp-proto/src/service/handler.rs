@@ -19,7 +19,9 @@ use crate::types::{CallToolResult, Tool};
 
 /// An async handler of any arguments.
 #[derive(Clone)]
-pub struct Handler(Arc<dyn Fn(&Json, Context) -> Running + Send + Sync>);
+pub struct Handler(Arc<Call>);
+
+type Call = dyn Fn(&Json, Context) -> Running + Send + Sync;
 
 /// A handler that was called.
 pub(super) enum Running {

@@ -53,11 +53,7 @@ enum Place {
 
 impl Job {
     /// Calls the handler; one that panics is done at once.
-    pub(super) fn new(
-        reply: Reply,
-        cancel: Arc<Cancel>,
-        call: impl FnOnce() -> Running,
-    ) -> Self {
+    pub(super) fn new(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Running) -> Self {
         let running = catch_unwind(AssertUnwindSafe(call))
             .unwrap_or_else(|_| Running::Done(Some(panicked())));
         Self { reply, cancel, running }

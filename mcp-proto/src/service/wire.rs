@@ -16,7 +16,8 @@ use crate::time::{Duration, Instant};
 const A_MOMENT: Duration = Duration::from_millis(100);
 
 /// A key with one of these in it has a secret for a value.
-const SECRETS: [&str; 6] = ["password", "secret", "apikey", "api_key", "authorization", "credential"];
+const SECRETS: [&str; 6] =
+    ["password", "secret", "apikey", "api_key", "authorization", "credential"];
 
 pub(super) struct Wire {
     sink: Box<dyn FnMut(&str) + Send>,
