@@ -58,7 +58,10 @@ impl Json {
 
     /// A copy that no longer shares the buffer that the value arrived in.
     pub fn detach(&self) -> Self {
-        Self(Bytes::copy_from_slice(&self.0))
+        match &*self.0 {
+            b"{}" => Self::EMPTY_OBJECT,
+            text => Self(Bytes::copy_from_slice(text)),
+        }
     }
 
     /// Text that is known to be one JSON value.

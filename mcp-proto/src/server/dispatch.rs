@@ -117,7 +117,8 @@ impl Server {
         if self.calls.len() >= max_in_flight {
             return Err(ProtocolError::TooManyInFlight { max_in_flight });
         }
-        if !self.calls.is_empty() && self.calls.bytes().saturating_add(size) > max_in_flight_bytes {
+        let bytes = self.calls.bytes().saturating_add(self.batch_bytes()).saturating_add(size);
+        if !self.calls.is_empty() && bytes > max_in_flight_bytes {
             return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
         }
         Ok(())

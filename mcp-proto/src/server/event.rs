@@ -8,7 +8,7 @@ use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::json::write::List;
 use crate::message::{ErrorData, Method, Outgoing, ProgressToken};
-use crate::version::ProtocolVersion;
+use crate::version::{Era, ProtocolVersion};
 
 /// What a [`Server`](super::Server) wants done.
 #[derive(Debug)]
@@ -83,6 +83,21 @@ pub struct Peer {
     pub client_info: Option<Json>,
     /// The client's `ClientCapabilities`.
     pub capabilities: Json,
+}
+
+impl Peer {
+    /// The same, sharing no memory with the message that it came in; for whoever keeps it.
+    pub fn detach(self) -> Self {
+        match self.version.era() {
+            // A session keeps copies of its own.
+            Era::Legacy => self,
+            Era::Modern => Self {
+                client_info: self.client_info.map(|info| info.detach()),
+                capabilities: self.capabilities.detach(),
+                ..self
+            },
+        }
+    }
 }
 
 /// The right to answer one request, once.

@@ -15,7 +15,7 @@ use super::{Opening, Peer, Server, ServerAction};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
-use crate::message::{self, Batch, Incoming, Member, Method, Outgoing, Params, Request};
+use crate::message::{self, Batch, Incoming, Member, Message, Method, Outgoing, Params, Request};
 use crate::meta;
 use crate::negotiate;
 use crate::time::Instant;
@@ -95,6 +95,7 @@ impl Server {
 
     pub(super) fn batch(&mut self, now: Instant, batch: &Batch) {
         let Limits { max_in_flight, .. } = self.config.limits;
+        let size = batch.0.len();
         let Some(texts) = batch.elements(max_in_flight) else {
             return self.refuse(None, None, &ProtocolError::BatchTooLong { max_in_flight });
         };
@@ -102,10 +103,16 @@ impl Server {
             return self.refuse(None, None, &ProtocolError::EmptyBatch);
         }
         let Some(batches) = self.batches() else { return };
-        let batch = Some(batches.begin());
+        let batch = Some(batches.begin(size));
         for text in texts {
             match message::parse(&text, &self.config.limits) {
-                Ok(Incoming::Message(message)) => self.message(now, message, batch),
+                Ok(Incoming::Message(mut message)) => {
+                    // The batch is in flight as a whole, and has been counted.
+                    if let Message::Request(request) = &mut message {
+                        request.size = 0;
+                    }
+                    self.message(now, message, batch);
+                }
                 Ok(Incoming::Batch(_)) => self.refuse(batch, None, &ProtocolError::NotAMessage),
                 Err(malformed) => self.malformed(malformed, batch),
             }
@@ -137,6 +144,14 @@ impl Server {
         }
     }
 
+    /// The bytes of the batches whose answers are not complete.
+    pub(super) fn batch_bytes(&self) -> usize {
+        match &self.opening {
+            Opening::Legacy(session) => session.batches.bytes,
+            Opening::Undecided | Opening::Modern => 0,
+        }
+    }
+
     fn batches(&mut self) -> Option<&mut Batches> {
         match &mut self.opening {
             Opening::Legacy(session) => Some(&mut session.batches),
@@ -162,19 +177,23 @@ impl Session {
 struct Batches {
     open: BTreeMap<u64, Waiting>,
     serials: u64,
+    bytes: usize,
 }
 
 #[derive(Debug)]
 struct Waiting {
+    /// The bytes of the batch, which bound its answers.
+    size: usize,
     /// The requests in handlers, and one while the batch is being read.
     pending: usize,
     answers: Vec<Outgoing>,
 }
 
 impl Batches {
-    fn begin(&mut self) -> u64 {
+    fn begin(&mut self, size: usize) -> u64 {
         self.serials += 1;
-        self.open.insert(self.serials, Waiting { pending: 1, answers: Vec::new() });
+        self.bytes = self.bytes.saturating_add(size);
+        self.open.insert(self.serials, Waiting { size, pending: 1, answers: Vec::new() });
         self.serials
     }
 
@@ -184,6 +203,8 @@ impl Batches {
         if waiting.pending > 0 {
             return None;
         }
-        self.open.remove(&id).map(|waiting| waiting.answers).filter(|answers| !answers.is_empty())
+        let waiting = self.open.remove(&id)?;
+        self.bytes = self.bytes.saturating_sub(waiting.size);
+        Some(waiting.answers).filter(|answers| !answers.is_empty())
     }
 }

@@ -40,7 +40,8 @@ pub trait Io {
 /// Fails with what reading or writing failed with. A peer that stops reading ends the
 /// conversation without an error.
 pub async fn drive(mut service: Service, mut io: impl Io) -> io::Result<()> {
-    let ended = poll_fn(|context| poll_drive(&mut service, &mut io, context)).await;
+    let mut flushed = true;
+    let ended = poll_fn(|context| poll_drive(&mut service, &mut io, &mut flushed, context)).await;
     let peer_is_gone = |error: &io::Error| {
         matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
     };
@@ -53,11 +54,12 @@ const ROUNDS: usize = 16;
 fn poll_drive(
     service: &mut Service,
     io: &mut impl Io,
+    flushed: &mut bool,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     for _ in 0..ROUNDS {
         service.turn(io.now(), context.waker());
-        let written = poll_write(service, io, context)?;
+        let written = poll_write(service, io, flushed, context)?;
         if service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }
@@ -74,10 +76,11 @@ fn poll_drive(
     Poll::Pending
 }
 
-/// Ready when there is nothing left to write.
+/// Ready when there is nothing left to write, nor to hand on.
 fn poll_write(
     service: &mut Service,
     io: &mut impl Io,
+    flushed: &mut bool,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     while !service.output().is_empty() {
@@ -85,8 +88,13 @@ fn poll_write(
             0 => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
             count => service.handle_written(count),
         }
+        *flushed = false;
     }
-    io.poll_flush(context)
+    if !*flushed {
+        ready!(io.poll_flush(context))?;
+        *flushed = true;
+    }
+    Poll::Ready(Ok(()))
 }
 
 /// Ready when something was read.
@@ -109,6 +117,6 @@ fn poll_read(
 
 fn poll_stop(service: &mut Service, io: &mut impl Io, context: &mut Context<'_>) -> Poll<()> {
     ready!(io.poll_stop(context));
-    service.handle_eof(io.now());
+    service.handle_stop(io.now());
     Poll::Ready(())
 }

@@ -2,15 +2,17 @@
 //!
 //! A [`Service`] is a [`stdio::Connection`](crate::stdio::Connection) with handlers that are
 //! futures. It uses `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for
-//! [`drive`] and, if it has one, a way to spawn. A handler is polled once where its request arrives; if it is not
-//! done then, it goes on in the adapter's task, woken by itself, or where the adapter spawns it.
+//! [`drive`] and, if it has one, a way to spawn. A handler is polled once where its request
+//! arrives; if it is not done then, it goes on in the adapter's task, woken by itself, or where
+//! the adapter spawns it.
 //! A handler that panics, or whose future is dropped, is answered with -32603.
 //!
 //! What [`drive`] does, for whoever has a loop of their own:
 //!
 //! | verb | when |
 //! |---|---|
-//! | [`Service::handle_bytes`], [`Service::handle_eof`] | something was read; the input has ended, or a signal asks to stop |
+//! | [`Service::handle_bytes`], [`Service::handle_eof`] | something was read; the input has ended |
+//! | [`Service::handle_stop`] | a signal asks to stop |
 //! | [`Service::turn`] | after each of these, when its waker was woken, and at [`Service::poll_timeout`] |
 //! | [`Service::output`], [`Service::handle_written`] | until it is empty: bytes to write |
 //! | [`Service::is_closed`] | all is said: flush and return |
@@ -35,7 +37,7 @@ use crate::machine::{Action, Machine};
 use crate::message::ErrorData;
 use crate::server::{Config, Outcome, Registry, Request, ServerEvent};
 use crate::stdio::Connection;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Io, drive};
@@ -56,16 +58,32 @@ pub struct Service {
     spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
     wire: Option<Wire>,
     output: VecDeque<Bytes>,
-    closed: bool,
+    /// How many bytes `output` has.
+    waiting: usize,
+    drain: Duration,
+    life: Life,
 }
 
-/// With more output than this waiting to be written, nothing is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Life {
+    Open,
+    /// Somebody wants the end.
+    Stopping,
+    /// All is said; what is not written by then is not waited for.
+    Closed(Instant),
+}
+
+/// With more output than this waiting to be written, nothing is read and progress goes nowhere.
 const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
+
+/// How often a turn looks for more work before others get theirs.
+const ROUNDS: usize = 16;
 
 impl Service {
     /// A service for the peer at the other end of a stream that is yet to be read.
     pub fn new(registry: Arc<Registry<Handler>>, config: Config) -> Self {
         let port = Arc::new(Port::new());
+        let drain = config.limits.drain;
         Self {
             connection: Connection::server(registry.declaration(), config),
             registry,
@@ -74,7 +92,9 @@ impl Service {
             spawn: None,
             wire: None,
             output: VecDeque::new(),
-            closed: false,
+            waiting: 0,
+            drain,
+            life: Life::Open,
         }
     }
 
@@ -99,13 +119,22 @@ impl Service {
         self.connection.handle_bytes(now, data);
     }
 
-    /// The peer sends nothing more, or the service is to stop: requests in flight get
-    /// `Limits::drain` to be answered.
+    /// The peer sends nothing more: requests in flight get `Limits::drain` to be answered.
     pub fn handle_eof(&mut self, now: Instant) {
         if let Some(wire) = &mut self.wire {
             wire.ended(now);
         }
         self.connection.handle_eof(now);
+    }
+
+    /// The service is to stop: requests in flight get `Limits::drain` to be answered, and the
+    /// peer gets as long again to read the answers.
+    pub fn handle_stop(&mut self, now: Instant) {
+        self.handle_eof(now);
+        self.life = match self.life {
+            Life::Open | Life::Stopping => Life::Stopping,
+            Life::Closed(until) => Life::Closed(until.min(now + self.drain)),
+        };
     }
 
     /// Runs everything that can run: due deadlines, woken handlers, new requests. `waker` is
@@ -115,18 +144,22 @@ impl Service {
         if self.connection.poll_timeout().is_some_and(|at| at <= now) {
             self.connection.handle_timeout(now);
         }
-        loop {
-            while let Some(action) = self.connection.poll_action() {
-                self.act(now, action);
-            }
+        for _ in 0..ROUNDS {
+            self.act_on_all(now);
             let Some(work) = self.port.take_work() else { break };
             for command in work.commands {
                 self.obey(now, command);
             }
             for slot in work.ready {
                 let progressed = self.tasks.poll(slot);
-                self.settle(now, progressed);
+                self.settle(progressed);
             }
+        }
+        self.act_on_all(now);
+        self.port.end_turn();
+        if matches!(self.life, Life::Closed(until) if until <= now) {
+            self.output.clear();
+            self.waiting = 0;
         }
     }
 
@@ -138,7 +171,9 @@ impl Service {
     /// The first `count` bytes of [`Service::output`] are written.
     pub fn handle_written(&mut self, count: usize) {
         let Some(mut bytes) = self.output.pop_front() else { return };
-        bytes.advance(count.min(bytes.len()));
+        let count = count.min(bytes.len());
+        bytes.advance(count);
+        self.waiting = self.waiting.saturating_sub(count);
         if !bytes.is_empty() {
             self.output.push_front(bytes);
         }
@@ -147,18 +182,27 @@ impl Service {
     /// When [`Service::turn`] is to be called at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let sleep = self.port.next_sleep();
-        self.connection.poll_timeout().into_iter().chain(sleep).min()
+        let until = match self.life {
+            Life::Closed(until) if until != Instant::NEVER && self.waiting > 0 => Some(until),
+            Life::Open | Life::Stopping | Life::Closed(_) => None,
+        };
+        self.connection.poll_timeout().into_iter().chain(sleep).chain(until).min()
     }
 
     /// Whether the adapter should read.
     pub fn wants_read(&self) -> bool {
-        let waiting: usize = self.output.iter().map(Bytes::len).sum();
-        self.connection.wants_read() && waiting <= MAX_OUTPUT_BYTES
+        self.connection.wants_read() && self.waiting <= MAX_OUTPUT_BYTES
     }
 
     /// Whether nothing more will be transmitted than what [`Service::output`] has.
     pub fn is_closed(&self) -> bool {
-        self.closed
+        matches!(self.life, Life::Closed(_))
+    }
+
+    fn act_on_all(&mut self, now: Instant) {
+        while let Some(action) = self.connection.poll_action() {
+            self.act(now, action);
+        }
     }
 
     fn act(&mut self, now: Instant, action: Action<ServerEvent>) {
@@ -167,6 +211,7 @@ impl Service {
                 if let Some(wire) = &mut self.wire {
                     wire.sent(now, bytes.clone());
                 }
+                self.waiting += bytes.len();
                 self.output.push_back(bytes);
             }
             Action::Event(ServerEvent::Request(request)) => self.start(now, request),
@@ -178,12 +223,18 @@ impl Service {
                     self.tasks.cancel(about);
                 }
             }
-            Action::Close => self.closed = true,
+            Action::Close => {
+                self.life = Life::Closed(match self.life {
+                    Life::Open | Life::Closed(_) => Instant::NEVER,
+                    Life::Stopping => now + self.drain,
+                });
+            }
         }
     }
 
     fn obey(&mut self, now: Instant, command: Command) {
         match command {
+            Command::Notify(..) if self.waiting > MAX_OUTPUT_BYTES => {}
             // A handler that reports after its end, or backwards, is not worth an error.
             Command::Notify(about, notification) => {
                 let _ = self.connection.notify(now, about, notification);
@@ -196,7 +247,10 @@ impl Service {
     }
 
     fn start(&mut self, now: Instant, request: Request) {
-        let Request { reply, handler, arguments, peer, .. } = request;
+        let Request { reply, handler, params, arguments, peer, .. } = request;
+        // What arrived is released before the answer is made: the arguments once they are typed.
+        drop(params);
+        let peer = peer.detach();
         let Some(handler) = self.registry.handler(handler).cloned() else {
             let error = ErrorData::internal("the handler is not registered");
             return self.connection.respond(now, reply, Outcome::Error(error));
@@ -205,12 +259,13 @@ impl Service {
         let context = Context::new(self.port.clone(), cancel.clone(), reply.id(), peer);
         let job = Job::new(reply, cancel, move || handler.call(&arguments, context));
         let progressed = self.tasks.start(job, self.spawn.as_deref_mut());
-        self.settle(now, progressed);
+        self.settle(progressed);
     }
 
-    fn settle(&mut self, now: Instant, progressed: Progressed) {
+    /// Queues an answer behind what its handler has reported.
+    fn settle(&mut self, progressed: Progressed) {
         if let Progressed::Done(reply, outcome) = progressed {
-            self.connection.respond(now, reply, outcome);
+            self.port.command(Command::Respond(reply, outcome));
         }
     }
 }
@@ -218,6 +273,7 @@ impl Service {
 impl Drop for Service {
     /// Tells handlers that were spawned that nobody waits for them.
     fn drop(&mut self) {
+        self.port.close();
         self.tasks.cancel_all();
     }
 }

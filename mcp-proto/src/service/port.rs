@@ -31,6 +31,12 @@ pub(super) struct Work {
     pub(super) ready: Vec<usize>,
 }
 
+impl Work {
+    fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.ready.is_empty()
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Port {
     #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
@@ -42,6 +48,8 @@ struct State {
     now: Instant,
     /// The service is in its turn and will look again before it ends.
     in_turn: bool,
+    /// The service is gone: nobody looks any more.
+    closed: bool,
     driver: Option<Waker>,
     work: Work,
     /// Who sleeps, by a serial number.
@@ -59,6 +67,7 @@ impl Port {
         let state = Mutex::new(State {
             now: Instant::ZERO,
             in_turn: false,
+            closed: false,
             driver: None,
             work: Work::default(),
             sleepers: BTreeMap::new(),
@@ -89,14 +98,29 @@ impl Port {
         due.into_iter().for_each(Waker::wake);
     }
 
-    /// What has come in; `None` ends the turn.
+    /// What has come in.
     pub(super) fn take_work(&self) -> Option<Work> {
         let mut state = self.lock();
-        if state.work.commands.is_empty() && state.work.ready.is_empty() {
-            state.in_turn = false;
-            return None;
+        if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
+    }
+
+    /// Ends the turn; what has come in meanwhile asks for another one.
+    pub(super) fn end_turn(&self) {
+        let mut state = self.lock();
+        state.in_turn = false;
+        if !state.work.is_empty() {
+            state.wake_driver();
         }
-        Some(mem::take(&mut state.work))
+    }
+
+    /// Drops what comes in from now on.
+    pub(super) fn close(&self) {
+        let work = {
+            let mut state = self.lock();
+            state.closed = true;
+            mem::take(&mut state.work)
+        };
+        drop(work);
     }
 
     pub(super) fn command(&self, command: Command) {
@@ -104,7 +128,11 @@ impl Port {
     }
 
     pub(super) fn ready(&self, slot: usize) {
-        self.add(|work| work.ready.push(slot));
+        self.add(|work| {
+            if !work.ready.contains(&slot) {
+                work.ready.push(slot);
+            }
+        });
     }
 
     /// Wakes `waker` in `duration`; returns what the sleep is called.
@@ -125,19 +153,23 @@ impl Port {
 
     /// Whether a sleep is over; if not, `waker` is woken then.
     pub(super) fn has_slept(&self, sleep: u64, waker: &Waker) -> bool {
-        match self.lock().sleepers.get_mut(&sleep) {
-            Some(sleeper) => {
-                sleeper.clone_from(waker);
-                false
-            }
-            None => true,
-        }
+        // Dropping a waker may run anything, and must not find the lock held.
+        let before = match self.lock().sleepers.get_mut(&sleep) {
+            Some(sleeper) if sleeper.will_wake(waker) => return false,
+            Some(sleeper) => mem::replace(sleeper, waker.clone()),
+            None => return true,
+        };
+        drop(before);
+        false
     }
 
     pub(super) fn forget_sleep(&self, sleep: u64) {
-        let mut state = self.lock();
-        state.sleepers.remove(&sleep);
-        state.deadlines.clear(sleep);
+        let sleeper = {
+            let mut state = self.lock();
+            state.deadlines.clear(sleep);
+            state.sleepers.remove(&sleep)
+        };
+        drop(sleeper);
     }
 
     pub(super) fn next_sleep(&self) -> Option<Instant> {
@@ -146,8 +178,10 @@ impl Port {
 
     fn add(&self, push: impl FnOnce(&mut Work)) {
         let mut state = self.lock();
-        push(&mut state.work);
-        state.wake_driver();
+        if !state.closed {
+            push(&mut state.work);
+            state.wake_driver();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -69,6 +69,13 @@ impl Job {
             }
         }
     }
+
+    /// Drops the handler's future, which may panic as well.
+    fn end(self) -> Reply {
+        let Self { reply, running, .. } = self;
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
+        reply
+    }
 }
 
 impl Tasks {
@@ -95,7 +102,7 @@ impl Tasks {
         match job.poll(&slot.waker) {
             Poll::Ready(outcome) => {
                 self.free.push(at);
-                Progressed::Done(job.reply, outcome)
+                Progressed::Done(job.end(), outcome)
             }
             Poll::Pending => {
                 self.pending.insert(job.reply.id(), Place::Slot(at));
@@ -111,7 +118,7 @@ impl Tasks {
         let Some(job) = &mut slot.job else { return Progressed::Pending };
         let Poll::Ready(outcome) = job.poll(&slot.waker) else { return Progressed::Pending };
         match self.remove(at) {
-            Some(job) => Progressed::Done(job.reply, outcome),
+            Some(job) => Progressed::Done(job.end(), outcome),
             None => Progressed::Pending,
         }
     }
@@ -126,6 +133,7 @@ impl Tasks {
                     job.cancel.set();
                     // What it answers now is of no interest to anybody.
                     let _ = job.poll(Waker::noop());
+                    drop(job.end());
                 }
             }
         }
@@ -150,7 +158,7 @@ impl Tasks {
         spawn: &mut (dyn FnMut(Spawned) + Send + 'static),
     ) -> Progressed {
         if let Poll::Ready(outcome) = job.poll(Waker::noop()) {
-            return Progressed::Done(job.reply, outcome);
+            return Progressed::Done(job.end(), outcome);
         }
         self.pending.insert(job.reply.id(), Place::Spawned(job.cancel.clone()));
         spawn(Box::pin(Elsewhere { job: Some(job), port: self.port.clone() }));
@@ -206,12 +214,12 @@ impl Future for Elsewhere {
         match job.poll(context.waker()) {
             Poll::Ready(outcome) => {
                 if let Some(job) = self.job.take() {
-                    self.port.command(Command::Respond(job.reply, outcome));
+                    self.port.command(Command::Respond(job.end(), outcome));
                 }
                 Poll::Ready(())
             }
             Poll::Pending if cancelled => {
-                self.job = None;
+                self.job.take().map(Job::end);
                 Poll::Ready(())
             }
             Poll::Pending => Poll::Pending,
@@ -222,7 +230,7 @@ impl Future for Elsewhere {
 impl Drop for Elsewhere {
     fn drop(&mut self) {
         if let Some(job) = self.job.take() {
-            self.port.command(Command::Respond(job.reply, dropped()));
+            self.port.command(Command::Respond(job.end(), dropped()));
         }
     }
 }

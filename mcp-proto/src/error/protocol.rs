@@ -1,69 +1,9 @@
-//! Whose fault it is: [`ProtocolError`] is the peer's, [`UsageError`] the caller's.
-//!
-//! A `ProtocolError` teaches: it prints the rung at which a message failed, what is wrong with
-//! it, the page of the specification and, where there is one, the setting to change. The text
-//! goes out as the `message` of the JSON-RPC error, and to the application in a `PeerFault`.
+//! What a peer can do wrong: rung, code, page and words.
 
 use alloc::string::String;
 use core::fmt;
 
-/// A JSON-RPC error code.
-///
-/// [Specification: Error Codes](https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes)
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ErrorCode(pub i64);
-
-impl ErrorCode {
-    /// The message is not JSON.
-    pub const PARSE_ERROR: Self = Self(-32700);
-    /// The JSON is not a message, or not one that may be sent now.
-    pub const INVALID_REQUEST: Self = Self(-32600);
-    /// The method does not exist, or its capability is not declared.
-    pub const METHOD_NOT_FOUND: Self = Self(-32601);
-    /// The method exists and does not take these parameters.
-    pub const INVALID_PARAMS: Self = Self(-32602);
-    /// The handler failed.
-    pub const INTERNAL_ERROR: Self = Self(-32603);
-    /// The claimed protocol version is not served (2026-07-28).
-    pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
-}
-
-/// The step of the validation of a message at which it failed; the first failing rung answers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[non_exhaustive]
-pub enum Rung {
-    /// The text is not UTF-8 or not JSON.
-    Json,
-    /// The JSON is not a message.
-    Shape,
-    /// The message does not fit the era that the connection is in.
-    Era,
-    /// A modern request lacks a required key of `_meta`, or has a malformed one.
-    Envelope,
-    /// The claimed protocol version is not served.
-    Version,
-    /// The method does not exist in this era, or its capability is not declared.
-    Method,
-    /// The parameters are not those of the method.
-    Params,
-    /// A limit is reached.
-    Capacity,
-}
-
-impl fmt::Display for Rung {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Json => "json",
-            Self::Shape => "shape",
-            Self::Era => "era",
-            Self::Envelope => "envelope",
-            Self::Version => "version",
-            Self::Method => "method",
-            Self::Params => "params",
-            Self::Capacity => "capacity",
-        })
-    }
-}
+use super::{ErrorCode, Rung};
 
 /// The peer's fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -344,15 +284,17 @@ impl fmt::Display for ProtocolError {
             Self::UnsupportedVersion { requested, supported } => {
                 match requested.as_str() {
                     "" => f.write_str("a request without a protocol version is not served here")?,
-                    version => write!(f, "protocol version \"{version}\" is not served here")?,
+                    version => {
+                        write!(f, "protocol version {} is not served here", Quoted(version))?
+                    }
                 }
                 write!(f, "; served: {}", supported.join(", "))
             }
-            Self::MethodNotFound { method } => write!(f, "no method \"{method}\" here"),
+            Self::MethodNotFound { method } => write!(f, "no method {} here", Quoted(method)),
             Self::InvalidParam { member, expected } => {
                 write!(f, "`params.{member}` must be {expected}")
             }
-            Self::UnknownTool { name } => write!(f, "no tool \"{name}\" here"),
+            Self::UnknownTool { name } => write!(f, "no tool {} here", Quoted(name)),
             Self::InvalidCursor => {
                 f.write_str("`params.cursor` is not one that this list gave out")
             }
@@ -369,58 +311,14 @@ impl fmt::Display for ProtocolError {
 
 impl core::error::Error for ProtocolError {}
 
-/// The caller's fault: the command changed nothing.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum UsageError {
-    /// The machine has closed.
-    Closed,
-    /// The request is answered, cancelled, or was never asked of this machine.
-    NotInFlight,
-    /// Progress must be a finite number that is greater than the one before.
-    ProgressNotIncreasing,
-    /// A tool of this name is registered.
-    DuplicateTool {
-        /// Its name.
-        name: String,
-    },
-    /// A tool name must have 1 to 128 of the characters `A-Z a-z 0-9 _ - .`.
-    InvalidToolName {
-        /// The name.
-        name: String,
-    },
-    /// A tool's `inputSchema` must be a JSON object with `"type": "object"`, its `outputSchema`
-    /// a JSON object.
-    InvalidSchema {
-        /// The tool's name.
-        name: String,
-    },
-    /// A value could not be written as JSON.
-    NotJson {
-        /// What it belongs to.
-        name: String,
-    },
-}
+/// A peer's words in quotes; of many the first hundred characters.
+struct Quoted<'a>(&'a str);
 
-impl fmt::Display for UsageError {
+impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("the connection has closed"),
-            Self::NotInFlight => f.write_str("the request is not in flight"),
-            Self::ProgressNotIncreasing => f.write_str("progress must increase"),
-            Self::DuplicateTool { name } => write!(f, "a tool \"{name}\" is already registered"),
-            Self::InvalidToolName { name } => write!(
-                f,
-                "\"{name}\" is no tool name: 1 to 128 characters of A-Z a-z 0-9 _ - . make one"
-            ),
-            Self::InvalidSchema { name } => write!(
-                f,
-                "\"{name}\": `inputSchema` must be an object with \"type\": \"object\", \
-                 `outputSchema` an object"
-            ),
-            Self::NotJson { name } => write!(f, "\"{name}\" cannot be written as JSON"),
+        match self.0.char_indices().nth(100).and_then(|(at, _)| self.0.get(..at)) {
+            Some(beginning) => write!(f, "\"{beginning}…\""),
+            None => write!(f, "\"{}\"", self.0),
         }
     }
 }
-
-impl core::error::Error for UsageError {}

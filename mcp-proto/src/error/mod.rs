@@ -1,0 +1,71 @@
+//! Whose fault it is: [`ProtocolError`] is the peer's, [`UsageError`] the caller's.
+//!
+//! A `ProtocolError` teaches: it prints the rung at which a message failed, what is wrong with
+//! it, the page of the specification and, where there is one, the setting to change. The text
+//! goes out as the `message` of the JSON-RPC error, and to the application in a `PeerFault`.
+
+mod protocol;
+mod usage;
+
+use core::fmt;
+
+pub use protocol::ProtocolError;
+pub use usage::UsageError;
+
+/// A JSON-RPC error code.
+///
+/// [Specification: Error Codes](https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes)
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ErrorCode(pub i64);
+
+impl ErrorCode {
+    /// The message is not JSON.
+    pub const PARSE_ERROR: Self = Self(-32700);
+    /// The JSON is not a message, or not one that may be sent now.
+    pub const INVALID_REQUEST: Self = Self(-32600);
+    /// The method does not exist, or its capability is not declared.
+    pub const METHOD_NOT_FOUND: Self = Self(-32601);
+    /// The method exists and does not take these parameters.
+    pub const INVALID_PARAMS: Self = Self(-32602);
+    /// The handler failed.
+    pub const INTERNAL_ERROR: Self = Self(-32603);
+    /// The claimed protocol version is not served (2026-07-28).
+    pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
+}
+
+/// The step of the validation of a message at which it failed; the first failing rung answers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum Rung {
+    /// The text is not UTF-8 or not JSON.
+    Json,
+    /// The JSON is not a message.
+    Shape,
+    /// The message does not fit the era that the connection is in.
+    Era,
+    /// A modern request lacks a required key of `_meta`, or has a malformed one.
+    Envelope,
+    /// The claimed protocol version is not served.
+    Version,
+    /// The method does not exist in this era, or its capability is not declared.
+    Method,
+    /// The parameters are not those of the method.
+    Params,
+    /// A limit is reached.
+    Capacity,
+}
+
+impl fmt::Display for Rung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Json => "json",
+            Self::Shape => "shape",
+            Self::Era => "era",
+            Self::Envelope => "envelope",
+            Self::Version => "version",
+            Self::Method => "method",
+            Self::Params => "params",
+            Self::Capacity => "capacity",
+        })
+    }
+}
