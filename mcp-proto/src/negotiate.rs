@@ -171,12 +171,12 @@ pub fn legacy_version(requested: &str) -> ProtocolVersion {
 pub fn modern_version(claim: &str) -> Result<ProtocolVersion, ProtocolError> {
     ProtocolVersion::from_name(claim)
         .filter(|version| version.era() == Era::Modern)
-        .ok_or_else(|| unsupported(claim))
+        .ok_or_else(|| unsupported(Some(claim)))
 }
 
 /// The -32022 that answers `requested`.
-pub(crate) fn unsupported(requested: &str) -> ProtocolError {
-    ProtocolError::UnsupportedVersion { requested: requested.into(), supported: MODERN }
+pub(crate) fn unsupported(requested: Option<&str>) -> ProtocolError {
+    ProtocolError::UnsupportedVersion { requested: requested.map(Into::into), supported: MODERN }
 }
 
 /// The table as Markdown, one line a row.

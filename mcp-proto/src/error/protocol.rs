@@ -67,7 +67,10 @@ pub enum ProtocolError {
     /// A response to nothing that was asked.
     UnexpectedResponse,
     /// A legacy request before `initialize`.
-    BeforeInitialize,
+    BeforeInitialize {
+        /// Whether the server would serve it as a modern one.
+        serves_modern: bool,
+    },
     /// A second `initialize`, or one inside a batch.
     UnexpectedInitialize,
     /// A modern request on a connection that was opened with `initialize`.
@@ -90,8 +93,8 @@ pub enum ProtocolError {
     },
     /// A protocol version that is not served.
     UnsupportedVersion {
-        /// The version that was asked for; empty if none was.
-        requested: String,
+        /// The version that was asked for, `None` if none was.
+        requested: Option<String>,
         /// The versions that may be claimed.
         supported: &'static [&'static str],
     },
@@ -147,7 +150,7 @@ impl ProtocolError {
             | Self::BatchTooLong { .. }
             | Self::DuplicateId { .. }
             | Self::UnexpectedResponse => Rung::Shape,
-            Self::BeforeInitialize
+            Self::BeforeInitialize { .. }
             | Self::UnexpectedInitialize
             | Self::ModernOnLegacy
             | Self::ModernNotServed => Rung::Era,
@@ -193,7 +196,7 @@ impl ProtocolError {
             | Self::TooManyInFlight { .. }
             | Self::TooManyBytesInFlight { .. } => "2026-07-28/basic#requests",
             Self::InvalidError | Self::UnexpectedResponse => "2026-07-28/basic#responses",
-            Self::BeforeInitialize | Self::UnexpectedInitialize => {
+            Self::BeforeInitialize { .. } | Self::UnexpectedInitialize => {
                 "2025-11-25/basic/lifecycle#initialization"
             }
             Self::ModernOnLegacy | Self::ModernNotServed => {
@@ -253,10 +256,13 @@ impl fmt::Display for ProtocolError {
             }
             Self::DuplicateId { id } => write!(f, "a request with the id {id} is in flight"),
             Self::UnexpectedResponse => f.write_str("a response to nothing that was asked"),
-            Self::BeforeInitialize => f.write_str(
+            Self::BeforeInitialize { serves_modern: true } => f.write_str(
                 "open with `initialize`, or put \
                  `io.modelcontextprotocol/protocolVersion` into `params._meta`",
             ),
+            Self::BeforeInitialize { serves_modern: false } => {
+                f.write_str("open with `initialize`")
+            }
             Self::UnexpectedInitialize => {
                 f.write_str("`initialize` opens a connection, once and by itself")
             }
@@ -282,12 +288,11 @@ impl fmt::Display for ProtocolError {
             }
             Self::InvalidMeta { key, expected } => write!(f, "`{key}` must be {expected}"),
             Self::UnsupportedVersion { requested, supported } => {
-                match requested.as_str() {
-                    "" => f.write_str("a request without a protocol version is not served here")?,
-                    version => {
-                        write!(f, "protocol version {} is not served here", Quoted(version))?
-                    }
-                }
+                match requested {
+                    None => f.write_str("a request without a protocol version"),
+                    Some(version) => write!(f, "protocol version {}", Quoted(version)),
+                }?;
+                f.write_str(" is not served here")?;
                 write!(f, "; served: {}", supported.join(", "))
             }
             Self::MethodNotFound { method } => write!(f, "no method {} here", Quoted(method)),

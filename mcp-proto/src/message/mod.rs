@@ -140,7 +140,8 @@ impl From<&ProtocolError> for ErrorData {
                 crate::json::write::string(list.item(), version);
             }
             list.end();
-            object.text("requested", requested);
+            // The schema wants a string, even if nothing was requested.
+            object.text("requested", requested.as_deref().unwrap_or_default());
             object.end();
             answer.data = Some(Json::trusted(data));
         }

@@ -68,6 +68,11 @@ impl Calls {
         self.by_serial.first_key_value().map(|(_, call)| call.deadline)
     }
 
+    /// When the newest handler has had its time; that is the last of all.
+    pub(super) fn last_deadline(&self) -> Instant {
+        self.by_serial.last_key_value().map_or(Instant::ZERO, |(_, call)| call.deadline)
+    }
+
     /// The oldest request, if its handler has had its time.
     pub(super) fn due(&self, now: Instant) -> Option<u64> {
         let (serial, call) = self.by_serial.first_key_value()?;

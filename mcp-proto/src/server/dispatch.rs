@@ -13,6 +13,7 @@ use crate::message::{self, Malformed, Member, Message, Method, Params, RequestId
 use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Opened, Refusal, Route};
 use crate::time::Instant;
+use crate::version::EraPolicy;
 
 impl Server {
     pub(super) fn message(&mut self, now: Instant, message: Message, batch: Option<u64>) {
@@ -25,7 +26,7 @@ impl Server {
         let (kind, claim) = facts(&message);
         match (self.classify(kind, claim), message) {
             (Route::Reject(refusal), Message::Request(request)) => {
-                let error = refused(refusal, &request);
+                let error = refused(refusal, self.config.era_policy, &request);
                 self.refuse(batch, Some(request.id), &error);
             }
             (Route::Modern, Message::Request(request)) => self.modern_request(now, request),
@@ -91,7 +92,8 @@ impl Server {
         self.admit(size)?;
         let wants_progress = token.is_some();
         let era = peer.version.era();
-        let deadline = now + self.config.limits.handler_timeout;
+        // Not before that of an older call, even if the clock went back.
+        let deadline = (now + self.config.limits.handler_timeout).max(self.calls.last_deadline());
         let first = self.calls.is_empty();
         let serial =
             self.calls.insert(Call { id, era, token, progress: None, deadline, size, batch });
@@ -150,17 +152,18 @@ fn facts(message: &Message) -> (Kind, Claim) {
     }
 }
 
-fn refused(refusal: Refusal, request: &message::Request) -> ProtocolError {
+fn refused(refusal: Refusal, policy: EraPolicy, request: &message::Request) -> ProtocolError {
     match refusal {
         Refusal::UnexpectedBatch => ProtocolError::UnexpectedBatch,
         Refusal::UnexpectedInitialize => ProtocolError::UnexpectedInitialize,
-        Refusal::BeforeInitialize => ProtocolError::BeforeInitialize,
+        Refusal::BeforeInitialize => {
+            ProtocolError::BeforeInitialize { serves_modern: policy != EraPolicy::LegacyOnly }
+        }
         Refusal::ModernOnLegacy => ProtocolError::ModernOnLegacy,
         Refusal::ModernNotServed => ProtocolError::ModernNotServed,
         Refusal::LegacyNotServed => {
             let requested = request.params.raw(Member::ProtocolVersion);
-            let requested = requested.and_then(Raw::string).unwrap_or_default();
-            negotiate::unsupported(&requested)
+            negotiate::unsupported(requested.and_then(Raw::string).as_deref())
         }
         Refusal::MissingMeta if meta::is_malformed(&request.params) => {
             ProtocolError::InvalidMeta { key: Member::Meta.name(), expected: "an object" }

@@ -45,7 +45,11 @@ fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
         Era::Modern => (-32022..=-32020).contains(&error.code.0),
     };
     if (-32099..=-32000).contains(&error.code.0) && !defined {
-        error.code = ErrorCode::INTERNAL_ERROR;
+        error.code = match error.code.0 {
+            // What the modern era calls it.
+            RESOURCE_NOT_FOUND => ErrorCode::INVALID_PARAMS,
+            _ => ErrorCode::INTERNAL_ERROR,
+        };
     }
     error
 }

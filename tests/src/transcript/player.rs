@@ -1,0 +1,407 @@
+//! Plays a transcript against the machine, and compares.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::{self, Write as _};
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcp_proto::server::{
+    CancelCause, Notification, Outcome, Progress, Registry, Reply, ReplyId, Request, ServerEvent,
+};
+use mcp_proto::stdio::Connection;
+use mcp_proto::{Action, Instant, Machine};
+
+use super::fixture::{self, Reaction, Tool};
+use super::value::{Content, Input, Transcript};
+
+impl Transcript {
+    /// Plays the conversation, with its bytes split in several ways.
+    pub fn play(&self) -> Result<(), Failure> {
+        let ways = [Chunks::Whole, Chunks::Of(1), Chunks::Of(7)];
+        for way in ways.into_iter().chain((1..=5).map(Chunks::Random)) {
+            let actual = self.outputs(way);
+            if let Some(difference) = self.difference(&actual) {
+                let actual = self.with_outputs(&actual);
+                return Err(Failure { name: self.name.clone(), way, difference, actual });
+            }
+        }
+        Ok(())
+    }
+
+    /// What comes out of each step.
+    fn outputs(&self, way: Chunks) -> Vec<Vec<String>> {
+        let steps = self.steps();
+        match fixture::server(&self.settings) {
+            Ok((registry, connection)) => {
+                let mut player = Player::new(registry, connection, way);
+                steps.iter().map(|step| player.step(&step.input)).collect()
+            }
+            Err(error) => vec![vec![format!("! broken: {error}")]; steps.len()],
+        }
+    }
+
+    fn difference(&self, actual: &[Vec<String>]) -> Option<Difference> {
+        for (step, actual) in self.steps().iter().zip(actual) {
+            let expected = step.outputs.iter().filter_map(|at| self.lines.get(*at));
+            let mut expected = expected.map(|line| (line.number, line.text.trim_end()));
+            let mut actual = actual.iter();
+            let after = self.lines.get(step.last).map_or(0, |line| line.number);
+            loop {
+                let (line, expected, actual) = match (expected.next(), actual.next()) {
+                    (None, None) => break,
+                    (Some((_, expected)), Some(actual)) if expected == actual => continue,
+                    (Some((line, expected)), actual) => (line, Some(expected), actual),
+                    (None, actual) => (after, None, actual),
+                };
+                let text = |line: Option<&str>| line.unwrap_or("nothing").to_owned();
+                return Some(Difference {
+                    line,
+                    expected: text(expected),
+                    actual: text(actual.map(String::as_str)),
+                });
+            }
+        }
+        None
+    }
+
+    /// The text with these outputs in place of those that it has.
+    fn with_outputs(&self, actual: &[Vec<String>]) -> String {
+        let steps = self.steps();
+        let mut text = String::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            if !matches!(line.content, Content::Output) {
+                let _ = writeln!(text, "{}", line.text);
+            }
+            let ended = steps.iter().zip(actual).find(|(step, _)| step.last == at);
+            for output in ended.map(|(_, outputs)| outputs).into_iter().flatten() {
+                let _ = writeln!(text, "{output}");
+            }
+        }
+        text
+    }
+}
+
+/// A conversation went otherwise than its transcript says.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    name: String,
+    way: Chunks,
+    difference: Difference,
+    actual: String,
+}
+
+#[derive(Clone, Debug)]
+struct Difference {
+    line: usize,
+    expected: String,
+    actual: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { line, expected, actual } = &self.difference;
+        writeln!(f, "{}:{line}, played {}", self.name, self.way)?;
+        writeln!(f, "expected: {expected}")?;
+        writeln!(f, "  actual: {actual}")?;
+        write!(f, "\nThe actual conversation:\n\n{}", self.actual)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// How a batch of bytes is split.
+#[derive(Clone, Copy, Debug)]
+enum Chunks {
+    Whole,
+    Of(usize),
+    /// Of 0 to 63 bytes, from this seed.
+    Random(u64),
+}
+
+impl fmt::Display for Chunks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => f.write_str("with whole batches"),
+            Self::Of(size) => write!(f, "in chunks of {size}"),
+            Self::Random(seed) => write!(f, "in random chunks, seed {seed}"),
+        }
+    }
+}
+
+impl Chunks {
+    /// The length of the next chunk.
+    fn next(&mut self) -> usize {
+        match self {
+            Self::Whole => usize::MAX,
+            Self::Of(size) => *size,
+            Self::Random(state) => {
+                // Knuth's MMIX generator; its high bits are good enough.
+                *state = state.wrapping_mul(6_364_136_223_846_793_005);
+                *state = state.wrapping_add(1_442_695_040_888_963_407);
+                usize::try_from(*state >> 58).unwrap_or_default()
+            }
+        }
+    }
+}
+
+struct Player {
+    registry: Registry<Tool>,
+    connection: Connection,
+    way: Chunks,
+    now: Instant,
+    /// Calls that have not reached their tools.
+    calls: VecDeque<Request>,
+    /// Calls that a tool holds, by name; their answers may come too late.
+    held: BTreeMap<String, Reply>,
+    life: Life,
+    /// Bytes that were sent, and the lines that came out since the last input.
+    sent: Vec<u8>,
+    out: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Life {
+    Open,
+    Ended,
+    Reported,
+    Closed,
+}
+
+impl Player {
+    fn new(registry: Registry<Tool>, connection: Connection, way: Chunks) -> Self {
+        Self {
+            registry,
+            connection,
+            way,
+            now: Instant::ZERO,
+            calls: VecDeque::new(),
+            held: BTreeMap::new(),
+            life: Life::Open,
+            sent: Vec::new(),
+            out: Vec::new(),
+        }
+    }
+
+    /// What comes out after this input.
+    fn step(&mut self, input: &Input) -> Vec<String> {
+        match input {
+            Input::Bytes(bytes) => self.bytes(bytes.clone().into()),
+            Input::Elapse(time) => self.elapse(*time),
+            Input::Eof => {
+                if self.life == Life::Open {
+                    self.life = Life::Ended;
+                }
+                self.connection.handle_eof(self.now);
+            }
+            Input::Answer { call, answer } => match self.held.remove(call) {
+                Some(reply) => self.respond(call, reply, fixture::answer(answer)),
+                None => self.broken(&format!("no call `{call}` is held")),
+            },
+            Input::Progress { call, progress, total, message } => {
+                let (progress, message) = (*progress, message.clone());
+                self.progress(call, Progress { progress, total: *total, message });
+            }
+        }
+        self.drain();
+        while let Some(request) = self.calls.pop_front() {
+            self.call(request);
+            self.drain();
+        }
+        if self.connection.poll_timeout().is_some_and(|due| due <= self.now) {
+            self.time(self.now);
+        }
+        self.check();
+        std::mem::take(&mut self.out)
+    }
+
+    fn bytes(&mut self, mut bytes: Bytes) {
+        while !bytes.is_empty() {
+            let length = self.way.next().min(bytes.len());
+            let chunk = bytes.split_to(length);
+            self.connection.handle_bytes(self.now, chunk);
+            self.drain();
+            // A driver may do so at any time.
+            self.connection.handle_timeout(self.now);
+            self.drain();
+        }
+    }
+
+    fn elapse(&mut self, time: Duration) {
+        let end = self.now + time;
+        while let Some(due) = self.connection.poll_timeout().filter(|due| *due < end) {
+            self.time(due);
+            if self.connection.poll_timeout().is_some_and(|due| due <= self.now) {
+                return self.broken("a deadline is not kept");
+            }
+        }
+        self.time(end);
+    }
+
+    fn time(&mut self, now: Instant) {
+        self.now = now.max(self.now);
+        self.connection.handle_timeout(self.now);
+        self.drain();
+    }
+
+    fn call(&mut self, request: Request) {
+        let Some(tool) = self.registry.handler(request.handler) else {
+            return self.broken("the handler of a call is unknown");
+        };
+        match tool.call(&request) {
+            Reaction::Answers(outcome) => self.respond(tool.name(), request.reply, outcome),
+            Reaction::Waits(name) => {
+                self.out.push(format!("! held {name}"));
+                if self.held.insert(name, request.reply).is_some() {
+                    self.broken("a call of this name is held");
+                }
+            }
+        }
+    }
+
+    fn respond(&mut self, call: &str, reply: Reply, outcome: Outcome) {
+        let before = self.connection.dropped_replies();
+        self.connection.respond(self.now, reply, outcome);
+        if self.connection.dropped_replies() > before {
+            self.out.push(format!("! dropped {call}"));
+        }
+    }
+
+    fn progress(&mut self, call: &str, progress: Progress) {
+        let Some(about) = self.held.get(call).map(Reply::id) else {
+            return self.broken(&format!("no call `{call}` is held"));
+        };
+        let notification = Notification::Progress(progress);
+        if let Err(error) = self.connection.notify(self.now, about, notification) {
+            self.out.push(format!("! refused {call}: {error}"));
+        }
+    }
+
+    /// Takes all actions.
+    fn drain(&mut self) {
+        while let Some(action) = self.connection.poll_action() {
+            if self.life == Life::Closed {
+                self.broken("an action after the end");
+            }
+            match action {
+                Action::Transmit(bytes) => self.transmit(&bytes),
+                Action::Event(ServerEvent::Request(request)) => self.calls.push_back(request),
+                Action::Event(event) => self.event(&event),
+                Action::Close if self.life == Life::Reported => self.life = Life::Closed,
+                Action::Close => self.broken("`Close` came before `Closed`"),
+            }
+        }
+        if self.connection.poll_timeout().is_some_and(|due| due < self.now) {
+            self.broken("a deadline lies in the past");
+        }
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) {
+        self.sent.extend_from_slice(bytes);
+        while let Some(end) = self.sent.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.sent.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            self.out.push(format!("S> {}", line.trim_end_matches('\n')));
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what has no verb yet must not pass")]
+    fn event(&mut self, event: &ServerEvent) {
+        let line = match event {
+            ServerEvent::Cancelled { about, cause } => {
+                let call = self.name(*about);
+                match cause {
+                    CancelCause::Client(None) => format!("! cancelled {call}"),
+                    CancelCause::Client(Some(reason)) => format!("! cancelled {call} \"{reason}\""),
+                    CancelCause::TimedOut => format!("! timed-out {call}"),
+                    CancelCause::Closed => format!("! cut-off {call}"),
+                    other => format!("! broken: {other:?}"),
+                }
+            }
+            ServerEvent::PeerFault(error) => format!("! peer-fault {error}"),
+            ServerEvent::Closed => {
+                self.life = Life::Reported;
+                "! closed".into()
+            }
+            other => format!("! broken: {other:?}"),
+        };
+        self.out.push(line);
+    }
+
+    /// What a call is called: by its name if it is held, by its tool if it did not get there.
+    fn name(&self, about: ReplyId) -> String {
+        let held = self.held.iter().find(|(_, reply)| reply.id() == about);
+        let waits = self.calls.iter().find(|request| request.reply.id() == about);
+        let tool = waits.and_then(|request| self.registry.handler(request.handler));
+        let name = held.map(|(name, _)| name.as_str()).or(tool.map(|tool| tool.name()));
+        name.unwrap_or("an unknown call").into()
+    }
+
+    /// What must hold between inputs.
+    fn check(&mut self) {
+        if !self.sent.is_empty() {
+            self.broken("a message without a newline was sent");
+        }
+        if self.life == Life::Reported {
+            self.broken("`Closed` came without `Close`");
+        }
+        if self.connection.wants_read() != (self.life == Life::Open) {
+            self.broken("`wants_read` is wrong");
+        }
+        let due = self.connection.poll_timeout();
+        if due.is_some_and(|due| due <= self.now || self.life == Life::Closed) {
+            self.broken("a deadline is not kept");
+        }
+        let owed: Vec<ReplyId> = self.connection.owed().collect();
+        if owed.iter().any(|owed| !self.held.values().any(|reply| reply.id() == *owed)) {
+            self.broken("an answer is owed to a call that is not held");
+        }
+        if self.life == Life::Closed && !owed.is_empty() {
+            self.broken("an answer is owed after the end");
+        }
+    }
+
+    fn broken(&mut self, law: &str) {
+        self.out.push(format!("! broken: {law}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(text: &str) -> String {
+        let transcript = Transcript::parse("x.mcp", text).unwrap();
+        transcript.play().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_failure_shows_the_difference_and_the_actual_conversation() {
+        let text = "# x\n\nC> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\nS> {}\n# y\n! eof\n! closed\n";
+        let expected = "x.mcp:4, played with whole batches\n\
+            expected: S> {}\n  \
+            actual: S> {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n\
+            The actual conversation:\n\n\
+            # x\n\n\
+            C> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\
+            S> {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\
+            # y\n! eof\n! closed\n";
+        assert_eq!(failure(text), expected);
+    }
+
+    #[test]
+    fn what_is_missing_and_what_is_too_much_are_differences() {
+        let missing = failure("# x\n! eof\n! closed\n! closed\n");
+        assert!(missing.starts_with("x.mcp:4,"), "{missing}");
+        assert!(missing.contains("expected: ! closed\n  actual: nothing\n"), "{missing}");
+
+        let too_much = failure("# x\n! eof\n");
+        assert!(too_much.starts_with("x.mcp:2,"), "{too_much}");
+        assert!(too_much.contains("expected: nothing\n  actual: ! closed\n"), "{too_much}");
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_a_difference() {
+        let unknown = failure("# x\n! release a\n");
+        assert!(unknown.contains("actual: ! broken: no call `a` is held\n"), "{unknown}");
+    }
+}

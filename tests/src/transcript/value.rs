@@ -1,0 +1,114 @@
+//! A transcript as a value.
+
+use mcp_proto::{EraPolicy, Json, Limits};
+use std::time::Duration;
+
+use super::fixture::Tool;
+
+/// A conversation, read from its text.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    pub(super) name: String,
+    pub(super) settings: Settings,
+    pub(super) lines: Vec<Line>,
+}
+
+/// A line of the text.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) number: usize,
+    pub(super) text: String,
+    pub(super) content: Content,
+}
+
+/// What a line says.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    /// A comment, a setting, or nothing.
+    Remark,
+    Input(Input),
+    Output,
+}
+
+/// What is done to the machine.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Input {
+    Bytes(Vec<u8>),
+    Elapse(Duration),
+    Eof,
+    Answer { call: String, answer: Answer },
+    Progress { call: String, progress: f64, total: Option<f64>, message: Option<String> },
+}
+
+/// What comes of a held call.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Answer {
+    Release(Option<Json>),
+    Fail,
+    Crash,
+}
+
+/// How the server of a transcript is set up.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) era_policy: EraPolicy,
+    pub(super) tools: Vec<Tool>,
+    pub(super) page_size: Option<usize>,
+    pub(super) instructions: Option<String>,
+    pub(super) limits: Limits,
+}
+
+/// An input and the outputs that it must have.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) input: Input,
+    /// Which of the lines is the last of the input.
+    pub(super) last: usize,
+    /// Which of the lines are the outputs.
+    pub(super) outputs: Vec<usize>,
+}
+
+impl Transcript {
+    /// Its file, below `tests/transcripts`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text of its comments, line by line.
+    pub fn comments(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().filter_map(|line| line.text.strip_prefix('#')).map(str::trim)
+    }
+
+    /// All bytes that the client sends, one after the other.
+    pub fn client_bytes(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        for line in &self.lines {
+            if let Content::Input(Input::Bytes(bytes)) = &line.content {
+                all.extend_from_slice(bytes);
+            }
+        }
+        all
+    }
+
+    /// The inputs with their outputs; adjacent bytes are one input.
+    pub(super) fn steps(&self) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            match (&line.content, steps.last_mut()) {
+                (Content::Remark, _) | (Content::Output, None) => {}
+                (Content::Output, Some(step)) => step.outputs.push(at),
+                (
+                    Content::Input(Input::Bytes(more)),
+                    Some(Step { input: Input::Bytes(bytes), last, outputs }),
+                ) if outputs.is_empty() => {
+                    bytes.extend_from_slice(more);
+                    *last = at;
+                }
+                (Content::Input(input), _) => {
+                    steps.push(Step { input: input.clone(), last: at, outputs: Vec::new() });
+                }
+            }
+        }
+        steps
+    }
+}

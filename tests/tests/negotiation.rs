@@ -1,0 +1,205 @@
+//! The table that decides which era a message belongs to, as a whole.
+//!
+//! Each row has a conversation in `tests/transcripts`; here every combination is walked, and the
+//! rules that the table must keep are written down a second time, without looking at it.
+
+use std::collections::BTreeSet;
+
+use mcp_proto::EraPolicy;
+use mcp_proto::negotiate::{self, Claim, Kind, Opened, Refusal, Route, Row, TABLE};
+use mcp_tests::transcript::{self, Transcript};
+
+#[test]
+fn every_combination_has_a_row_and_every_row_decides_one() {
+    let mut reached = BTreeSet::new();
+    for case in all() {
+        let row = case.row();
+        reached.insert(row.name);
+    }
+    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), TABLE.len(), "two rows have one name");
+    assert_eq!(reached, names);
+}
+
+#[test]
+fn every_row_has_a_conversation() {
+    let transcripts = transcript::all();
+    let shown: BTreeSet<&str> = transcripts
+        .iter()
+        .flat_map(Transcript::comments)
+        .filter_map(|comment| comment.strip_prefix("row: "))
+        .collect();
+    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    assert_eq!(shown, names, "the `# row:` comments of the transcripts, and the rows");
+}
+
+#[test]
+fn a_server_serves_no_era_that_its_policy_excludes() {
+    for case in reachable() {
+        match case.policy {
+            EraPolicy::LegacyOnly => assert_ne!(case.route(), Route::Modern, "{case:?}"),
+            EraPolicy::ModernOnly => assert_ne!(case.route(), Route::Legacy, "{case:?}"),
+            EraPolicy::Auto => {}
+        }
+    }
+}
+
+#[test]
+fn a_server_of_both_eras_serves_whatever_a_server_of_one_does() {
+    for case in reachable().filter(|case| case.policy != EraPolicy::Auto) {
+        if let Route::Modern | Route::Legacy = case.route() {
+            let auto = Case { policy: EraPolicy::Auto, ..case };
+            assert_eq!(auto.route(), case.route(), "{case:?}");
+        }
+    }
+}
+
+#[test]
+fn t001_a_legacy_server_never_says_that_it_is_modern() {
+    // -32022 would keep a client that probes from falling back to `initialize`.
+    for case in reachable().filter(|case| case.policy == EraPolicy::LegacyOnly) {
+        assert_ne!(case.route(), Route::Reject(Refusal::LegacyNotServed), "{case:?}");
+        assert_ne!(case.route(), Route::Reject(Refusal::MissingMeta), "{case:?}");
+    }
+}
+
+#[test]
+fn what_claims_no_version_is_not_modern() {
+    for case in all().filter(|case| case.claim == Claim::Absent) {
+        let modern = case.kind == Kind::Notification && case.opened == Opened::Modern;
+        assert_eq!(case.route() == Route::Modern, modern, "{case:?}");
+    }
+}
+
+#[test]
+fn a_request_that_claims_a_version_is_not_legacy() {
+    for case in all().filter(|case| case.is_request() && case.claim == Claim::Present) {
+        assert_ne!(case.route(), Route::Legacy, "{case:?}");
+    }
+}
+
+#[test]
+fn t105_what_is_no_request_is_never_answered() {
+    for case in all().filter(|case| matches!(case.kind, Kind::Notification | Kind::Response)) {
+        assert!(!matches!(case.route(), Route::Reject(_)), "{case:?}");
+    }
+}
+
+#[test]
+fn every_request_is_served_or_answered() {
+    for case in all().filter(|case| case.is_request()) {
+        assert_ne!(case.route(), Route::Drop, "{case:?}");
+    }
+}
+
+#[test]
+fn t027_initialize_is_served_once_and_where_legacy_is() {
+    for case in all().filter(|case| case.kind == Kind::Initialize) {
+        let served = case.opened == Opened::Undecided
+            && case.policy != EraPolicy::ModernOnly
+            && case.claim == Claim::Absent;
+        assert_eq!(case.route() == Route::Legacy, served, "{case:?}");
+    }
+}
+
+#[test]
+fn before_initialize_only_a_ping_is_served() {
+    let undecided = |case: &Case| case.opened == Opened::Undecided && case.claim == Claim::Absent;
+    for case in all().filter(undecided) {
+        let opens = matches!(case.kind, Kind::Initialize | Kind::Ping);
+        let legacy = opens && case.policy != EraPolicy::ModernOnly;
+        assert_eq!(case.route() == Route::Legacy, legacy, "{case:?}");
+    }
+}
+
+#[test]
+fn batches_exist_in_one_revision() {
+    for case in all().filter(|case| case.kind == Kind::Batch) {
+        let expected = match case.opened {
+            Opened::LegacyWithBatches => Route::Legacy,
+            Opened::Undecided | Opened::Modern | Opened::Legacy => {
+                Route::Reject(Refusal::UnexpectedBatch)
+            }
+        };
+        assert_eq!(case.route(), expected, "{case:?}");
+    }
+}
+
+#[test]
+fn t007_a_pipe_stays_in_the_era_that_it_was_opened_in() {
+    for case in reachable() {
+        let other = match case.opened {
+            Opened::Undecided => continue,
+            Opened::Modern => Route::Legacy,
+            Opened::Legacy | Opened::LegacyWithBatches => Route::Modern,
+        };
+        assert_ne!(case.route(), other, "{case:?}");
+    }
+}
+
+#[test]
+fn the_revision_with_batches_is_like_the_others_otherwise() {
+    let with_batches = |case: &Case| case.opened == Opened::LegacyWithBatches;
+    for case in all().filter(with_batches).filter(|case| case.kind != Kind::Batch) {
+        let other = Case { opened: Opened::Legacy, ..case };
+        assert_eq!(case.row().name, other.row().name, "{case:?}");
+    }
+}
+
+/// All that the table is asked about.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    opened: Opened,
+    policy: EraPolicy,
+    kind: Kind,
+    claim: Claim,
+}
+
+impl Case {
+    #[expect(clippy::panic, reason = "it is what the tests are about")]
+    fn row(self) -> &'static Row {
+        let row = negotiate::classify(self.opened, self.policy, self.kind, self.claim);
+        row.unwrap_or_else(|| panic!("no row decides {self:?}"))
+    }
+
+    fn route(self) -> Route {
+        self.row().route
+    }
+
+    fn is_request(self) -> bool {
+        matches!(self.kind, Kind::Initialize | Kind::Ping | Kind::Request)
+    }
+}
+
+fn all() -> impl Iterator<Item = Case> {
+    let opened = [Opened::Undecided, Opened::Modern, Opened::Legacy, Opened::LegacyWithBatches];
+    let policies = [EraPolicy::Auto, EraPolicy::LegacyOnly, EraPolicy::ModernOnly];
+    let kinds = [
+        Kind::Initialize,
+        Kind::Ping,
+        Kind::Request,
+        Kind::Notification,
+        Kind::Response,
+        Kind::Batch,
+    ];
+    let mut cases = Vec::new();
+    for opened in opened {
+        for policy in policies {
+            for kind in kinds {
+                for claim in [Claim::Absent, Claim::Present] {
+                    cases.push(Case { opened, policy, kind, claim });
+                }
+            }
+        }
+    }
+    cases.into_iter()
+}
+
+/// The cases that can occur: no connection is opened in an era that is not served.
+fn reachable() -> impl Iterator<Item = Case> {
+    all().filter(|case| match case.opened {
+        Opened::Undecided => true,
+        Opened::Modern => case.policy != EraPolicy::LegacyOnly,
+        Opened::Legacy | Opened::LegacyWithBatches => case.policy != EraPolicy::ModernOnly,
+    })
+}

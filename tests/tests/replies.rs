@@ -1,0 +1,53 @@
+//! A reply belongs to one request of one machine.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin has failed")]
+
+use mcp_proto::server::{Config, Notification, Outcome, Progress, Registry, Request, ServerEvent};
+use mcp_proto::stdio::Connection;
+use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::{Action, Bytes, Instant, Json, Machine, UsageError};
+
+const NOW: Instant = Instant::ZERO;
+
+#[test]
+fn t050_a_reply_that_strays_to_another_machine_is_dropped() {
+    let (mut one, mut other) = (connection(1), connection(2));
+    let (request, others) = (call(&mut one), call(&mut other));
+
+    let progress = Progress { progress: 1.0, total: None, message: None };
+    let told = other.notify(NOW, request.reply.id(), Notification::Progress(progress));
+    assert_eq!(told, Err(UsageError::NotInFlight));
+
+    other.respond(NOW, request.reply, Outcome::Complete(Json::EMPTY_OBJECT));
+    assert!(other.poll_action().is_none());
+    assert_eq!(other.dropped_replies(), 1);
+    assert_eq!((one.owed().count(), other.owed().count()), (1, 1));
+
+    other.respond(NOW, others.reply, Outcome::Complete(Json::EMPTY_OBJECT));
+    assert!(matches!(other.poll_action(), Some(Action::Transmit(_))));
+}
+
+/// A server whose one tool is `hold`.
+fn connection(scope: u64) -> Connection {
+    let mut registry = Registry::new(Implementation::new("fixture", "1.0.0"));
+    let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
+    registry.add_tool(Tool::new("hold", schema), ()).unwrap();
+    let mut config = Config::default();
+    config.scope = scope;
+    Connection::server(registry.declaration(), config)
+}
+
+/// A call that has reached its handler; every client calls it 1.
+fn call(connection: &mut Connection) -> Request {
+    let line = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","_meta":{"#,
+        r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+        r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+        "\n"
+    );
+    connection.handle_bytes(NOW, Bytes::from_static(line.as_bytes()));
+    match connection.poll_action() {
+        Some(Action::Event(ServerEvent::Request(request))) => request,
+        other => panic!("no request, but {other:?}"),
+    }
+}
