@@ -1,7 +1,7 @@
 //! What the `futures-io` traits and async-io supply to [`mcp_proto::service`]: read, write, sleep.
 
 use std::future::Future;
-use std::io;
+use std::io::{self, Write};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -42,7 +42,8 @@ pub(crate) async fn serve_until(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     if std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1") {
-        service.show_wire(Instant::ZERO, |line| eprintln!("{line}"));
+        // Whether anybody reads it is of no interest to the conversation.
+        service.show_wire(Instant::ZERO, |line| drop(writeln!(io::stderr(), "{line}")));
     }
     let mut stop = pin!(stop);
     let stream = Stream {

@@ -1,16 +1,16 @@
 //! What tokio supplies to [`mcp_proto::service`]: read, write, sleep, spawn.
 
 use std::future::Future;
-use std::io;
+use std::io::{self, Write};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::server::{Config, Registry};
 use mcp_proto::service::{Handler, Io, Service, drive};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{self, Sleep};
 
@@ -46,14 +46,15 @@ pub(crate) async fn serve_until(
         service.spawn_with(|handler| drop(tokio::spawn(handler)));
     }
     if std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1") {
-        service.show_wire(Instant::ZERO, |line| eprintln!("{line}"));
+        // Whether anybody reads it is of no interest to the conversation.
+        service.show_wire(Instant::ZERO, |line| drop(writeln!(io::stderr(), "{line}")));
     }
     let mut stop = pin!(stop);
     let stream = Stream {
         start,
         reader,
         writer,
-        input: BytesMut::new(),
+        input: vec![0; CHUNK],
         timer: Box::pin(time::sleep_until(start)),
         stop: Some(stop.as_mut()),
     };
@@ -64,7 +65,7 @@ struct Stream<'a, R, W, S> {
     start: time::Instant,
     reader: R,
     writer: W,
-    input: BytesMut,
+    input: Vec<u8>,
     timer: Pin<Box<Sleep>>,
     stop: Option<Pin<&'a mut S>>,
 }
@@ -80,9 +81,10 @@ where
     }
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        self.input.reserve(CHUNK);
-        ready!(pin!(self.reader.read_buf(&mut self.input)).poll(context))?;
-        Poll::Ready(Ok(self.input.split().freeze()))
+        let mut buffer = ReadBuf::new(&mut self.input);
+        ready!(Pin::new(&mut self.reader).poll_read(context, &mut buffer))?;
+        // A copy, so that a short message in flight does not hold on to a long buffer.
+        Poll::Ready(Ok(Bytes::copy_from_slice(buffer.filled())))
     }
 
     fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {

@@ -1,1 +1,17 @@
-//! Functions behind the fuzz targets.
+//! Functions behind the fuzz targets: any bytes in, a panic if a property is violated.
+//!
+//! `fuzz/fuzz_targets` wraps each of them for `cargo fuzz`; `tests/corpus.rs` replays the
+//! committed corpora through them, and `tests/laws.rs` feeds them from generators.
+
+mod line;
+mod message;
+mod model;
+mod oracle;
+mod script;
+mod seen;
+mod stdio;
+
+pub use line::line;
+pub use message::message;
+pub use script::{Op, Script};
+pub use stdio::{Answers, registry, run, server_stdio};

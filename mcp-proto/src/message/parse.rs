@@ -61,12 +61,12 @@ pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> 
     let mut scanner = Scanner::new(text, 1);
     let (mut id, mut method, mut answers) = (None, false, false);
     let _ = scanner.members(|scanner, key| {
-        let name = Raw(key.of(text)).lookup(Envelope::known);
-        answers |= matches!(name, Some("result" | "error"));
+        let key = Raw(key.of(text)).lookup(Key::of);
+        answers |= matches!(key, Some(Key::Result | Key::Error));
         let value = scanner.skim()?;
-        match name {
-            Some("id") => id = Some(value),
-            Some("method") => method = true,
+        match key {
+            Some(Key::Id) => id = Some(value),
+            Some(Key::Method) => method = true,
             _ => {}
         }
         Ok(())
@@ -104,91 +104,121 @@ impl Malformed {
     }
 }
 
+/// A member of the top level that is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Key {
+    JsonRpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+}
+
+impl Key {
+    const COUNT: usize = Self::Error as usize + 1;
+
+    /// The member with this key, quotes included.
+    fn of(key: &[u8]) -> Option<Self> {
+        Some(match key {
+            b"\"jsonrpc\"" => Self::JsonRpc,
+            b"\"id\"" => Self::Id,
+            b"\"method\"" => Self::Method,
+            b"\"params\"" => Self::Params,
+            b"\"result\"" => Self::Result,
+            b"\"error\"" => Self::Error,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::JsonRpc => "jsonrpc",
+            Self::Id => "id",
+            Self::Method => "method",
+            Self::Params => "params",
+            Self::Result => "result",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// The top level of an object.
 #[derive(Default)]
 struct Envelope {
-    jsonrpc: Option<Span>,
-    id: Option<Span>,
-    method: Option<Span>,
-    params: Option<Span>,
-    result: Option<Span>,
-    error: Option<Span>,
+    places: [Span; Key::COUNT],
     members: Members,
-    duplicate: Option<&'static str>,
+    duplicate: Option<Key>,
 }
 
 impl Envelope {
     fn scan(scanner: &mut Scanner<'_>, text: &[u8]) -> Result<Self, ScanError> {
         let mut envelope = Self::default();
         scanner.members(|scanner, key| {
-            let name = Raw(key.of(text)).lookup(Self::known);
-            if name == Some("params") && scanner.peek() == Some(b'{') {
-                let mut members = Members::default();
-                let span = members.scan(scanner, text)?;
-                envelope.members = members;
-                envelope.set("params", span);
-                return Ok(());
-            }
-            let value = scanner.value()?;
-            if let Some(name) = name {
-                envelope.set(name, value);
+            let key = Raw(key.of(text)).lookup(Key::of);
+            let value = if key == Some(Key::Params) && scanner.peek() == Some(b'{') {
+                envelope.members = Members::default();
+                envelope.members.scan(scanner, text)?
+            } else {
+                scanner.value()?
+            };
+            if let Some(key) = key {
+                envelope.set(key, value);
             }
             Ok(())
         })?;
         Ok(envelope)
     }
 
-    /// The member with this key, quotes included.
-    fn known(key: &[u8]) -> Option<&'static str> {
-        Some(match key {
-            b"\"jsonrpc\"" => "jsonrpc",
-            b"\"id\"" => "id",
-            b"\"method\"" => "method",
-            b"\"params\"" => "params",
-            b"\"result\"" => "result",
-            b"\"error\"" => "error",
-            _ => return None,
-        })
-    }
-
-    fn set(&mut self, key: &'static str, span: Span) {
-        let place = match key {
-            "jsonrpc" => &mut self.jsonrpc,
-            "id" => &mut self.id,
-            "method" => &mut self.method,
-            "params" => &mut self.params,
-            "result" => &mut self.result,
-            _ => &mut self.error,
-        };
-        if place.replace(span).is_some() {
-            self.duplicate = Some(key);
+    fn set(&mut self, key: Key, span: Span) {
+        if let Some(place) = self.places.get_mut(key as usize) {
+            if !place.is_empty() {
+                self.duplicate = Some(key);
+            }
+            *place = span;
         }
     }
 
+    /// A member as it was written; `None` if it is absent.
+    fn get<'a>(&self, key: Key, text: &'a [u8]) -> Option<Raw<'a>> {
+        let span = self.places.get(key as usize).filter(|span| !span.is_empty())?;
+        Some(Raw(span.of(text)))
+    }
+
+    fn has(&self, key: Key) -> bool {
+        self.places.get(key as usize).is_some_and(|span| !span.is_empty())
+    }
+
+    /// A member, shared with the text.
+    fn json(&self, key: Key, text: &Bytes) -> Option<Json> {
+        let span = self.places.get(key as usize).filter(|span| !span.is_empty())?;
+        Some(Json::slice(text, *span))
+    }
+
     fn message(self, text: &Bytes, limits: &Limits) -> Result<Message, Malformed> {
-        let answers = self.result.is_some() || self.error.is_some();
-        let kind = match (self.method, answers) {
-            (Some(method), false) => self.call(method, text, limits),
-            (None, true) => self.response(text, limits).map(Message::Response),
-            _ => Err(ProtocolError::AmbiguousKind),
+        let answers = self.has(Key::Result) || self.has(Key::Error);
+        let kind = match (self.has(Key::Method), answers) {
+            (true, false) => self.call(text, limits),
+            (false, true) => self.response(text, limits).map(Message::Response),
+            (true, true) | (false, false) => Err(ProtocolError::AmbiguousKind),
         };
         kind.map_err(|error| Malformed {
             error,
             id: self.request_id(text, limits).unwrap_or_default().filter(|_| !answers),
-            answerable: self.method.is_some() && self.id.is_some() && !answers
-                || self.method.is_none() && !answers,
+            answerable: !answers && (self.has(Key::Id) || !self.has(Key::Method)),
         })
     }
 
-    fn call(&self, method: Span, text: &Bytes, limits: &Limits) -> Result<Message, ProtocolError> {
+    fn call(&self, text: &Bytes, limits: &Limits) -> Result<Message, ProtocolError> {
         self.check(text)?;
         let id = self.request_id(text, limits)?;
-        let method = Raw(method.of(text))
-            .string()
+        let method = self
+            .get(Key::Method, text)
+            .and_then(Raw::string)
             .filter(|name| !name.is_empty())
             .map(Method::from_name)
             .ok_or(ProtocolError::InvalidMethod)?;
-        let params = match self.params.map(|span| Json::slice(text, span)) {
+        let params = match self.json(Key::Params, text) {
             None => Json::EMPTY_OBJECT,
             Some(json) if json.raw().is_object() => json,
             Some(_) => return Err(ProtocolError::ParamsNotObject),
@@ -202,37 +232,38 @@ impl Envelope {
 
     fn response(&self, text: &Bytes, limits: &Limits) -> Result<Response, ProtocolError> {
         self.check(text)?;
-        let id = match self.id.map(|span| span.of(text)) {
-            Some(b"null") => None,
+        let id = match self.get(Key::Id, text) {
+            Some(Raw(b"null")) => None,
             _ => self.request_id(text, limits)?,
         };
-        let body = match (self.result, self.error) {
-            (Some(result), None) if id.is_some() => Ok(Json::slice(text, result)),
+        let body = match (self.json(Key::Result, text), self.get(Key::Error, text)) {
+            (Some(result), None) if id.is_some() => Ok(result),
             (Some(_), None) => return Err(ProtocolError::InvalidId),
-            (None, Some(error)) => Err(error_data(error.of(text))?),
+            (None, Some(error)) => Err(error_data(error.0)?),
             _ => return Err(ProtocolError::AmbiguousKind),
         };
         Ok(Response { id, body })
     }
 
     fn check(&self, text: &[u8]) -> Result<(), ProtocolError> {
-        let version = self.jsonrpc.and_then(|span| Raw(span.of(text)).string());
-        if version.as_deref() != Some("2.0") {
+        let version = self.get(Key::JsonRpc, text);
+        let is_2_0 = |raw: Raw<'_>| raw.0 == b"\"2.0\"" || raw.string().as_deref() == Some("2.0");
+        if !version.is_some_and(is_2_0) {
             return Err(ProtocolError::NotJsonRpc2);
         }
         let inner = self.members.duplicate.map(super::Member::name);
-        match self.duplicate.or(inner) {
+        match self.duplicate.map(Key::name).or(inner) {
             Some(member) => Err(ProtocolError::DuplicateMember { member }),
             None => Ok(()),
         }
     }
 
     fn request_id(&self, text: &[u8], limits: &Limits) -> Result<Option<RequestId>, ProtocolError> {
-        let Some(token) = self.id.map(|span| span.of(text)) else { return Ok(None) };
-        if token.len() > limits.max_token_bytes {
+        let Some(token) = self.get(Key::Id, text) else { return Ok(None) };
+        if token.0.len() > limits.max_token_bytes {
             return Err(ProtocolError::TokenTooLong { max_token_bytes: limits.max_token_bytes });
         }
-        RequestId::from_raw(Raw(token)).map(Some).ok_or(ProtocolError::InvalidId)
+        RequestId::from_raw(token).map(Some).ok_or(ProtocolError::InvalidId)
     }
 }
 

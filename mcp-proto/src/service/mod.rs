@@ -152,7 +152,7 @@ impl Service {
             }
             for slot in work.ready {
                 let progressed = self.tasks.poll(slot);
-                self.settle(progressed);
+                self.settle(now, progressed);
             }
         }
         self.act_on_all(now);
@@ -259,14 +259,16 @@ impl Service {
         let context = Context::new(self.port.clone(), cancel.clone(), reply.id(), peer);
         let job = Job::new(reply, cancel, move || handler.call(&arguments, context));
         let progressed = self.tasks.start(job, self.spawn.as_deref_mut());
-        self.settle(progressed);
+        self.settle(now, progressed);
     }
 
-    /// Queues an answer behind what its handler has reported.
-    fn settle(&mut self, progressed: Progressed) {
-        if let Progressed::Done(reply, outcome) = progressed {
-            self.port.command(Command::Respond(reply, outcome));
+    /// Answers after what the handler has reported.
+    fn settle(&mut self, now: Instant, progressed: Progressed) {
+        let Progressed::Done(reply, outcome) = progressed else { return };
+        for command in self.port.take_commands() {
+            self.obey(now, command);
         }
+        self.connection.respond(now, reply, outcome);
     }
 }
 

@@ -104,6 +104,11 @@ impl Port {
         if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
     }
 
+    /// The commands among what has come in.
+    pub(super) fn take_commands(&self) -> Vec<Command> {
+        mem::take(&mut self.lock().work.commands)
+    }
+
     /// Ends the turn; what has come in meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
         let mut state = self.lock();

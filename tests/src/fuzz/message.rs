@@ -1,0 +1,122 @@
+//! `message::parse` and `Json::parse` against `serde_json`.
+
+use mcp_proto::message::{self, Incoming, Message, RequestId};
+use mcp_proto::{Bytes, Json, Limits};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::oracle::{self, Shape, Verdict};
+
+/// A JSON text, perhaps.
+///
+/// # Panics
+///
+/// If `serde_json` disagrees about it.
+pub fn message(data: &[u8]) {
+    json(data);
+    let mut limits = Limits::default();
+    parse(data, &limits);
+    limits.max_depth = 3;
+    limits.max_token_bytes = 8;
+    parse(data, &limits);
+}
+
+/// Both readers accept the same texts.
+fn json(data: &[u8]) {
+    let theirs = oracle::json(data, 128);
+    let ours = Json::parse(Bytes::copy_from_slice(data));
+    assert_eq!(ours.as_ref().ok().map(Json::as_str), theirs, "{}", data.escape_ascii());
+    if let Ok(json) = ours {
+        let decoded = json.decode::<Value>();
+        // `serde_json` builds no values deeper than 127.
+        if oracle::depth(json.as_str()) < 128 {
+            assert_eq!(decoded.ok(), serde_json::from_slice(data).ok());
+        }
+        assert_eq!(json.detach(), json);
+    }
+}
+
+fn parse(data: &[u8], limits: &Limits) {
+    let parsed = message::parse(&Bytes::copy_from_slice(data), limits);
+    let verdict = oracle::judge(data, limits);
+    let shown = data.escape_ascii();
+    match (&verdict, parsed) {
+        (_, Err(malformed)) => {
+            assert!(
+                !matches!(verdict, Verdict::Valid(_) | Verdict::Array(_)),
+                "refused with {malformed:?} though {verdict:?}: {shown}"
+            );
+            if let Some(id) = malformed.id {
+                assert!(malformed.answerable, "an id to answer nothing to: {shown}");
+                assert!(oracle::json(id.as_str().as_bytes(), 0).is_some(), "{id}: {shown}");
+                assert!(oracle::id_value(id.as_str()).is_some(), "{id} is no id: {shown}");
+                assert!(id.as_str().len() <= limits.max_token_bytes, "{shown}");
+            }
+            assert!(!malformed.error.to_string().is_empty());
+        }
+        (Verdict::Array(_), Ok(Incoming::Batch(_))) | (Verdict::Unknown, Ok(_)) => {}
+        (Verdict::Valid(shape) | Verdict::Either(shape), Ok(Incoming::Message(message))) => {
+            agree(shape, &message, data);
+        }
+        #[expect(clippy::panic, reason = "this is how a fuzz target says no")]
+        (_, Ok(accepted)) => panic!("accepted as {accepted:?} though {verdict:?}: {shown}"),
+    }
+}
+
+/// What was read is what stands there, and what `Value` makes of it.
+fn agree(shape: &Shape, message: &Message, data: &[u8]) {
+    let value: Option<Value> = serde_json::from_slice(data).ok();
+    let read = match message {
+        Message::Request(request) => {
+            assert_eq!(request.size, data.len());
+            let params = request.params.json();
+            same_params(params, value.as_ref());
+            Shape::Request {
+                id: request.id.as_str().to_owned(),
+                method: request.method.name().to_owned(),
+                params: written(shape, params),
+            }
+        }
+        Message::Notification(notification) => {
+            let params = notification.params.json();
+            same_params(params, value.as_ref());
+            Shape::Notification {
+                method: notification.method.name().to_owned(),
+                params: written(shape, params),
+            }
+        }
+        Message::Response(response) => {
+            Shape::Response { id: response.id.as_ref().map(RequestId::to_string) }
+        }
+        #[expect(clippy::panic, reason = "a kind of message that this file does not know")]
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(&read, shape, "{}", data.escape_ascii());
+    if let (Shape::Request { method, .. } | Shape::Notification { method, .. }, Some(value)) =
+        (shape, &value)
+    {
+        assert_eq!(value.get("method").and_then(Value::as_str), Some(method.as_str()));
+        assert_eq!(value.get("id").is_some(), matches!(shape, Shape::Request { .. }));
+    }
+}
+
+/// Parameters that were left out read as `{}`.
+fn written(shape: &Shape, params: &Json) -> Option<String> {
+    let (Shape::Request { params: written, .. } | Shape::Notification { params: written, .. }) =
+        shape
+    else {
+        return None;
+    };
+    let absent = written.is_none() && params.as_str() == "{}";
+    (!absent).then(|| params.as_str().to_owned())
+}
+
+/// `message` is the whole text as a value, unless it holds what no value can.
+fn same_params(params: &Json, message: Option<&Value>) {
+    assert!(serde_json::from_str::<&RawValue>(params.as_str()).is_ok());
+    match message.map(|message| message.get("params")) {
+        Some(Some(value)) => assert_eq!(params.decode::<Value>().ok().as_ref(), Some(value)),
+        Some(None) => assert_eq!(params.as_str(), "{}"),
+        None => {}
+    }
+}

@@ -1,0 +1,110 @@
+//! What a server on a byte stream said and did in one step, read strictly: whole lines, each a
+//! message of JSON-RPC 2.0, and nothing after the end.
+
+use std::collections::VecDeque;
+
+use mcp_proto::Era;
+use mcp_proto::server::{CancelCause, ReplyId, ServerEvent};
+
+use super::oracle::{self, Object};
+
+/// What came out in one step.
+#[derive(Default, Debug)]
+pub(super) struct Seen {
+    pub(super) lines: VecDeque<String>,
+    pub(super) events: VecDeque<Event>,
+    pub(super) closed: bool,
+}
+
+#[derive(PartialEq, Debug)]
+pub(super) enum Event {
+    Request { about: ReplyId, params: String, era: Era, wants_progress: bool },
+    Cancelled { about: ReplyId, cause: CancelCause },
+    Closed,
+}
+
+impl Seen {
+    pub(super) fn transmit(&mut self, bytes: &[u8]) {
+        assert!(!self.closed, "bytes after the end");
+        let text = str::from_utf8(bytes).unwrap_or_default();
+        let lines = text.strip_suffix('\n');
+        assert!(lines.is_some(), "no whole lines of UTF-8: {}", bytes.escape_ascii());
+        for line in lines.unwrap_or_default().split('\n') {
+            assert!(!line.contains('\r'));
+            self.lines.push_back(line.to_owned());
+        }
+    }
+
+    /// A fault is told for the record, and nothing hangs on it.
+    pub(super) fn event(&mut self, event: &ServerEvent) {
+        assert!(!self.closed, "an event after the end");
+        if let ServerEvent::Request(request) = event {
+            self.events.push_back(Event::Request {
+                about: request.reply.id(),
+                params: request.params.as_str().to_owned(),
+                era: request.peer.version.era(),
+                wants_progress: request.wants_progress,
+            });
+        } else if let ServerEvent::Cancelled { about, cause } = event {
+            self.events.push_back(Event::Cancelled { about: *about, cause: cause.clone() });
+        } else if let ServerEvent::Closed = event {
+            self.events.push_back(Event::Closed);
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        assert!(!self.closed, "closed twice");
+        self.closed = true;
+    }
+
+    pub(super) fn response(&mut self) -> Response {
+        let line = self.lines.pop_front();
+        assert!(line.is_some(), "no answer");
+        Response::read(&line.unwrap_or_default())
+    }
+}
+
+/// A message from the server.
+pub(super) struct Response {
+    pub(super) id: Option<String>,
+    pub(super) method: Option<String>,
+    pub(super) params: Option<String>,
+    pub(super) result: Option<String>,
+    pub(super) error: Option<String>,
+}
+
+impl Response {
+    pub(super) fn read(json: &str) -> Self {
+        let Some(object) = Object::read(json) else {
+            #[expect(clippy::panic, reason = "this is how a fuzz target says no")]
+            {
+                panic!("no JSON object: {json}");
+            }
+        };
+        let member = |key| object.get(key).map(str::to_owned);
+        assert_eq!(object.get("jsonrpc"), Some("\"2.0\""), "{json}");
+        assert!(!object.repeats(&["id", "method", "params", "result", "error"]), "{json}");
+        let response = Self {
+            id: member("id"),
+            method: member("method"),
+            params: member("params"),
+            result: member("result"),
+            error: member("error"),
+        };
+        let bodies = [&response.method, &response.result, &response.error];
+        assert_eq!(bodies.into_iter().flatten().count(), 1, "{json}");
+        assert!(response.result.is_none() || response.id.is_some(), "{json}");
+        assert_ne!(response.id.as_deref(), Some("null"), "{json}");
+        if let Some(result) = &response.result {
+            let result = Object::read(result);
+            assert!(result.is_some_and(|r| !r.repeats(&["_meta", "resultType"])), "{json}");
+        }
+        if let Some(error) = &response.error {
+            let error = Object::read(error);
+            let code = error.as_ref().and_then(|error| error.get("code")?.parse::<i64>().ok());
+            let message = error.as_ref().and_then(|error| oracle::string(error.get("message")?));
+            assert!(code.is_some() && message.is_some(), "{json}");
+        }
+        response
+    }
+}

@@ -1,0 +1,328 @@
+//! A server on a byte stream, played through a script four times.
+//!
+//! First line by line under the eyes of a [`Model`]; then with the same bytes whole, one by one
+//! and seven at a time. The application acts at the same points, so the four must look the same
+//! from outside.
+
+use std::collections::VecDeque;
+
+use mcp_proto::server::{
+    Notification, Outcome, Progress, Registry, Reply, ReplyId, Request, ServerEvent,
+};
+use mcp_proto::stdio::Connection;
+use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::{Action, Bytes, ErrorCode, ErrorData, Instant, Json, Machine};
+
+use super::model::Model;
+use super::script::{Op, Script};
+use super::seen::Seen;
+
+/// When a tool of the test application answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answers {
+    /// As soon as the client's bytes are read.
+    AtOnce,
+    /// When the script says so.
+    Later,
+}
+
+/// Any bytes as a conversation; see the table of the script.
+pub fn server_stdio(data: &[u8]) {
+    run(&Script::decode(data));
+}
+
+/// Plays a script and checks everything.
+///
+/// # Panics
+///
+/// If the machine does what it must not.
+pub fn run(script: &Script) {
+    let observed = Play::new(script, Cut::Lines).play(script);
+    for cut in [Cut::Whole, Cut::Every(1), Cut::Every(7)] {
+        let log = Play::new(script, cut).play(script);
+        for (entry, expected) in log.iter().zip(&observed) {
+            assert_eq!(entry, expected, "chunking mattered: {cut:?}");
+        }
+        assert_eq!(log.len(), observed.len(), "chunking mattered: {cut:?}");
+    }
+}
+
+/// A server with the tools `echo`, answered at once, and `hold`, answered later.
+pub fn registry() -> Registry<Answers> {
+    let mut registry = Registry::new(Implementation::new("fuzzed", "1.0.0"));
+    registry.page_size(1);
+    for (name, answers) in [("echo", Answers::AtOnce), ("hold", Answers::Later)] {
+        let schema = Json::parse(r#"{"type":"object"}"#).unwrap_or(Json::EMPTY_OBJECT);
+        let added = registry.add_tool(Tool::new(name, schema), answers).map(|_| ());
+        debug_assert_eq!(added, Ok(()));
+    }
+    registry
+}
+
+/// How the client's bytes are cut.
+#[derive(Clone, Copy, Debug)]
+enum Cut {
+    /// After each newline, with the model.
+    Lines,
+    Whole,
+    Every(usize),
+}
+
+/// What can be seen from outside, in order.
+#[derive(PartialEq, Debug)]
+enum Entry {
+    Sent(Vec<u8>),
+    Event(String),
+    Close,
+    /// After each step: the next deadline, the requests owed, the replies dropped.
+    Rest(Option<Instant>, Vec<ReplyId>, u64, bool),
+}
+
+struct Held {
+    id: ReplyId,
+    /// `None` once the application has dropped it.
+    reply: Option<Reply>,
+    answers: Answers,
+    arguments: Json,
+}
+
+struct Play {
+    registry: Registry<Answers>,
+    connection: Connection,
+    cut: Cut,
+    model: Option<Model>,
+    now: Instant,
+    held: VecDeque<Held>,
+    void: VecDeque<Reply>,
+    gone: Option<ReplyId>,
+    log: Vec<Entry>,
+}
+
+impl Play {
+    fn new(script: &Script, cut: Cut) -> Self {
+        let registry = registry();
+        Self {
+            connection: Connection::server(registry.declaration(), script.config.clone()),
+            registry,
+            model: matches!(cut, Cut::Lines).then(|| Model::new(&script.config)),
+            cut,
+            now: Instant::ZERO,
+            held: VecDeque::new(),
+            void: VecDeque::new(),
+            gone: None,
+            log: Vec::new(),
+        }
+    }
+
+    fn play(mut self, script: &Script) -> Vec<Entry> {
+        for op in &script.ops {
+            self.step(op);
+        }
+        self.end();
+        self.log
+    }
+
+    fn step(&mut self, op: &Op) {
+        match op {
+            Op::Bytes(bytes) => self.bytes(bytes),
+            Op::Tick(time) => {
+                self.now = self.now + *time;
+                self.timeout();
+            }
+            Op::Wait(time) => self.now = self.now + *time,
+            Op::Deadline => {
+                let next = self.connection.poll_timeout();
+                self.now = self.now.max(next.unwrap_or(self.now));
+                self.timeout();
+            }
+            Op::AnswerOldest(manner) => {
+                let at = self.held.iter().position(|held| held.reply.is_some());
+                self.answer(at, *manner);
+            }
+            Op::AnswerNewest(manner) => {
+                let at = self.held.iter().rposition(|held| held.reply.is_some());
+                self.answer(at, *manner);
+            }
+            Op::Drop => {
+                if let Some(held) = self.held.back_mut() {
+                    held.reply = None;
+                }
+            }
+            Op::Eof => self.eof(),
+            Op::AnswerVoid(manner) => {
+                if let Some(reply) = self.void.pop_front() {
+                    self.respond(reply, *manner, &Json::EMPTY_OBJECT);
+                }
+            }
+            Op::Progress(n) => {
+                if let Some(id) = self.held.front().map(|held| held.id) {
+                    self.progress(id, *n);
+                }
+            }
+            Op::ProgressVoid(n) => {
+                if let Some(id) = self.gone {
+                    self.progress(id, *n);
+                }
+            }
+        }
+        let owed: Vec<ReplyId> = self.connection.owed().collect();
+        assert!(self.held.iter().map(|held| held.id).eq(owed.iter().copied()));
+        self.log.push(Entry::Rest(
+            self.connection.poll_timeout(),
+            owed,
+            self.connection.dropped_replies(),
+            self.connection.wants_read(),
+        ));
+    }
+
+    /// The input ends, every deadline passes, and nothing more may come.
+    fn end(&mut self) {
+        self.step(&Op::Eof);
+        self.step(&Op::AnswerOldest(0));
+        while let Some(at) = self.connection.poll_timeout() {
+            self.now = self.now.max(at);
+            self.timeout();
+        }
+        for op in [
+            Op::Bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".to_vec()),
+            Op::AnswerVoid(0),
+            Op::ProgressVoid(9),
+            Op::Eof,
+            Op::Tick(mcp_proto::Duration::MAX),
+        ] {
+            self.step(&op);
+        }
+        assert_eq!(self.connection.owed().count(), 0, "closed, and answers are owed");
+        assert!(!self.connection.wants_read(), "closed, and it wants to read");
+        let closes = self.log.iter().filter(|entry| matches!(entry, Entry::Close)).count();
+        assert_eq!(closes, 1, "it closes once");
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        let pieces: Vec<&[u8]> = match self.cut {
+            Cut::Lines => bytes.split_inclusive(|byte| *byte == b'\n').collect(),
+            Cut::Whole => vec![bytes],
+            Cut::Every(size) => bytes.chunks(size).collect(),
+        };
+        for piece in pieces {
+            let piece = Bytes::copy_from_slice(piece);
+            self.connection.handle_bytes(self.now, piece.clone());
+            let now = self.now;
+            self.check(|model, seen| model.bytes(now, piece, seen));
+        }
+        while let Some(at) = self.held.iter().position(|held| held.answers == Answers::AtOnce) {
+            self.answer(Some(at), 0);
+        }
+    }
+
+    fn eof(&mut self) {
+        let now = self.now;
+        self.connection.handle_eof(now);
+        self.check(|model, seen| model.eof(now, seen));
+    }
+
+    fn timeout(&mut self) {
+        let now = self.now;
+        self.connection.handle_timeout(now);
+        self.check(|model, seen| model.timeout(now, seen));
+        let next = self.connection.poll_timeout();
+        assert!(next.is_none_or(|at| at > now), "a deadline in the past: {next:?} at {now:?}");
+    }
+
+    fn answer(&mut self, at: Option<usize>, manner: u8) {
+        let Some(held) = at.and_then(|at| self.held.remove(at)) else { return };
+        self.gone = Some(held.id);
+        match held.reply {
+            Some(reply) => self.respond(reply, manner, &held.arguments),
+            None => assert!(held.reply.is_some(), "a reply that was dropped cannot be given"),
+        }
+    }
+
+    fn respond(&mut self, reply: Reply, manner: u8, arguments: &Json) {
+        let id = reply.id();
+        let outcome = outcome(manner, arguments);
+        self.connection.respond(self.now, reply, outcome.clone());
+        self.check(|model, seen| model.respond(id, &outcome, seen));
+    }
+
+    fn progress(&mut self, id: ReplyId, n: u8) {
+        let progress = match n {
+            254 => f64::INFINITY,
+            255 => f64::NAN,
+            n => f64::from(n) / 4.0,
+        };
+        let message = (n & 1 == 1).then(|| format!("step\n\"{n}\""));
+        let progress = Progress { progress, total: (n & 2 == 2).then_some(64.0), message };
+        let notification = Notification::Progress(progress.clone());
+        let result = self.connection.notify(self.now, id, notification);
+        self.log.push(Entry::Event(format!("{result:?}")));
+        self.check(|model, seen| model.progress(id, &progress, &result, seen));
+    }
+
+    /// Takes all actions; the model, if it looks on, expected exactly them.
+    fn check(&mut self, expect: impl FnOnce(&mut Model, &mut Seen)) {
+        let mut seen = Seen::default();
+        while let Some(action) = self.connection.poll_action() {
+            match action {
+                Action::Transmit(bytes) => {
+                    seen.transmit(&bytes);
+                    match self.log.last_mut() {
+                        Some(Entry::Sent(before)) => before.extend_from_slice(&bytes),
+                        _ => self.log.push(Entry::Sent(bytes.into())),
+                    }
+                }
+                Action::Event(event) => {
+                    self.log.push(Entry::Event(format!("{event:?}")));
+                    seen.event(&event);
+                    self.event(event);
+                }
+                Action::Close => {
+                    self.log.push(Entry::Close);
+                    seen.close();
+                }
+            }
+        }
+        if let Some(model) = &mut self.model {
+            expect(model, &mut seen);
+            model.settled(&seen, &self.connection);
+        }
+    }
+
+    fn event(&mut self, event: ServerEvent) {
+        if let ServerEvent::Request(Request { reply, handler, arguments, .. }) = event {
+            let answers = self.registry.handler(handler).copied().unwrap_or(Answers::Later);
+            let id = reply.id();
+            self.held.push_back(Held { id, reply: Some(reply), answers, arguments });
+        } else if let ServerEvent::Cancelled { about, .. } = event
+            && let Some(at) = self.held.iter().position(|held| held.id == about)
+        {
+            let held = self.held.remove(at);
+            self.void.extend(held.and_then(|held| held.reply));
+            self.gone = Some(about);
+        }
+    }
+}
+
+/// What a handler may come up with.
+fn outcome(manner: u8, arguments: &Json) -> Outcome {
+    let json = |text: &'static str| Json::parse(text).unwrap_or(Json::EMPTY_OBJECT);
+    let error = |code| {
+        let mut error = ErrorData::new(ErrorCode(code), "no \"such\"\nthing");
+        error.data = Some(arguments.clone());
+        Outcome::Error(error)
+    };
+    match manner % 12 {
+        0 => Outcome::Complete(arguments.clone()),
+        1 => Outcome::Complete(json("{\"content\":[]}")),
+        2 => Outcome::Complete(json("{ }")),
+        3 => Outcome::Complete(json("{\"_meta\":{\"a\":1},\n\"content\":[\"\\n\"]}")),
+        4 => Outcome::Complete(json("{\"resultType\":\"complete\",\"content\":[]}")),
+        5 => Outcome::Complete(json("{\"content\":[{\"_meta\":1}],\r\n\"_meta\":{}}")),
+        6 => Outcome::Complete(json("[]")),
+        7 => Outcome::Complete(json("\"{\"")),
+        8 => error(-32002),
+        9 => error(-32042),
+        10 => error(-32603),
+        _ => error(i64::from(manner) - 100),
+    }
+}

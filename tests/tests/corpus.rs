@@ -1,0 +1,86 @@
+//! Replays the committed fuzz corpora, and the transcripts as seeds, without a fuzzer.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends here, and says why")]
+#![expect(clippy::print_stdout, reason = "the last name printed is the input that failed")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mcp_tests::{fuzz, transcript};
+
+type Target = (&'static str, fn(&[u8]));
+
+/// Every target in `fuzz/fuzz_targets`, and the function that it wraps.
+const TARGETS: &[Target] =
+    &[("line", fuzz::line), ("message", fuzz::message), ("server_stdio", fuzz::server_stdio)];
+
+#[test]
+fn the_line_corpus_replays() {
+    replay("line");
+}
+
+#[test]
+fn the_message_corpus_replays() {
+    replay("message");
+}
+
+#[test]
+fn the_server_stdio_corpus_replays() {
+    replay("server_stdio");
+}
+
+#[test]
+fn what_clients_say_in_transcripts_is_a_seed() {
+    let transcripts = transcript::all();
+    assert!(!transcripts.is_empty(), "no transcripts");
+    for transcript in transcripts {
+        let bytes = transcript.client_bytes();
+        // Some transcripts send megabytes to reach a limit; memory.rs does the same.
+        if bytes.len() > 64 * 1024 {
+            continue;
+        }
+        println!("{}", transcript.name());
+        fuzz::server_stdio(&bytes);
+        for line in bytes.split(|byte| *byte == b'\n') {
+            fuzz::message(line);
+        }
+    }
+}
+
+#[test]
+fn every_target_has_a_replay_and_every_replay_a_target() {
+    let targets: BTreeSet<String> = entries(&folder().join("fuzz_targets"))
+        .iter()
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let replays = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(targets, replays);
+    let corpora: BTreeSet<String> = entries(&folder().join("corpus"))
+        .iter()
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(corpora, replays);
+}
+
+fn replay(target: &str) {
+    let (_, run) = TARGETS.iter().find(|(name, _)| *name == target).unwrap();
+    let inputs = entries(&folder().join("corpus").join(target));
+    assert!(!inputs.is_empty(), "the corpus of {target} is empty");
+    for input in inputs {
+        println!("{}", input.display());
+        run(&fs::read(&input).unwrap());
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz")
+}
+
+/// What is in a folder, sorted.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let read = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut entries: Vec<PathBuf> = read.map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    entries
+}

@@ -1,0 +1,273 @@
+//! What may import what, and where things are: the rules of the source tree.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends here, and says why")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The layers of `mcp-proto`, top to bottom. A module imports from its own row and from those
+/// below it.
+const LAYERS: &[&[&str]] = &[
+    &["service"],
+    &["stdio"],
+    &["server"],
+    &["negotiate"],
+    &["meta"],
+    &["types", "version"],
+    &["message", "frame", "machine"],
+    &["json", "deadlines"],
+    &["limits", "error", "time"],
+];
+
+/// Modules that know less than their row would let them.
+const NARROWER: &[(&str, &[&str])] =
+    &[("frame", &["json", "limits", "time"]), ("machine", &["time"])];
+
+/// The crates whose modules `ARCHITECTURE.md` lists.
+const CRATES: &[&str] = &["mcp-proto", "mcp-tokio", "mcp-async-std"];
+
+const MAX_LINES: usize = 450;
+
+#[test]
+fn imports_point_down() {
+    let root = root().join("mcp-proto/src");
+    let exports = root_exports(&root.join("lib.rs"));
+    let mut wrong = Vec::new();
+    for file in sources(&root) {
+        let path = module_path(&root, &file);
+        let Some(module) = path.first() else { continue };
+        for import in imports(&file, &path) {
+            let import = exports.get(&import).unwrap_or(&import);
+            if !may_import(module, import) {
+                wrong.push(format!("{}: {module} imports {import}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "imports that run up:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_has_a_layer_and_every_layer_its_modules() {
+    let root = root().join("mcp-proto/src");
+    let modules: BTreeSet<String> = sources(&root)
+        .iter()
+        .filter_map(|file| module_path(&root, file).first().cloned())
+        .collect();
+    let layers = LAYERS.iter().flat_map(|row| row.iter().map(|name| (*name).to_owned())).collect();
+    assert_eq!(modules, layers);
+}
+
+/// A row of the table starts with "| `", the path of a file from the root of the repository, "` |".
+#[test]
+fn the_architecture_lists_every_module() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let listed: Vec<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"))
+        .map(|(path, _)| path.to_owned())
+        .filter(|path| CRATES.iter().any(|name| path.starts_with(&format!("{name}/src/"))))
+        .collect();
+    let unique: BTreeSet<String> = listed.iter().cloned().collect();
+    assert_eq!(listed.len(), unique.len(), "a module is listed twice");
+    let modules = crate_sources().iter().map(|file| relative(file)).collect::<BTreeSet<_>>();
+    let missing: Vec<_> = modules.difference(&unique).collect();
+    let stale: Vec<_> = unique.difference(&modules).collect();
+    assert!(missing.is_empty() && stale.is_empty(), "missing: {missing:?}; stale: {stale:?}");
+}
+
+#[test]
+fn files_are_small() {
+    for file in crate_sources() {
+        let lines = read(&file).lines().count();
+        assert!(lines <= MAX_LINES, "{} has {lines} lines", relative(&file));
+    }
+}
+
+#[test]
+fn each_runtime_stays_in_its_adapter() {
+    for (runtime, home) in [("tokio", "mcp-tokio"), ("async-std", "mcp-async-std")] {
+        for name in CRATES {
+            let manifest = read(&root().join(name).join("Cargo.toml"));
+            let depends = manifest.lines().any(|line| {
+                let key = line.split(['=', '.']).next().unwrap_or_default();
+                let table = line.trim().trim_matches(['[', ']']);
+                key.trim().trim_matches('"') == runtime
+                    || table.ends_with(&format!("dependencies.{runtime}"))
+                    || line.contains(&format!("package = \"{runtime}\""))
+            });
+            assert_eq!(depends, *name == home, "{runtime} in {name}/Cargo.toml");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_to_do() {
+    let words = ["todo!", "unimplemented!", "#[ignore"];
+    for folder in CRATES.iter().copied().chain(["tests", "fuzz"]) {
+        for file in sources(&root().join(folder)) {
+            // This file names what it looks for.
+            if file.ends_with("tests/layers.rs") {
+                continue;
+            }
+            let text = read(&file);
+            for word in words {
+                assert!(!text.contains(word), "{word} in {}", relative(&file));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_reader_of_imports_reads_all_forms() {
+    let text = "use crate::a::{B, c};\nuse crate::{d, e::{F, g}, h as i};\n\
+                fn f() { crate::j::k(super::l::m) } // crate::no\n\
+                use super::{n, super::o};\nlet s = pub(in crate) x;\n/* crate::no */";
+    let here = ["top".to_owned(), "inner".to_owned()];
+    let found: BTreeSet<String> = paths(text, &here).into_iter().collect();
+    let expected = ["a", "d", "e", "h", "j", "top", "o"].map(str::to_owned);
+    assert_eq!(found, expected.into());
+}
+
+fn may_import(module: &str, import: &str) -> bool {
+    let row = |name: &str| LAYERS.iter().position(|row| row.contains(&name));
+    if module == import {
+        return true;
+    }
+    if let Some((_, allowed)) = NARROWER.iter().find(|(name, _)| *name == module) {
+        return allowed.contains(&import);
+    }
+    matches!((row(module), row(import)), (Some(from), Some(to)) if from <= to)
+}
+
+/// The module of the crate behind each name that `lib.rs` exports from one.
+fn root_exports(lib: &Path) -> BTreeMap<String, String> {
+    let mut exports = BTreeMap::new();
+    for statement in read(lib).split(';') {
+        let Some((_, path)) = statement.split_once("pub use ") else { continue };
+        let Some((module, names)) = path.split_once("::") else { continue };
+        for name in names.split([',', '{', '}']) {
+            exports.insert(name.trim().to_owned(), module.trim().to_owned());
+        }
+    }
+    exports
+}
+
+/// The modules directly below the crate that a file names.
+fn imports(file: &Path, module: &[String]) -> Vec<String> {
+    paths(&read(file), module)
+}
+
+fn paths(text: &str, module: &[String]) -> Vec<String> {
+    let text = without_comments(text);
+    let mut found = Vec::new();
+    for (at, keyword) in text.match_indices("crate::").chain(text.match_indices("super::")) {
+        let before = text.get(..at).unwrap().chars().next_back();
+        // A `super` that follows another is read with the first.
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+            continue;
+        }
+        let base = if keyword == "crate::" { &[] } else { parent(module) };
+        collect(text.get(at + keyword.len()..).unwrap(), base, &mut found);
+    }
+    found
+}
+
+fn parent(module: &[String]) -> &[String] {
+    module.split_last().map_or(&[], |(_, parent)| parent)
+}
+
+/// Reads what follows `crate::` or `super::`: a name, or a group of paths.
+fn collect(rest: &str, base: &[String], found: &mut Vec<String>) {
+    if let Some(rest) = rest.strip_prefix("super::") {
+        return collect(rest, parent(base), found);
+    }
+    if let Some(group) = rest.strip_prefix('{') {
+        for item in items(group) {
+            collect(item.trim(), base, found);
+        }
+        return;
+    }
+    if let Some(top) = base.first() {
+        return found.push(top.clone());
+    }
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    found.extend(rest.get(..end).filter(|name| !name.is_empty()).map(str::to_owned));
+}
+
+/// The items of a group, up to the brace that closes it.
+fn items(group: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut items) = (0, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                items.push(group.get(start..at).unwrap());
+                start = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    items
+}
+
+fn without_comments(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((code, comment)) = rest.split_once("/*") {
+        out.push_str(code);
+        rest = comment.split_once("*/").map_or("", |(_, rest)| rest);
+    }
+    out.push_str(rest);
+    out.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// The path of the module that a file holds; empty for `lib.rs`.
+fn module_path(root: &Path, file: &Path) -> Vec<String> {
+    let path = file.strip_prefix(root).unwrap().with_extension("");
+    let mut parts: Vec<String> =
+        path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    if matches!(parts.last().map(String::as_str), Some("mod" | "lib")) {
+        parts.pop();
+    }
+    parts
+}
+
+fn crate_sources() -> Vec<PathBuf> {
+    CRATES.iter().flat_map(|name| sources(&root().join(name).join("src"))).collect()
+}
+
+/// The Rust files below a folder, sorted; build output is none of them.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+        for path in entries.map(|entry| entry.unwrap().path()) {
+            let skipped = ["target", "node_modules"].iter().any(|name| path.ends_with(name));
+            if path.is_dir() && !skipped {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    assert!(!files.is_empty(), "no sources in {}", folder.display());
+    files
+}
+
+fn relative(file: &Path) -> String {
+    file.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/")
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
