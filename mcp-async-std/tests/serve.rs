@@ -1,6 +1,7 @@
 //! `serve` on a stream of the `futures-io` traits, on async-std's executor and on none.
 
 use std::io;
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
@@ -52,7 +53,7 @@ fn a_deadline_moves_both_ways() -> io::Result<()> {
         assert!((150..1000).contains(&start.elapsed().as_millis()));
         assert_eq!(lines.next().await.unwrap()?, text(1, "waited"));
         assert!((1000..3000).contains(&start.elapsed().as_millis()));
-        writer.close().await?;
+        ours.get_ref().shutdown(Shutdown::Write)?;
         assert!(lines.next().await.is_none());
         io::Result::Ok(())
     };
@@ -80,7 +81,7 @@ async fn serve_everything(stream: Async<UnixStream>) -> io::Result<()> {
 async fn hold(mut stream: &Async<UnixStream>) -> io::Result<Vec<String>> {
     let call = call(1, "test_tool_with_progress", "{}");
     stream.write_all(format!("{INITIALIZE}\n{PING}\n{call}").as_bytes()).await?;
-    stream.close().await?;
+    stream.get_ref().shutdown(Shutdown::Write)?;
     let mut lines = BufReader::new(stream).lines();
     let mut answers = Vec::new();
     while let Some(line) = lines.next().await {

@@ -53,6 +53,10 @@ use crate::server::{
 use crate::time::Instant;
 use crate::version::Era;
 
+/// As many bytes make a `Transmit` worth handing on; what waits behind it stays shared with the
+/// declaration until its turn.
+const TRANSMIT: usize = 64 * 1024;
+
 /// The server's side of one byte stream.
 #[derive(Debug)]
 pub struct Connection {
@@ -148,7 +152,9 @@ impl Machine for Connection {
     }
 
     fn poll_action(&mut self) -> Option<Action<ServerEvent>> {
-        while let Some(message) = self.server.poll_send() {
+        while self.out.len() < TRANSMIT
+            && let Some(message) = self.server.poll_send()
+        {
             self.encode(&message);
         }
         if !self.out.is_empty() {

@@ -59,7 +59,11 @@ fn poll_drive(
 ) -> Poll<io::Result<()>> {
     for _ in 0..ROUNDS {
         service.turn(io.now(), context.waker());
+        let clogged = service.is_clogged();
         let written = poll_write(service, io, flushed, context)?;
+        if clogged && written.is_ready() {
+            continue;
+        }
         if service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | [`Service::handle_bytes`], [`Service::handle_eof`] | something was read; the input has ended |
 //! | [`Service::handle_stop`] | a signal asks to stop |
-//! | [`Service::turn`] | after each of these, when its waker was woken, and at [`Service::poll_timeout`] |
+//! | [`Service::turn`] | after each of these and after writing, when its waker was woken, and at [`Service::poll_timeout`] |
 //! | [`Service::output`], [`Service::handle_written`] | until it is empty: bytes to write |
 //! | [`Service::is_closed`] | all is said: flush and return |
 
@@ -73,7 +73,8 @@ enum Life {
     Closed(Instant),
 }
 
-/// With more output than this waiting to be written, nothing is read and progress goes nowhere.
+/// With more output than this waiting to be written, nothing is read, no further action is taken
+/// from the machine, and progress goes nowhere.
 const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
 
 /// How often a turn looks for more work before others get theirs.
@@ -199,8 +200,15 @@ impl Service {
         matches!(self.life, Life::Closed(_))
     }
 
+    /// Whether actions wait until some output is written.
+    pub(super) fn is_clogged(&self) -> bool {
+        self.life == Life::Open && self.waiting > MAX_OUTPUT_BYTES
+    }
+
     fn act_on_all(&mut self, now: Instant) {
-        while let Some(action) = self.connection.poll_action() {
+        while !self.is_clogged()
+            && let Some(action) = self.connection.poll_action()
+        {
             self.act(now, action);
         }
     }

@@ -1,0 +1,90 @@
+//! What standard input and output may be.
+
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{self, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Pipe,
+    /// What Node.js gives to its children.
+    Socket,
+    File,
+    Null,
+}
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Pipe => "pipe",
+            Self::Socket => "socket",
+            Self::File => "file",
+            Self::Null => "null",
+        }
+    }
+
+    /// What a server reads; the client's end has `input` in it, and perhaps takes more.
+    pub(super) fn input(self, input: &[u8]) -> io::Result<(Stdio, Box<dyn Write + Send>)> {
+        Ok(match self {
+            Self::Pipe => {
+                let (theirs, mut ours) = io::pipe()?;
+                ours.write_all(input)?;
+                (theirs.into(), Box::new(ours))
+            }
+            Self::Socket => {
+                let (theirs, mut ours) = UnixStream::pair()?;
+                ours.write_all(input)?;
+                (OwnedFd::from(theirs).into(), Box::new(ours))
+            }
+            Self::File => {
+                let mut file = anonymous_file()?;
+                file.write_all(input)?;
+                file.rewind()?;
+                (file.into(), Box::new(io::sink()))
+            }
+            Self::Null => (Stdio::null(), Box::new(io::sink())),
+        })
+    }
+
+    /// What a server writes, and the client reads.
+    pub(super) fn output(self) -> io::Result<(Stdio, Output)> {
+        Ok(match self {
+            Self::Pipe => {
+                let (ours, theirs) = io::pipe()?;
+                (theirs.into(), Output::Stream(Box::new(ours)))
+            }
+            Self::Socket => {
+                let (ours, theirs) = UnixStream::pair()?;
+                ours.shutdown(Shutdown::Write)?;
+                (OwnedFd::from(theirs).into(), Output::Stream(Box::new(ours)))
+            }
+            Self::File => {
+                let file = anonymous_file()?;
+                (file.try_clone()?.into(), Output::File(file))
+            }
+            Self::Null => (Stdio::null(), Output::Stream(Box::new(io::empty()))),
+        })
+    }
+}
+
+/// Where a client reads.
+pub(super) enum Output {
+    Stream(Box<dyn Read + Send>),
+    /// It shares its offset with the server's end, so it is read when the server has ended.
+    File(File),
+}
+
+/// A file that is gone when nobody has it open.
+fn anonymous_file() -> io::Result<File> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = env::temp_dir().join(format!("mcp-tests-{}-{count}", process::id()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+    fs::remove_file(path)?;
+    Ok(file)
+}

@@ -1,0 +1,300 @@
+//! The loop of every adapter, on a stream that does what it is told.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{self, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcp_proto::Instant;
+use mcp_proto::server::Config;
+use mcp_proto::service::{Context, Io, Service, drive};
+use serde_json::{Value, json};
+
+use crate::bench::{INITIALIZE, answer, call, registry};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+const PONG: &str = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+
+#[test]
+fn an_answer_that_is_ready_is_written_and_flushed_once() {
+    let mut driven = Driven::opened();
+    driven.read(PING);
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().take_lines(), [PONG]);
+    assert_eq!(driven.stream().flushes, 1);
+
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().flushes, 1, "there was nothing to hand on");
+}
+
+#[test]
+fn the_last_answer_is_written_in_pieces_before_the_end() {
+    let mut driven = Driven::opened();
+    driven.read(PING);
+    driven.stream().input.push_back(Bytes::new());
+    driven.stream().room = 0;
+    for _ in 0..=PONG.len() {
+        assert!(driven.poll().is_pending());
+        driven.stream().room = 1;
+    }
+    assert!(driven.poll().is_ready());
+    assert_eq!(driven.stream().take_lines(), [PONG]);
+}
+
+#[test]
+fn the_last_answer_is_flushed_before_the_end() {
+    let mut driven = Driven::opened();
+    driven.read(PING);
+    driven.stream().input.push_back(Bytes::new());
+    driven.stream().flushes_block = true;
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().take_lines(), [PONG]);
+    driven.stream().flushes_block = false;
+    assert!(driven.poll().is_ready());
+}
+
+#[test]
+fn the_end_waits_for_handlers_and_their_deadlines() {
+    let mut driven = Driven::opened();
+    driven.read(&call(1, &json!({"ms": 100})));
+    driven.read(&call(2, &json!({"ms": 5000})));
+    driven.stream().input.push_back(Bytes::new());
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().timer, Some(Instant::from_micros(100_000)));
+
+    driven.pass(100);
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().take_lines(), [answer(1, "slept")]);
+    assert_eq!(driven.stream().timer, Some(Instant::from_micros(2_000_000)), "the drain");
+
+    driven.pass(1900);
+    assert!(driven.poll().is_ready());
+    assert_eq!(driven.stream().take_lines(), [""; 0]);
+}
+
+#[test]
+fn a_deadline_moves_both_ways() {
+    let mut driven = Driven::opened();
+    for (ms, expected) in [(500, 500), (100, 100), (300, 100)] {
+        driven.read(&call(ms, &json!({"ms": ms})));
+        assert!(driven.poll().is_pending());
+        assert_eq!(driven.stream().timer, Some(Instant::from_micros(expected * 1000)));
+    }
+    driven.pass(100);
+    assert!(driven.poll().is_pending());
+    assert_eq!(driven.stream().timer, Some(Instant::from_micros(300_000)));
+}
+
+#[test]
+fn a_wish_to_stop_ends_the_conversation() {
+    let mut driven = Driven::opened();
+    driven.read(&call(1, &json!({"ms": 100})));
+    assert!(driven.poll().is_pending());
+    driven.stream().stop = true;
+    assert!(driven.poll().is_pending());
+    driven.pass(100);
+    assert!(driven.poll().is_ready());
+    assert_eq!(driven.stream().take_lines(), [answer(1, "slept")]);
+}
+
+#[test]
+fn a_flood_of_input_leaves_room_for_others_and_for_a_wish_to_stop() {
+    let mut driven = Driven::opened();
+    for _ in 0..1000 {
+        driven.read(PING);
+    }
+    assert!(driven.poll().is_pending());
+    let answered = driven.stream().take_lines().len();
+    assert!((1..100).contains(&answered), "{answered}");
+    assert!(driven.is_woken());
+
+    driven.stream().stop = true;
+    while driven.poll().is_pending() {
+        assert!(driven.is_woken());
+    }
+    let answered = driven.stream().take_lines().len();
+    assert!((1..100).contains(&answered), "{answered}");
+}
+
+#[test]
+fn nothing_is_read_while_the_client_does_not_read() {
+    let mut driven = Driven::opened();
+    driven.stream().room = 0;
+    let text = "x".repeat(100_000);
+    for id in 0..100 {
+        driven.read(&call(id, &json!({"text": text})));
+    }
+    while driven.poll().is_pending() && driven.is_woken() {}
+    let unread = driven.stream().input.len();
+    assert!((80..95).contains(&unread), "{unread}");
+
+    driven.stream().room = usize::MAX;
+    while driven.poll().is_pending() && driven.is_woken() {}
+    assert_eq!(driven.stream().take_lines().len(), 100);
+}
+
+#[test]
+fn a_wish_to_stop_does_not_wait_for_a_client_that_does_not_read() {
+    let mut driven = Driven::opened();
+    driven.stream().room = 0;
+    driven.read(PING);
+    assert!(driven.poll().is_pending());
+    driven.stream().stop = true;
+    assert!(driven.poll().is_pending());
+    driven.pass(2000);
+    assert!(driven.poll().is_ready());
+}
+
+#[test]
+fn a_client_that_is_gone_is_no_error() {
+    for kind in [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset] {
+        let mut driven = Driven::opened();
+        driven.stream().broken = Some(kind);
+        driven.read(PING);
+        assert!(matches!(driven.poll(), Poll::Ready(Ok(()))), "{kind}");
+    }
+}
+
+#[test]
+fn other_errors_are_told() {
+    let mut driven = Driven::opened();
+    driven.stream().broken = Some(io::ErrorKind::StorageFull);
+    driven.read(PING);
+    let Poll::Ready(Err(error)) = driven.poll() else { panic!("no error") };
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+}
+
+/// A future of `drive`, polled by hand.
+struct Driven {
+    future: Pin<Box<dyn Future<Output = io::Result<()>>>>,
+    stream: Arc<Mutex<Stream>>,
+    woken: Arc<Woken>,
+}
+
+#[derive(Default)]
+struct Stream {
+    now: Instant,
+    /// Chunks to be read; an empty one is the end.
+    input: VecDeque<Bytes>,
+    output: Vec<u8>,
+    /// How much may be written.
+    room: usize,
+    broken: Option<io::ErrorKind>,
+    flushes: usize,
+    flushes_block: bool,
+    /// What the timer was last set to.
+    timer: Option<Instant>,
+    stop: bool,
+}
+
+#[derive(Default)]
+struct Woken(Mutex<bool>);
+
+impl task::Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        *self.0.lock().unwrap() = true;
+    }
+}
+
+impl Driven {
+    /// A server in a legacy session, whose tool sleeps for `ms` or echoes `text`.
+    fn opened() -> Self {
+        let registry = registry(|arguments: Value, context: Context| async move {
+            if let Some(text) = arguments["text"].as_str() {
+                return text.to_owned();
+            }
+            let millis = arguments["ms"].as_u64().unwrap();
+            context.sleep(Duration::from_millis(millis)).await;
+            "slept".to_owned()
+        });
+        let stream = Arc::new(Mutex::new(Stream { room: usize::MAX, ..Stream::default() }));
+        let service = Service::new(registry, Config::default());
+        let future = Box::pin(drive(service, End(stream.clone())));
+        let mut driven = Self { future, stream, woken: Arc::default() };
+        driven.read(INITIALIZE);
+        assert!(driven.poll().is_pending());
+        assert_eq!(driven.stream().take_lines().len(), 1);
+        driven.stream().flushes = 0;
+        driven
+    }
+
+    fn read(&mut self, line: &str) {
+        self.stream().input.push_back(format!("{line}\n").into());
+    }
+
+    fn pass(&mut self, millis: u64) {
+        let mut stream = self.stream();
+        stream.now = stream.now + Duration::from_millis(millis);
+    }
+
+    fn poll(&mut self) -> Poll<io::Result<()>> {
+        let waker = Waker::from(self.woken.clone());
+        self.future.as_mut().poll(&mut task::Context::from_waker(&waker))
+    }
+
+    /// Whether it wants to be polled again.
+    fn is_woken(&self) -> bool {
+        std::mem::take(&mut *self.woken.0.lock().unwrap())
+    }
+
+    fn stream(&self) -> MutexGuard<'_, Stream> {
+        self.stream.lock().unwrap()
+    }
+}
+
+impl Stream {
+    fn take_lines(&mut self) -> Vec<String> {
+        let output = std::mem::take(&mut self.output);
+        String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
+    }
+}
+
+/// The service's end of the stream.
+struct End(Arc<Mutex<Stream>>);
+
+impl End {
+    fn stream(&self) -> MutexGuard<'_, Stream> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl Io for End {
+    fn now(&self) -> Instant {
+        self.stream().now
+    }
+
+    fn poll_read(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<Bytes>> {
+        self.stream().input.pop_front().map_or(Poll::Pending, |chunk| Poll::Ready(Ok(chunk)))
+    }
+
+    fn poll_write(&mut self, _: &mut task::Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let mut stream = self.stream();
+        if let Some(kind) = stream.broken {
+            return Poll::Ready(Err(kind.into()));
+        }
+        let count = data.len().min(stream.room);
+        stream.room -= count;
+        stream.output.extend_from_slice(&data[..count]);
+        if count == 0 { Poll::Pending } else { Poll::Ready(Ok(count)) }
+    }
+
+    fn poll_flush(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        let mut stream = self.stream();
+        stream.flushes += 1;
+        if stream.flushes_block { Poll::Pending } else { Poll::Ready(Ok(())) }
+    }
+
+    fn poll_timer(&mut self, _: &mut task::Context<'_>, at: Instant) -> Poll<()> {
+        let mut stream = self.stream();
+        stream.timer = Some(at);
+        if at <= stream.now { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn poll_stop(&mut self, _: &mut task::Context<'_>) -> Poll<()> {
+        if std::mem::take(&mut self.stream().stop) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}

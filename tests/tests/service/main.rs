@@ -1,0 +1,14 @@
+//! Async handlers, driven by hand: virtual time, a waker that counts, no runtime, no thread.
+
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+mod bench;
+mod cancel;
+mod drive;
+mod handlers;
+mod output;
+mod progress;
+mod results;
+mod sleep;
+mod spawn;
+mod wire;

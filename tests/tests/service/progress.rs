@@ -1,0 +1,165 @@
+//! `Context::progress`: before the answer, if it is asked for, and never after.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::service::Context;
+use serde_json::Value;
+
+use crate::bench::{Bench, Gate, answer, yield_now};
+
+#[test]
+fn a_handler_reports_and_is_ready_at_once() {
+    let mut bench = Bench::new(|_: Value, context: Context| async move {
+        context.progress(1.0, Some(2.0), Some("half".to_owned()));
+        context.progress(2.0, Some(2.0), None);
+        "done"
+    });
+    bench.call_with_token(1);
+    let half = progress(r#""progress":1,"total":2,"message":"half""#);
+    let whole = progress(r#""progress":2,"total":2"#);
+    assert_eq!(bench.out(), [half, whole, answer(1, "done")]);
+}
+
+#[test]
+fn a_handler_reports_between_its_polls() {
+    let gate = Gate::default();
+    let mut bench = three_steps(&gate);
+    bench.call_with_token(1);
+    assert_eq!(bench.out(), [progress(r#""progress":1"#)]);
+    gate.open();
+    bench.turn();
+    let last = [r#""progress":2"#, r#""progress":3"#].map(progress);
+    assert_eq!(bench.out(), [&last[..], &[answer(1, "done")]].concat());
+}
+
+#[test]
+fn a_spawned_handler_reports_in_order_too() {
+    let gate = Gate::default();
+    let mut bench = three_steps(&gate);
+    let hands = bench.spawn_by_hand();
+    bench.call_with_token(1);
+    assert_eq!(bench.out(), [progress(r#""progress":1"#)]);
+    gate.open();
+    hands.poll();
+    hands.poll();
+    assert_eq!(bench.wakes(), 3);
+    bench.turn();
+    let last = [r#""progress":2"#, r#""progress":3"#].map(progress);
+    assert_eq!(bench.out(), [&last[..], &[answer(1, "done")]].concat());
+}
+
+#[test]
+fn nobody_asked() {
+    let gate = Gate::default();
+    let mut bench = three_steps(&gate);
+    bench.call(1);
+    gate.open();
+    bench.turn();
+    assert_eq!(bench.out(), [answer(1, "done")]);
+}
+
+#[test]
+fn what_does_not_increase_is_dropped() {
+    let mut bench = Bench::new(|_: Value, context: Context| async move {
+        for value in [1.0, 1.0, 0.5, f64::NAN, 2.0, f64::INFINITY] {
+            context.progress(value, None, None);
+        }
+        "done"
+    });
+    bench.call_with_token(1);
+    let reported = [r#""progress":1"#, r#""progress":2"#].map(progress);
+    assert_eq!(bench.out(), [&reported[..], &[answer(1, "done")]].concat());
+}
+
+#[test]
+fn nothing_comes_after_the_answer() {
+    let (mut bench, kept) = keeps_its_context();
+    bench.call_with_token(1);
+    assert_eq!(bench.out(), [answer(1, "done")]);
+    report(&kept);
+    bench.turn();
+    assert_eq!(bench.out(), [""; 0]);
+    bench.assert_alive();
+}
+
+#[test]
+fn nothing_comes_after_a_cancellation() {
+    let mut bench = Bench::new(|_: Value, context: Context| async move {
+        context.cancelled().await;
+        context.progress(1.0, None, None);
+        "never"
+    });
+    bench.call_with_token(1);
+    bench.cancel(1);
+    assert_eq!(bench.out(), [""; 0]);
+    bench.assert_alive();
+}
+
+#[test]
+fn nobody_is_woken_after_the_service_is_gone() {
+    let (mut bench, kept) = keeps_its_context();
+    bench.call_with_token(1);
+    drop(bench);
+    for _ in 0..1000 {
+        report(&kept);
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_misses_progress_and_no_answer() {
+    const STEPS: u32 = 3000;
+    let mut bench = Bench::new(|_: Value, context: Context| async move {
+        for step in 1..=STEPS {
+            context.progress(step.into(), None, Some("x".repeat(1000)));
+            yield_now().await;
+        }
+        "done"
+    });
+    bench.call_with_token(1);
+    while bench.wakes() > 0 {
+        bench.turn();
+    }
+    let mut lines = bench.out();
+    bench.turn();
+    lines.extend(bench.out());
+    assert_eq!(lines.last(), Some(&answer(1, "done")));
+    let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
+    assert!((1024 * 1024..1100 * 1024).contains(&bytes), "{bytes}");
+}
+
+fn three_steps(gate: &Gate) -> Bench {
+    let gate = gate.clone();
+    Bench::new(move |_: Value, context: Context| {
+        let gate = gate.clone();
+        async move {
+            context.progress(1.0, None, None);
+            gate.passed().await;
+            context.progress(2.0, None, None);
+            yield_now().await;
+            context.progress(3.0, None, None);
+            "done"
+        }
+    })
+}
+
+type Kept = Arc<Mutex<Option<Context>>>;
+
+fn keeps_its_context() -> (Bench, Kept) {
+    let kept = Kept::default();
+    let keeper = kept.clone();
+    let bench = Bench::new(move |_: Value, context: Context| {
+        *keeper.lock().unwrap() = Some(context);
+        async { "done" }
+    });
+    (bench, kept)
+}
+
+fn report(kept: &Kept) {
+    let context = kept.lock().unwrap().clone().unwrap();
+    context.progress(1.0, None, None);
+}
+
+fn progress(members: &str) -> String {
+    let params = format!(r#"{{"progressToken":"p",{members}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#)
+}

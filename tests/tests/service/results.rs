@@ -1,0 +1,70 @@
+//! What goes into a handler, and what may come out.
+
+use mcp_proto::service::IntoToolResult;
+use mcp_proto::types::CallToolResult;
+use mcp_proto::{ErrorCode, ErrorData};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, answer};
+
+#[derive(Deserialize)]
+struct Count {
+    count: u32,
+}
+
+#[test]
+fn arguments_are_typed() {
+    let mut bench = Bench::new(|count: Count, _| async move { count.count.to_string() });
+    bench.call_with(1, &json!({"count": 7, "more": true}));
+    assert_eq!(bench.out(), [answer(1, "7")]);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_told_to_the_model() {
+    let mut bench = Bench::new(|count: Count, _| async move { count.count.to_string() });
+    for arguments in [json!({}), json!({"count": "7"}), json!({"count": -1})] {
+        bench.call_with(1, &arguments);
+        let [line]: [String; 1] = bench.out().try_into().unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(answer["result"]["isError"], true, "{line}");
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with("The arguments do not fit the input schema: "), "{text}");
+    }
+}
+
+#[test]
+fn a_text() {
+    assert_eq!(result("text"), answer(1, "text"));
+    assert_eq!(result("text".to_owned()), answer(1, "text"));
+}
+
+#[test]
+fn a_result() {
+    assert_eq!(result(CallToolResult::text("text")), answer(1, "text"));
+}
+
+#[test]
+fn an_error_that_the_model_is_told() {
+    let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no"}],"isError":true}}"#;
+    assert_eq!(result(CallToolResult::error("no")), expected);
+    assert_eq!(result(Err::<&str, _>("no".to_owned())), expected);
+    assert_eq!(result(Err::<&str, _>(CallToolResult::text("no"))), expected);
+    assert_eq!(result(Ok::<_, String>("yes")), answer(1, "yes"));
+}
+
+#[test]
+fn an_error_that_the_model_is_not_told() {
+    let expected = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}"#;
+    let error = || ErrorData::new(ErrorCode::INVALID_PARAMS, "no");
+    assert_eq!(result(error()), expected);
+    assert_eq!(result(Err::<&str, _>(error())), expected);
+    assert_eq!(result(Ok::<_, ErrorData>("yes")), answer(1, "yes"));
+}
+
+/// What the client gets if a handler returns `value`.
+fn result(value: impl IntoToolResult + Clone + Send + Sync + 'static) -> String {
+    let mut bench = Bench::new(move |_: Value, _| std::future::ready(value.clone()));
+    bench.call(1);
+    bench.out().join("\n")
+}
