@@ -12,8 +12,8 @@ pub(super) const CHECKS: [Named; 14] = [
     ("sigterm_lets_a_call_finish", |server| a_signal_lets_a_call_finish(server, "TERM")),
     ("sigint_lets_a_call_finish", |server| a_signal_lets_a_call_finish(server, "INT")),
     ("sigterm_before_the_first_message", sigterm_before_the_first_message),
-    ("a_client_that_is_gone_is_no_error", a_client_that_is_gone_is_no_error),
-    ("a_client_that_is_gone_on_a_socket", a_client_that_is_gone_on_a_socket),
+    ("t111_a_client_that_is_gone_is_no_error", t111_a_client_that_is_gone_is_no_error),
+    ("t111_a_client_that_is_gone_on_a_socket", t111_a_client_that_is_gone_on_a_socket),
     ("a_last_line_without_newline", a_last_line_without_newline),
     ("a_garbage_line_ends_nothing", a_garbage_line_ends_nothing),
     ("the_conversation_is_shown", the_conversation_is_shown),
@@ -69,11 +69,11 @@ fn sigterm_before_the_first_message(server: &str) -> Check {
     Ok(())
 }
 
-fn a_client_that_is_gone_is_no_error(server: &str) -> Check {
+fn t111_a_client_that_is_gone_is_no_error(server: &str) -> Check {
     leave(Server::start(server)?)
 }
 
-fn a_client_that_is_gone_on_a_socket(server: &str) -> Check {
+fn t111_a_client_that_is_gone_on_a_socket(server: &str) -> Check {
     leave(Server::on(server, Kind::Pipe.input(b"")?, Kind::Socket.output()?, false)?)
 }
 
