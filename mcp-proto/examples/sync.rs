@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+#[expect(clippy::disallowed_methods, reason = "the clock is the driver's part")]
 fn serve(registry: &Registry<Handler>) -> io::Result<()> {
     let start = time::Instant::now();
     let now = || Instant::ZERO + start.elapsed();
@@ -57,8 +58,6 @@ fn serve(registry: &Registry<Handler>) -> io::Result<()> {
             }
         }
         io::stdout().flush()?;
-        // These handlers answer at once, so nothing is due while this waits; a server with slow
-        // ones waits no longer than until `poll_timeout`.
         let wait = connection.poll_timeout().map(|at| at.duration_since(now()));
         match input.recv_timeout(wait.unwrap_or(time::Duration::MAX)) {
             Ok(chunk) => connection.handle_bytes(now(), chunk?),
@@ -80,7 +79,7 @@ fn call(handler: Option<&Handler>, arguments: &Json) -> Outcome {
 fn read_on_a_thread() -> mpsc::Receiver<io::Result<Bytes>> {
     let (sender, receiver) = mpsc::sync_channel(1);
     thread::spawn(move || {
-        let mut buffer = [0; 64 * 1024];
+        let mut buffer = vec![0; 64 * 1024];
         loop {
             let chunk = match io::stdin().read(&mut buffer) {
                 Ok(0) => return,

@@ -2,6 +2,8 @@
 //!
 //! `C>` is what a client sends, `S>` what the server answers.
 
+#![expect(clippy::print_stdout, reason = "showing is what it is for")]
+
 use std::sync::Arc;
 
 use mcp_tokio::{Config, Handler, Implementation, Registry, serve};

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
+use mcp_proto::UsageError;
 use mcp_proto::server::Registry;
 use mcp_proto::service::{Context, Handler};
-use mcp_proto::types::{CallToolResult, ContentBlock, Implementation};
-use mcp_proto::{Json, UsageError};
+use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, ResourceContents};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -48,8 +48,7 @@ pub fn registry() -> Result<Registry<Handler>, UsageError> {
             CallToolResult::new(vec![image()])
         })?
         .tool("test_audio_content", "Returns a sound", |_: Nothing, _| async {
-            let (data, mime_type) = (SILENCE.to_owned(), "audio/wav".to_owned());
-            CallToolResult::new(vec![ContentBlock::Audio { data, mime_type }])
+            CallToolResult::new(vec![ContentBlock::audio(SILENCE, "audio/wav")])
         })?
         .tool("test_embedded_resource", "Returns a resource", |_: Nothing, _| async {
             CallToolResult::new(vec![resource("test://embedded-resource")])
@@ -81,14 +80,10 @@ async fn with_progress(_: Nothing, context: Context) -> &'static str {
 }
 
 fn image() -> ContentBlock {
-    ContentBlock::Image { data: PIXEL.to_owned(), mime_type: "image/png".to_owned() }
+    ContentBlock::image(PIXEL, "image/png")
 }
 
 fn resource(uri: &str) -> ContentBlock {
-    let contents = serde_json::json!({
-        "uri": uri,
-        "mimeType": "text/plain",
-        "text": "This is an embedded resource content.",
-    });
-    ContentBlock::Resource { resource: Json::encode(&contents).unwrap_or(Json::EMPTY_OBJECT) }
+    let text = ResourceContents::text(uri, "This is an embedded resource content.");
+    ContentBlock::resource(text.mime_type("text/plain"))
 }

@@ -1,5 +1,10 @@
 //! What the tests of the whole share.
 
+/// The code blocks of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
+
 pub mod everything;
 pub mod fuzz;
 #[cfg(unix)]

@@ -2,7 +2,8 @@
 //!
 //! A [`Server`] is the protocol state of one peer scope; on a byte stream that is the stream, and
 //! [`stdio::Connection`](crate::stdio::Connection) is its binding. What it offers comes from a
-//! [`Registry`], registered once; which era a client speaks decides [`negotiate`].
+//! [`Registry`], registered once; which era a client speaks decides
+//! [`negotiate`](crate::negotiate).
 //!
 //! | input | output |
 //! |---|---|

@@ -2,44 +2,164 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
+use super::codec::tagged_by_type;
+use super::{Annotations, Resource, ResourceContents};
 use crate::json::Json;
 
-/// A piece of what a tool returns.
+/// A piece of what a tool or a prompt says.
+///
+/// Each revision has had more kinds than the one before, so that a kind from a later one is no
+/// error.
 ///
 /// [Schema: `ContentBlock`](https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock)
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ContentBlock {
-    /// Text.
-    Text {
-        /// The text.
-        text: String,
-    },
-    /// An image.
-    Image {
-        /// Its bytes in Base64.
-        data: String,
-        /// Its media type, such as `image/png`.
-        mime_type: String,
-    },
-    /// A sound.
-    Audio {
-        /// Its bytes in Base64.
-        data: String,
-        /// Its media type, such as `audio/wav`.
-        mime_type: String,
-    },
-    /// The contents of a resource.
-    Resource {
-        /// A `TextResourceContents` or `BlobResourceContents`.
-        resource: Json,
-    },
+    /// `text`.
+    Text(TextContent),
+    /// `image`.
+    Image(ImageContent),
+    /// `audio`, since 2025-03-26.
+    Audio(AudioContent),
+    /// `resource_link`, since 2025-06-18: a resource that the client can read.
+    ResourceLink(Resource),
+    /// `resource`: a resource with its contents.
+    Resource(EmbeddedResource),
+    /// A block of another kind, with its `type`.
+    Other(Json),
+}
+
+tagged_by_type! {
+    ContentBlock {
+        "text" => Text(TextContent),
+        "image" => Image(ImageContent),
+        "audio" => Audio(AudioContent),
+        "resource_link" => ResourceLink(Resource),
+        "resource" => Resource(EmbeddedResource),
+    }
 }
 
 impl ContentBlock {
     /// A block of text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into() }
+        Self::Text(TextContent::new(text))
+    }
+
+    /// An image: its bytes in Base64, and its media type.
+    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Image(ImageContent::new(data, mime_type))
+    }
+
+    /// A sound: its bytes in Base64, and its media type.
+    pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Audio(AudioContent::new(data, mime_type))
+    }
+
+    /// A resource that the client can read.
+    pub fn resource_link(resource: Resource) -> Self {
+        Self::ResourceLink(resource)
+    }
+
+    /// A resource with its contents.
+    pub fn resource(contents: impl Into<ResourceContents>) -> Self {
+        Self::Resource(EmbeddedResource::new(contents))
+    }
+}
+
+/// Text.
+///
+/// [Schema: `TextContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#textcontent)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TextContent {
+    /// The text.
+    pub text: String,
+    /// Hints for the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// What the block says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl TextContent {
+    /// This text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), annotations: None, meta: None }
+    }
+}
+
+/// An image.
+///
+/// [Schema: `ImageContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#imagecontent)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ImageContent {
+    /// Its bytes in Base64.
+    pub data: String,
+    /// Its media type, such as `image/png`.
+    pub mime_type: String,
+    /// Hints for the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// What the block says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl ImageContent {
+    /// An image: its bytes in Base64, and its media type.
+    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self { data: data.into(), mime_type: mime_type.into(), annotations: None, meta: None }
+    }
+}
+
+/// A sound.
+///
+/// [Schema: `AudioContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct AudioContent {
+    /// Its bytes in Base64.
+    pub data: String,
+    /// Its media type, such as `audio/wav`.
+    pub mime_type: String,
+    /// Hints for the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// What the block says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl AudioContent {
+    /// A sound: its bytes in Base64, and its media type.
+    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self { data: data.into(), mime_type: mime_type.into(), annotations: None, meta: None }
+    }
+}
+
+/// A resource with its contents.
+///
+/// [Schema: `EmbeddedResource`](https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct EmbeddedResource {
+    /// The contents.
+    pub resource: ResourceContents,
+    /// Hints for the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// What the block says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl EmbeddedResource {
+    /// A resource with these contents.
+    pub fn new(contents: impl Into<ResourceContents>) -> Self {
+        Self { resource: contents.into(), annotations: None, meta: None }
     }
 }

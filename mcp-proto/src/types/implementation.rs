@@ -1,6 +1,9 @@
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+
+use super::Icon;
 
 /// Who an implementation is: a client's `clientInfo`, a server's `serverInfo`.
 ///
@@ -12,16 +15,19 @@ pub struct Implementation {
     /// For programs, and for display if there is no title.
     pub name: String,
     /// For display.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The version of the implementation, not of the protocol.
     pub version: String,
     /// What it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Where to read more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
+    /// For display, in several sizes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
 }
 
 impl Implementation {
@@ -33,12 +39,19 @@ impl Implementation {
             version: version.into(),
             description: None,
             website_url: None,
+            icons: Vec::new(),
         }
     }
 
     /// Sets the name for display.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
+        self
+    }
+
+    /// Sets what it does.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
         self
     }
 }

@@ -1,4 +1,8 @@
+use alloc::string::String;
+
 use serde::{Deserialize, Serialize};
+
+use crate::json::Json;
 
 /// The severity of a log message, as in RFC 5424, least severe first.
 ///
@@ -32,4 +36,42 @@ impl LoggingLevel {
             _ => return None,
         })
     }
+}
+
+/// The parameters of `notifications/message`.
+///
+/// [Schema: `LoggingMessageNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotificationparams)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LoggingMessageNotificationParams {
+    /// How severe it is.
+    pub level: LoggingLevel,
+    /// Which part of the server says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logger: Option<String>,
+    /// What it says: a string, or any other JSON.
+    pub data: Json,
+    /// What the notification says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl LoggingMessageNotificationParams {
+    /// A message of no particular logger.
+    pub fn new(level: LoggingLevel, data: Json) -> Self {
+        Self { level, logger: None, data, meta: None }
+    }
+}
+
+/// The parameters of `logging/setLevel`; legacy.
+///
+/// [Schema: `SetLevelRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequestparams)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SetLevelRequestParams {
+    /// The least severe level that the client wants to see.
+    pub level: LoggingLevel,
+    /// What the request says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
 }

@@ -1,13 +1,104 @@
-//! The objects of the MCP schema, as plain typed values.
+//! The objects of the MCP schema, of all revisions, as plain typed values.
 //!
-//! Schemas, structured content and `_meta` stay raw [`Json`](crate::Json).
+//! In and out: the `params`, `result` and `error.data` of messages, by [`Json::decode`] and
+//! [`Json::encode`]. Members that a type does not know are ignored; they are still there in the
+//! [`Json`] that it was decoded from. What the schema leaves open stays raw: `_meta`, JSON
+//! Schemas, arguments, structured content, and the settings of capabilities.
+//!
+//! A type serves all revisions that have it, and links to the page of the latest of them. A member
+//! that some revisions lack is optional. An absent flag is `false` and an absent list is empty, and
+//! neither is written. Where the schema is a union without a tag, the variant is chosen by the
+//! members that are there.
+//!
+//! [Specification: Schema](https://modelcontextprotocol.io/specification/2026-07-28/schema)
+//!
+//! [`Json`]: crate::Json
+//! [`Json::decode`]: crate::Json::decode
+//! [`Json::encode`]: crate::Json::encode
 
+mod annotations;
+mod cache;
+mod capabilities;
+mod codec;
+mod completion;
 mod content;
+mod elicitation;
+mod elicitation_schema;
+mod enum_schema;
+mod error_data;
 mod implementation;
+mod input;
+mod lifecycle;
 mod logging;
+mod progress;
+mod prompt;
+mod request;
+mod requested_schema;
+mod resource;
+mod resource_contents;
+mod resource_read;
+mod roots;
+mod sampling;
+mod sampling_content;
+mod subscription;
 mod tool;
 
-pub use content::ContentBlock;
+pub use annotations::{Annotations, Icon, IconTheme, Role};
+pub use cache::CacheScope;
+pub use capabilities::{
+    ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability,
+    SamplingCapability, ServerCapabilities,
+};
+pub use completion::{
+    CompleteRequestParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
+    CompletionReference, PromptReference, ResourceTemplateReference,
+};
+pub use content::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent};
+pub use elicitation::{
+    ElicitAction, ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams,
+    ElicitResult, ElicitationCompleteNotificationParams,
+};
+pub use elicitation_schema::{
+    BooleanSchema, NumberSchema, NumberType, PrimitiveSchemaDefinition, StringFormat, StringSchema,
+};
+pub use enum_schema::{
+    EnumOption, LegacyTitledEnumSchema, TitledItems, TitledMultiSelectEnumSchema,
+    TitledSingleSelectEnumSchema, UntitledItems, UntitledMultiSelectEnumSchema,
+    UntitledSingleSelectEnumSchema,
+};
+pub use error_data::{
+    MissingRequiredClientCapabilityErrorData, URLElicitationRequiredErrorData,
+    UnsupportedProtocolVersionErrorData,
+};
 pub use implementation::Implementation;
-pub use logging::LoggingLevel;
-pub use tool::{CallToolResult, Tool, ToolAnnotations};
+pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponses};
+pub use lifecycle::{DiscoverResult, InitializeRequestParams, InitializeResult};
+pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
+pub use progress::{CancelledNotificationParams, ProgressNotificationParams};
+pub use prompt::{
+    GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument,
+    PromptMessage,
+};
+pub use request::{
+    EmptyResult, NotificationParams, PaginatedRequestParams, RequestParams, ResultType,
+};
+pub use requested_schema::RequestedSchema;
+pub use resource::{ListResourceTemplatesResult, ListResourcesResult, Resource, ResourceTemplate};
+pub use resource_contents::{BlobResourceContents, ResourceContents, TextResourceContents};
+pub use resource_read::{
+    ReadResourceRequestParams, ReadResourceResult, ResourceUpdatedNotificationParams,
+    SubscribeRequestParams, UnsubscribeRequestParams,
+};
+pub use roots::{ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageRequestParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
+    SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
+};
+pub use sampling_content::{
+    SamplingContent, SamplingMessageContentBlock, ToolResultContent, ToolUseContent,
+};
+pub use subscription::{
+    SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequestParams, SubscriptionsListenResult,
+};
+pub use tool::{CallToolRequestParams, CallToolResult, ListToolsResult, Tool, ToolAnnotations};

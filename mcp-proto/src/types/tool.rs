@@ -3,7 +3,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::ContentBlock;
+use super::cache::ttl_ms;
+use super::codec::{is_false, present};
+use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType};
 #[cfg(feature = "schemars")]
 use crate::error::UsageError;
 use crate::json::Json;
@@ -18,19 +20,25 @@ pub struct Tool {
     /// What it is called by.
     pub name: String,
     /// For display.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What it does, for the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The JSON Schema of its arguments, an object with `"type": "object"`.
     pub input_schema: Json,
     /// The JSON Schema of its structured content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Json>,
     /// Hints about its behaviour.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
+    /// For display, in several sizes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// What the tool says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
 }
 
 impl Tool {
@@ -43,6 +51,8 @@ impl Tool {
             input_schema,
             output_schema: None,
             annotations: None,
+            icons: Vec::new(),
+            meta: None,
         }
     }
 
@@ -63,9 +73,21 @@ impl Tool {
         }
     }
 
+    /// Sets the name for display.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
     /// Sets what it does.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
+        self
+    }
+
+    /// Sets the JSON Schema of its structured content.
+    pub fn output_schema(mut self, schema: Json) -> Self {
+        self.output_schema = Some(schema);
         self
     }
 
@@ -83,43 +105,98 @@ impl Tool {
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
     /// For display.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// It changes nothing; default false.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
     /// It may destroy; default true.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
     /// Calling it twice is calling it once; default false.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
     /// It reaches into an open world; default true.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
+}
+
+/// The result of `tools/list`.
+///
+/// [Schema: `ListToolsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresult)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListToolsResult {
+    /// What kind of result it is; absent from legacy ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// The tools of this page.
+    pub tools: Vec<Tool>,
+    /// The cursor of the next page, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// For how many milliseconds the result is fresh; 0 for not at all.
+    #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+    /// Who may be given the result while it is fresh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// What the result says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// The parameters of `tools/call`.
+///
+/// [Schema: `CallToolRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolrequestparams)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CallToolRequestParams {
+    /// The tool.
+    pub name: String,
+    /// Its arguments, an object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Json>,
+    /// What the server asked for when it was called before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<InputResponses>,
+    /// The state that the server gave when it was called before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<String>,
+    /// What the request says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
 }
 
 /// What a tool returns.
 ///
 /// [Schema: `CallToolResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresult)
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolResult {
+    /// What kind of result it is; the server machine writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
     /// What the model reads.
     pub content: Vec<ContentBlock>,
-    /// What a program reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What a program reads: any JSON, `null` too.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Json>,
     /// Whether the call failed, in a way that the model can act on.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub is_error: bool,
+    /// What the result says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
 }
 
 impl CallToolResult {
     /// A result with this content.
     pub fn new(content: Vec<ContentBlock>) -> Self {
-        Self { content, structured_content: None, is_error: false }
+        Self { content, ..Self::default() }
     }
 
     /// A result of one block of text.
@@ -130,5 +207,11 @@ impl CallToolResult {
     /// A failure that the model is told of.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// Sets what a program reads.
+    pub fn structured_content(mut self, content: Json) -> Self {
+        self.structured_content = Some(content);
+        self
     }
 }

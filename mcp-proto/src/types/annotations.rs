@@ -1,0 +1,74 @@
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::codec::{number, open_strings};
+
+/// Who sends a message, or whom it is for.
+///
+/// [Schema: Role](https://modelcontextprotocol.io/specification/2026-07-28/schema#role)
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The human.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// Hints for the client about how to use or show something.
+///
+/// [Schema: Annotations](https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations)
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Annotations {
+    /// Whom it is meant for; empty if that is not said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub audience: Vec<Role>,
+    /// How important it is, from 0, entirely optional, to 1, effectively required.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub priority: Option<f64>,
+    /// When it was last changed, in ISO 8601: `2025-01-12T15:00:58Z`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<String>,
+}
+
+/// An image that stands for something in a user interface.
+///
+/// [Schema: Icon](https://modelcontextprotocol.io/specification/2026-07-28/schema#icon)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Icon {
+    /// Where it is: an `http`, `https` or `data` URI. Whoever fetches it should trust its domain,
+    /// and take care with SVG, which may hold scripts.
+    pub src: String,
+    /// Its media type, if the source does not say it or is too general.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The sizes that it can be used at, such as `48x48`, or `any`; empty for any size.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<String>,
+    /// The background that it is made for; any by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theme: Option<IconTheme>,
+}
+
+impl Icon {
+    /// The icon at this URI.
+    pub fn new(src: impl Into<String>) -> Self {
+        Self { src: src.into(), mime_type: None, sizes: Vec::new(), theme: None }
+    }
+}
+
+open_strings! {
+    /// The background that an icon is made for.
+    IconTheme {
+        /// A light one.
+        Light = "light",
+        /// A dark one.
+        Dark = "dark",
+    }
+}

@@ -1,0 +1,113 @@
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use super::codec::is_false;
+use crate::json::Json;
+
+/// What a client supports. A capability that is there is supported; its settings say how far.
+///
+/// [Schema: `ClientCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ClientCapabilities {
+    /// What no specification defines, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub experimental: BTreeMap<String, Json>,
+    /// It has roots to list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<ListChangedCapability>,
+    /// It has a model to sample from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingCapability>,
+    /// It has a user to ask.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elicitation: Option<ElicitationCapability>,
+    /// Settings of extensions, by identifier, such as `io.modelcontextprotocol/ui`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extensions: BTreeMap<String, Json>,
+}
+
+/// What a server supports. A capability that is there is supported; its settings say how far.
+///
+/// [Schema: `ServerCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ServerCapabilities {
+    /// What no specification defines, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub experimental: BTreeMap<String, Json>,
+    /// It sends log messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logging: Option<Json>,
+    /// It completes arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions: Option<Json>,
+    /// It has prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<ListChangedCapability>,
+    /// It has resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourcesCapability>,
+    /// It has tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ListChangedCapability>,
+    /// Settings of extensions, by identifier, such as `io.modelcontextprotocol/tasks`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extensions: BTreeMap<String, Json>,
+}
+
+/// The settings of `prompts`, `tools`, and a legacy client's `roots`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListChangedCapability {
+    /// Whether it tells when the list changes; default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub list_changed: bool,
+}
+
+/// The settings of `resources`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ResourcesCapability {
+    /// Whether one can subscribe to a resource; default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub subscribe: bool,
+    /// Whether it tells when the list changes; default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub list_changed: bool,
+}
+
+/// The settings of `sampling`.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SamplingCapability {
+    /// Present if `includeContext` may be other than `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Json>,
+    /// Present if `tools` and `toolChoice` may be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Json>,
+}
+
+/// The settings of `elicitation`.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ElicitationCapability {
+    /// Present if the client shows forms; see [`accepts_form`](Self::accepts_form).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<Json>,
+    /// Present if the client sends the user to URLs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<Json>,
+}
+
+impl ElicitationCapability {
+    /// Whether the client shows forms; one that names no mode does, as clients before 2025-11-25.
+    pub fn accepts_form(&self) -> bool {
+        self.form.is_some() || self.url.is_none()
+    }
+}

@@ -1,0 +1,152 @@
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::ResultType;
+use super::codec::is_false;
+use crate::json::Json;
+
+/// The parameters of `completion/complete`.
+///
+/// [Schema: `CompleteRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompleteRequestParams {
+    /// What has the argument.
+    #[serde(rename = "ref")]
+    pub reference: CompletionReference,
+    /// The argument to complete.
+    pub argument: CompletionArgument,
+    /// What is known beside it; since 2025-06-18.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<CompletionContext>,
+    /// What the request says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl CompleteRequestParams {
+    /// Asks for completions of an argument that has this value so far.
+    pub fn new(
+        reference: CompletionReference,
+        name: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Self {
+        let argument = CompletionArgument { name: name.into(), value: value.into() };
+        Self { reference, argument, context: None, meta: None }
+    }
+}
+
+/// What has the argument that is to be completed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum CompletionReference {
+    /// A prompt.
+    #[serde(rename = "ref/prompt")]
+    Prompt(PromptReference),
+    /// A resource template.
+    #[serde(rename = "ref/resource")]
+    Resource(ResourceTemplateReference),
+}
+
+impl CompletionReference {
+    /// The prompt of this name.
+    pub fn prompt(name: impl Into<String>) -> Self {
+        Self::Prompt(PromptReference { name: name.into(), title: None })
+    }
+
+    /// The resource template that is this URI template.
+    pub fn resource(uri: impl Into<String>) -> Self {
+        Self::Resource(ResourceTemplateReference { uri: uri.into() })
+    }
+}
+
+/// A prompt.
+///
+/// [Schema: `PromptReference`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptreference)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PromptReference {
+    /// Its name.
+    pub name: String,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// A resource template, or a resource; called `ResourceReference` before 2025-06-18.
+///
+/// [Schema: `ResourceTemplateReference`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplatereference)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ResourceTemplateReference {
+    /// Its URI or URI template.
+    pub uri: String,
+}
+
+/// The argument to complete.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompletionArgument {
+    /// Its name.
+    pub name: String,
+    /// Its value so far.
+    pub value: String,
+}
+
+/// What is known beside the argument to complete.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompletionContext {
+    /// The arguments that have values already.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, String>,
+}
+
+/// The result of `completion/complete`.
+///
+/// [Schema: `CompleteResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#completeresult)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CompleteResult {
+    /// What kind of result it is; the server machine writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// The completions.
+    pub completion: Completion,
+    /// What the result says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl CompleteResult {
+    /// How many completions a result may have.
+    pub const MAX_VALUES: usize = 100;
+
+    /// These are all completions; the first [`MAX_VALUES`](Self::MAX_VALUES) of them are sent.
+    pub fn new(mut values: Vec<String>) -> Self {
+        let all = values.len();
+        values.truncate(Self::MAX_VALUES);
+        let completion =
+            Completion { has_more: values.len() < all, total: u64::try_from(all).ok(), values };
+        Self { result_type: None, completion, meta: None }
+    }
+}
+
+/// Completions of an argument.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Completion {
+    /// The values, at most 100.
+    pub values: Vec<String>,
+    /// How many there are in all, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Whether there are more than these; default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub has_more: bool,
+}

@@ -1,0 +1,199 @@
+use alloc::string::String;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::RequestedSchema;
+use super::codec::variant;
+use crate::json::Json;
+
+/// The parameters of `elicitation/create`, told apart by `mode`; without one it is a form.
+///
+/// [Schema: `ElicitRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams)
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum ElicitRequestParams {
+    /// `form`: ask with a form.
+    Form(ElicitRequestFormParams),
+    /// `url`, since 2025-11-25: send the user to a URL.
+    Url(ElicitRequestURLParams),
+}
+
+impl From<ElicitRequestFormParams> for ElicitRequestParams {
+    fn from(params: ElicitRequestFormParams) -> Self {
+        Self::Form(params)
+    }
+}
+
+impl From<ElicitRequestURLParams> for ElicitRequestParams {
+    fn from(params: ElicitRequestURLParams) -> Self {
+        Self::Url(params)
+    }
+}
+
+impl Serialize for ElicitRequestParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Form(params) => params.serialize(serializer),
+            Self::Url(params) => params.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ElicitRequestParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Mode {
+            Form,
+            Url,
+        }
+        #[derive(Deserialize)]
+        struct Tag {
+            mode: Option<Mode>,
+        }
+        let json = Json::deserialize(deserializer)?;
+        let tag: Tag = variant(&json)?;
+        match tag.mode {
+            None | Some(Mode::Form) => variant(&json).map(Self::Form),
+            Some(Mode::Url) => variant(&json).map(Self::Url),
+        }
+    }
+}
+
+/// A form for the user. It must not ask for secrets.
+///
+/// [Schema: `ElicitRequestFormParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestformparams)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ElicitRequestFormParams {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<FormMode>,
+    /// What is asked for, for the user.
+    pub message: String,
+    /// The fields of the form.
+    pub requested_schema: RequestedSchema,
+    /// What the request says about itself; legacy.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum FormMode {
+    #[serde(rename = "form")]
+    Form,
+}
+
+impl ElicitRequestFormParams {
+    /// A form with these fields. Its `mode` is not written: it is the default, and there was none
+    /// before 2025-11-25.
+    pub fn new(message: impl Into<String>, requested_schema: RequestedSchema) -> Self {
+        Self { mode: None, message: message.into(), requested_schema, meta: None }
+    }
+}
+
+/// A page for the user, outside of the client.
+///
+/// [Schema: `ElicitRequestURLParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequesturlparams)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ElicitRequestURLParams {
+    mode: UrlMode,
+    /// Why the user is sent there, for the user.
+    pub message: String,
+    /// Where the user is sent.
+    pub url: String,
+    /// What `notifications/elicitation/complete` will name; 2025-11-25 alone has it, and needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elicitation_id: Option<String>,
+    /// What the request says about itself; legacy.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum UrlMode {
+    #[serde(rename = "url")]
+    Url,
+}
+
+impl ElicitRequestURLParams {
+    /// The page at this URL.
+    pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
+        Self {
+            mode: UrlMode::Url,
+            message: message.into(),
+            url: url.into(),
+            elicitation_id: None,
+            meta: None,
+        }
+    }
+}
+
+/// The answer to `elicitation/create`.
+///
+/// [Schema: `ElicitResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ElicitResult {
+    /// What the user did.
+    pub action: ElicitAction,
+    /// What the form holds, if the user accepted one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Json>,
+    /// What the result says about itself; legacy.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl ElicitResult {
+    /// The user sent the form with this content, an object.
+    pub fn accept(content: Json) -> Self {
+        Self { content: Some(content), ..Self::new(ElicitAction::Accept) }
+    }
+
+    /// The user did this, and there is no content.
+    pub fn new(action: ElicitAction) -> Self {
+        Self { action, content: None, meta: None }
+    }
+
+    /// Reads the content of a form that was accepted; `None` if it was not, or has no content.
+    pub fn accepted<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
+        match self.action {
+            ElicitAction::Accept => self.content.as_ref().map(Json::decode),
+            ElicitAction::Decline | ElicitAction::Cancel => None,
+        }
+    }
+}
+
+/// What a user did about an elicitation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElicitAction {
+    /// Sent the form, or went to the URL.
+    Accept,
+    /// Said no.
+    Decline,
+    /// Closed it without an answer.
+    Cancel,
+}
+
+/// The parameters of `notifications/elicitation/complete`, of 2025-11-25 alone.
+///
+/// [Schema: `ElicitationCompleteNotification`](https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ElicitationCompleteNotificationParams {
+    /// The `elicitationId` of what is complete.
+    pub elicitation_id: String,
+}
+
+impl ElicitationCompleteNotificationParams {
+    /// This elicitation is complete.
+    pub fn new(elicitation_id: impl Into<String>) -> Self {
+        Self { elicitation_id: elicitation_id.into() }
+    }
+}

@@ -1,0 +1,251 @@
+use alloc::string::String;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::codec::{number, open_strings, variant};
+use super::{
+    LegacyTitledEnumSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
+    UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+};
+use crate::json::Json;
+
+/// The schema of one field of a form.
+///
+/// The schema tells its variants apart by `type`, and by which of `oneOf`, `enumNames`, `enum` and
+/// `items.anyOf` is there.
+///
+/// [Schema: `PrimitiveSchemaDefinition`](https://modelcontextprotocol.io/specification/2026-07-28/schema#primitiveschemadefinition)
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum PrimitiveSchemaDefinition {
+    /// A text.
+    String(StringSchema),
+    /// A number.
+    Number(NumberSchema),
+    /// Yes or no.
+    Boolean(BooleanSchema),
+    /// One out of several texts.
+    UntitledSingleSelectEnum(UntitledSingleSelectEnumSchema),
+    /// One out of several texts with titles; since 2025-11-25.
+    TitledSingleSelectEnum(TitledSingleSelectEnumSchema),
+    /// Any out of several texts; since 2025-11-25.
+    UntitledMultiSelectEnum(UntitledMultiSelectEnumSchema),
+    /// Any out of several texts with titles; since 2025-11-25.
+    TitledMultiSelectEnum(TitledMultiSelectEnumSchema),
+    /// One out of several texts, with titles in a list of their own; deprecated.
+    LegacyTitledEnum(LegacyTitledEnumSchema),
+    /// Something else.
+    Other(Json),
+}
+
+impl Serialize for PrimitiveSchemaDefinition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::String(schema) => schema.serialize(serializer),
+            Self::Number(schema) => schema.serialize(serializer),
+            Self::Boolean(schema) => schema.serialize(serializer),
+            Self::UntitledSingleSelectEnum(schema) => schema.serialize(serializer),
+            Self::TitledSingleSelectEnum(schema) => schema.serialize(serializer),
+            Self::UntitledMultiSelectEnum(schema) => schema.serialize(serializer),
+            Self::TitledMultiSelectEnum(schema) => schema.serialize(serializer),
+            Self::LegacyTitledEnum(schema) => schema.serialize(serializer),
+            Self::Other(json) => json.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Shape {
+            r#type: Option<Json>,
+            r#enum: Option<IgnoredAny>,
+            one_of: Option<IgnoredAny>,
+            enum_names: Option<IgnoredAny>,
+            items: Option<Items>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Items {
+            r#enum: Option<IgnoredAny>,
+            any_of: Option<IgnoredAny>,
+        }
+        let json = Json::deserialize(deserializer)?;
+        let shape: Shape = variant(&json)?;
+        let name = shape.r#type.as_ref().and_then(|name| name.raw().string());
+        match name.as_deref() {
+            Some("string") if shape.one_of.is_some() => {
+                variant(&json).map(Self::TitledSingleSelectEnum)
+            }
+            Some("string") if shape.enum_names.is_some() => {
+                variant(&json).map(Self::LegacyTitledEnum)
+            }
+            Some("string") if shape.r#enum.is_some() => {
+                variant(&json).map(Self::UntitledSingleSelectEnum)
+            }
+            Some("string") => variant(&json).map(Self::String),
+            Some("number" | "integer") => variant(&json).map(Self::Number),
+            Some("boolean") => variant(&json).map(Self::Boolean),
+            Some("array") => match shape.items {
+                Some(Items { any_of: Some(_), .. }) => {
+                    variant(&json).map(Self::TitledMultiSelectEnum)
+                }
+                Some(Items { r#enum: Some(_), .. }) => {
+                    variant(&json).map(Self::UntitledMultiSelectEnum)
+                }
+                _ => Ok(Self::Other(json)),
+            },
+            _ => Ok(Self::Other(json)),
+        }
+    }
+}
+
+/// The schema of a text.
+///
+/// [Schema: `StringSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct StringSchema {
+    r#type: StringType,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The fewest characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_length: Option<u64>,
+    /// The most characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u64>,
+    /// What kind of text it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<StringFormat>,
+    /// What the field holds at first; since 2025-11-25.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+/// The `type` of a schema of texts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(super) enum StringType {
+    #[default]
+    #[serde(rename = "string")]
+    String,
+}
+
+open_strings! {
+    /// A kind of text.
+    StringFormat {
+        /// An email address.
+        Email = "email",
+        /// A URI.
+        Uri = "uri",
+        /// A date: `2026-07-28`.
+        Date = "date",
+        /// A date and a time: `2026-07-28T12:00:00Z`.
+        DateTime = "date-time",
+    }
+}
+
+/// The schema of a number.
+///
+/// [Schema: `NumberSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema)
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct NumberSchema {
+    /// Whether it may have a fraction.
+    pub r#type: NumberType,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The least.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub minimum: Option<f64>,
+    /// The greatest.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub maximum: Option<f64>,
+    /// What the field holds at first; since 2025-11-25.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub default: Option<f64>,
+}
+
+/// The `type` of a schema of numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NumberType {
+    /// It may have a fraction.
+    #[default]
+    Number,
+    /// It has none.
+    Integer,
+}
+
+/// The schema of yes or no.
+///
+/// [Schema: `BooleanSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#booleanschema)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BooleanSchema {
+    r#type: BooleanType,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What the field holds at first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+enum BooleanType {
+    #[default]
+    #[serde(rename = "boolean")]
+    Boolean,
+}
+
+macro_rules! constructors {
+    ($($variant:ident($schema:ident),)*) => {
+        $(
+            impl $schema {
+                /// Any value.
+                pub fn new() -> Self {
+                    Self::default()
+                }
+
+                /// Sets its name for display.
+                pub fn title(mut self, title: impl Into<String>) -> Self {
+                    self.title = Some(title.into());
+                    self
+                }
+
+                /// Sets what it is for.
+                pub fn description(mut self, description: impl Into<String>) -> Self {
+                    self.description = Some(description.into());
+                    self
+                }
+            }
+
+            impl From<$schema> for PrimitiveSchemaDefinition {
+                fn from(schema: $schema) -> Self {
+                    Self::$variant(schema)
+                }
+            }
+        )*
+    };
+}
+
+constructors! {
+    String(StringSchema),
+    Number(NumberSchema),
+    Boolean(BooleanSchema),
+}

@@ -1,0 +1,259 @@
+//! Schemas of choices. A choice is made with `new` and the texts or the options to choose from.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::PrimitiveSchemaDefinition;
+use super::elicitation_schema::StringType;
+
+/// One out of several texts.
+///
+/// [Schema: `UntitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledsingleselectenumschema)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UntitledSingleSelectEnumSchema {
+    r#type: StringType,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The texts to choose from.
+    pub r#enum: Vec<String>,
+    /// What is chosen at first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+impl UntitledSingleSelectEnumSchema {
+    /// One out of these texts.
+    pub fn new(texts: Vec<String>) -> Self {
+        Self {
+            r#type: StringType::String,
+            title: None,
+            description: None,
+            r#enum: texts,
+            default: None,
+        }
+    }
+}
+
+/// One out of several texts with titles; since 2025-11-25.
+///
+/// [Schema: `TitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledsingleselectenumschema)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TitledSingleSelectEnumSchema {
+    r#type: StringType,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What to choose from.
+    pub one_of: Vec<EnumOption>,
+    /// What is chosen at first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+impl TitledSingleSelectEnumSchema {
+    /// One out of these.
+    pub fn new(options: Vec<EnumOption>) -> Self {
+        Self {
+            r#type: StringType::String,
+            title: None,
+            description: None,
+            one_of: options,
+            default: None,
+        }
+    }
+}
+
+/// Any out of several texts; since 2025-11-25.
+///
+/// [Schema: `UntitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledmultiselectenumschema)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct UntitledMultiSelectEnumSchema {
+    r#type: ArrayType,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The fewest to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_items: Option<u64>,
+    /// The most to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_items: Option<u64>,
+    /// What to choose from.
+    pub items: UntitledItems,
+    /// What is chosen at first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub default: Vec<String>,
+}
+
+impl UntitledMultiSelectEnumSchema {
+    /// Any out of these texts.
+    pub fn new(texts: Vec<String>) -> Self {
+        Self {
+            r#type: ArrayType::Array,
+            title: None,
+            description: None,
+            min_items: None,
+            max_items: None,
+            items: UntitledItems { r#type: StringType::String, r#enum: texts },
+            default: Vec::new(),
+        }
+    }
+}
+
+/// The texts to choose from.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UntitledItems {
+    r#type: StringType,
+    /// The texts.
+    pub r#enum: Vec<String>,
+}
+
+/// Any out of several texts with titles; since 2025-11-25.
+///
+/// [Schema: `TitledMultiSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#titledmultiselectenumschema)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TitledMultiSelectEnumSchema {
+    r#type: ArrayType,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The fewest to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_items: Option<u64>,
+    /// The most to choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_items: Option<u64>,
+    /// What to choose from.
+    pub items: TitledItems,
+    /// What is chosen at first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub default: Vec<String>,
+}
+
+impl TitledMultiSelectEnumSchema {
+    /// Any out of these.
+    pub fn new(options: Vec<EnumOption>) -> Self {
+        Self {
+            r#type: ArrayType::Array,
+            title: None,
+            description: None,
+            min_items: None,
+            max_items: None,
+            items: TitledItems { any_of: options },
+            default: Vec::new(),
+        }
+    }
+}
+
+/// The texts with titles to choose from.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TitledItems {
+    /// The options.
+    pub any_of: Vec<EnumOption>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum ArrayType {
+    #[serde(rename = "array")]
+    Array,
+}
+
+/// A text with a title.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct EnumOption {
+    /// The text.
+    pub r#const: String,
+    /// For display.
+    pub title: String,
+}
+
+impl EnumOption {
+    /// This text, displayed as this title.
+    pub fn new(text: impl Into<String>, title: impl Into<String>) -> Self {
+        Self { r#const: text.into(), title: title.into() }
+    }
+}
+
+/// One out of several texts, with titles in a list of their own; deprecated, and all that clients
+/// before 2025-11-25 know.
+///
+/// [Schema: `LegacyTitledEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#legacytitledenumschema)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct LegacyTitledEnumSchema {
+    r#type: StringType,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The texts to choose from.
+    pub r#enum: Vec<String>,
+    /// Their titles, in the same order.
+    pub enum_names: Vec<String>,
+    /// What is chosen at first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+impl LegacyTitledEnumSchema {
+    /// One out of these.
+    pub fn new(options: Vec<EnumOption>) -> Self {
+        let (texts, titles) =
+            options.into_iter().map(|option| (option.r#const, option.title)).unzip();
+        Self {
+            r#type: StringType::String,
+            title: None,
+            description: None,
+            r#enum: texts,
+            enum_names: titles,
+            default: None,
+        }
+    }
+}
+
+macro_rules! into_definition {
+    ($($variant:ident($schema:ident),)*) => {
+        $(impl From<$schema> for PrimitiveSchemaDefinition {
+            fn from(schema: $schema) -> Self {
+                Self::$variant(schema)
+            }
+        })*
+    };
+}
+
+into_definition! {
+    UntitledSingleSelectEnum(UntitledSingleSelectEnumSchema),
+    TitledSingleSelectEnum(TitledSingleSelectEnumSchema),
+    UntitledMultiSelectEnum(UntitledMultiSelectEnumSchema),
+    TitledMultiSelectEnum(TitledMultiSelectEnumSchema),
+    LegacyTitledEnum(LegacyTitledEnumSchema),
+}

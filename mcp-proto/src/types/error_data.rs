@@ -1,0 +1,56 @@
+//! The `data` of the errors that the schema defines it for; `HeaderMismatchError` has none.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ClientCapabilities, ElicitRequestURLParams};
+
+/// The data of error -32022: the server does not speak the revision of a request.
+///
+/// [Schema: `UnsupportedProtocolVersionError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UnsupportedProtocolVersionErrorData {
+    /// The revisions that the server speaks; the client chooses one and asks again.
+    pub supported: Vec<String>,
+    /// The revision that the client asked for.
+    pub requested: String,
+}
+
+/// The data of error -32021: the server needs what the client does not support.
+///
+/// [Schema: `MissingRequiredClientCapabilityError`](https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct MissingRequiredClientCapabilityErrorData {
+    /// What the client must support.
+    pub required_capabilities: ClientCapabilities,
+}
+
+impl MissingRequiredClientCapabilityErrorData {
+    /// These capabilities are missing.
+    pub fn new(required_capabilities: ClientCapabilities) -> Self {
+        Self { required_capabilities }
+    }
+}
+
+/// The data of error -32042, of 2025-11-25 alone: the user must visit URLs before the request can
+/// be served.
+///
+/// [Specification: URL Elicitation Required Error](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct URLElicitationRequiredErrorData {
+    /// Where to send the user.
+    pub elicitations: Vec<ElicitRequestURLParams>,
+}
+
+impl URLElicitationRequiredErrorData {
+    /// The user must be sent there.
+    pub fn new(elicitations: Vec<ElicitRequestURLParams>) -> Self {
+        Self { elicitations }
+    }
+}

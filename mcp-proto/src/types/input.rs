@@ -1,0 +1,155 @@
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use serde::de::Error;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::codec::variant;
+use super::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+    ListRootsResult, RequestParams, ResultType,
+};
+use crate::json::Json;
+
+/// The result of a request that cannot be served without input: the client gathers what is asked
+/// for, and sends the request again.
+///
+/// At least one of the two members is there.
+///
+/// [Schema: `InputRequiredResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct InputRequiredResult {
+    /// What kind of result it is: [`ResultType::InputRequired`].
+    pub result_type: ResultType,
+    /// What is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_requests: Option<InputRequests>,
+    /// What the client sends back as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<String>,
+    /// What the result says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// What a server asks for, by keys of its own.
+///
+/// [Schema: `InputRequests`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests)
+pub type InputRequests = BTreeMap<String, InputRequest>;
+
+/// What a client answers, by the keys of the [`InputRequests`].
+///
+/// [Schema: `InputResponses`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)
+pub type InputResponses = BTreeMap<String, InputResponse>;
+
+/// Something that a server asks of a client: in the legacy era a request, in the modern era a part
+/// of an [`InputRequiredResult`].
+///
+/// [Specification: Multi Round-Trip](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum InputRequest {
+    /// `elicitation/create`: ask the user.
+    Elicit(ElicitRequestParams),
+    /// `sampling/createMessage`: ask the model.
+    CreateMessage(Box<CreateMessageRequestParams>),
+    /// `roots/list`: where the server may work.
+    ListRoots(RequestParams),
+}
+
+impl InputRequest {
+    /// The method of the request.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Elicit(_) => "elicitation/create",
+            Self::CreateMessage(_) => "sampling/createMessage",
+            Self::ListRoots(_) => "roots/list",
+        }
+    }
+}
+
+impl From<ElicitRequestParams> for InputRequest {
+    fn from(params: ElicitRequestParams) -> Self {
+        Self::Elicit(params)
+    }
+}
+
+impl From<CreateMessageRequestParams> for InputRequest {
+    fn from(params: CreateMessageRequestParams) -> Self {
+        Self::CreateMessage(Box::new(params))
+    }
+}
+
+impl Serialize for InputRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut request = serializer.serialize_struct("InputRequest", 2)?;
+        request.serialize_field("method", self.method())?;
+        match self {
+            Self::Elicit(params) => request.serialize_field("params", params)?,
+            Self::CreateMessage(params) => request.serialize_field("params", params)?,
+            Self::ListRoots(params) if params.meta.is_none() => request.skip_field("params")?,
+            Self::ListRoots(params) => request.serialize_field("params", params)?,
+        }
+        request.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for InputRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Request {
+            method: String,
+            params: Option<Json>,
+        }
+        let request = Request::deserialize(deserializer)?;
+        let params = request.params.unwrap_or(Json::EMPTY_OBJECT);
+        match &*request.method {
+            "elicitation/create" => variant(&params).map(Self::Elicit),
+            "sampling/createMessage" => variant(&params).map(Self::CreateMessage),
+            "roots/list" => variant(&params).map(Self::ListRoots),
+            method => Err(D::Error::unknown_variant(
+                method,
+                &["elicitation/create", "sampling/createMessage", "roots/list"],
+            )),
+        }
+    }
+}
+
+/// The answer to an [`InputRequest`]. It does not say which of the results it is: its request does.
+///
+/// [Specification: Multi Round-Trip](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct InputResponse(Json);
+
+impl InputResponse {
+    /// Reads the answer to [`InputRequest::Elicit`].
+    pub fn elicit(&self) -> Result<ElicitResult, serde_json::Error> {
+        self.0.decode()
+    }
+
+    /// Reads the answer to [`InputRequest::CreateMessage`].
+    pub fn create_message(&self) -> Result<CreateMessageResult, serde_json::Error> {
+        self.0.decode()
+    }
+
+    /// Reads the answer to [`InputRequest::ListRoots`].
+    pub fn list_roots(&self) -> Result<ListRootsResult, serde_json::Error> {
+        self.0.decode()
+    }
+
+    /// The answer as it came.
+    pub fn json(&self) -> &Json {
+        &self.0
+    }
+}
+
+impl From<Json> for InputResponse {
+    fn from(result: Json) -> Self {
+        Self(result)
+    }
+}

@@ -1,0 +1,75 @@
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::cache::ttl_ms;
+use super::{CacheScope, ClientCapabilities, Implementation, ResultType, ServerCapabilities};
+use crate::json::Json;
+
+/// The parameters of `initialize`; legacy.
+///
+/// [Schema: `InitializeRequestParams`](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequestparams)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct InitializeRequestParams {
+    /// The latest revision that the client speaks.
+    pub protocol_version: String,
+    /// What the client supports.
+    pub capabilities: ClientCapabilities,
+    /// Who the client is.
+    pub client_info: Implementation,
+    /// What the request says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// The result of `initialize`; legacy.
+///
+/// [Schema: `InitializeResult`](https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct InitializeResult {
+    /// The revision that the server wants to speak; a client that does not know it disconnects.
+    pub protocol_version: String,
+    /// What the server supports.
+    pub capabilities: ServerCapabilities,
+    /// Who the server is.
+    pub server_info: Implementation,
+    /// How to use the server, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// What the result says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// The result of `server/discover`; modern. Who the server is, is said in `_meta`, if at all.
+///
+/// [Schema: `DiscoverResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresult)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct DiscoverResult {
+    /// What kind of result it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// The revisions that the server speaks.
+    pub supported_versions: Vec<String>,
+    /// What the server supports.
+    pub capabilities: ServerCapabilities,
+    /// How to use the server, for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// For how many milliseconds the result is fresh; 0 for not at all.
+    #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+    /// Who may be given the result while it is fresh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// What the result says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}

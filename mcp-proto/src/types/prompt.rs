@@ -1,0 +1,193 @@
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::cache::ttl_ms;
+use super::codec::is_false;
+use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, Role};
+use crate::json::Json;
+
+/// A prompt as it is listed.
+///
+/// [Schema: Prompt](https://modelcontextprotocol.io/specification/2026-07-28/schema#prompt)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Prompt {
+    /// What it is asked for by, and for display if there is no title.
+    pub name: String,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<PromptArgument>,
+    /// For display, in several sizes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// What the prompt says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl Prompt {
+    /// A prompt without arguments.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            arguments: Vec::new(),
+            icons: Vec::new(),
+            meta: None,
+        }
+    }
+
+    /// Sets what it is for.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Adds an argument.
+    pub fn argument(mut self, argument: PromptArgument) -> Self {
+        self.arguments.push(argument);
+        self
+    }
+}
+
+/// An argument of a prompt.
+///
+/// [Schema: `PromptArgument`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptargument)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PromptArgument {
+    /// For programs, and for display if there is no title.
+    pub name: String,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether it must be given; default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub required: bool,
+}
+
+impl PromptArgument {
+    /// An argument that may be left out.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), title: None, description: None, required: false }
+    }
+
+    /// An argument that must be given.
+    pub fn required(name: impl Into<String>) -> Self {
+        Self { required: true, ..Self::new(name) }
+    }
+
+    /// Sets what it is for.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+}
+
+/// The result of `prompts/list`.
+///
+/// [Schema: `ListPromptsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresult)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListPromptsResult {
+    /// What kind of result it is; absent from legacy ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// The prompts of this page.
+    pub prompts: Vec<Prompt>,
+    /// The cursor of the next page, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// For how many milliseconds the result is fresh; 0 for not at all.
+    #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+    /// Who may be given the result while it is fresh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// What the result says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// The parameters of `prompts/get`.
+///
+/// [Schema: `GetPromptRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequestparams)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct GetPromptRequestParams {
+    /// The prompt.
+    pub name: String,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, String>,
+    /// What the server asked for when it was asked before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<InputResponses>,
+    /// The state that the server gave when it was asked before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<String>,
+    /// What the request says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// The result of `prompts/get`.
+///
+/// [Schema: `GetPromptResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresult)
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct GetPromptResult {
+    /// What kind of result it is; the server machine writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// What the prompt is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The messages that it consists of.
+    pub messages: Vec<PromptMessage>,
+    /// What the result says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl GetPromptResult {
+    /// These messages.
+    pub fn new(messages: Vec<PromptMessage>) -> Self {
+        Self { messages, ..Self::default() }
+    }
+}
+
+/// A message of a prompt.
+///
+/// [Schema: `PromptMessage`](https://modelcontextprotocol.io/specification/2026-07-28/schema#promptmessage)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PromptMessage {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub content: ContentBlock,
+}
+
+impl PromptMessage {
+    /// A message with this content.
+    pub fn new(role: Role, content: ContentBlock) -> Self {
+        Self { role, content }
+    }
+}

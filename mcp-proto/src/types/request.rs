@@ -1,0 +1,71 @@
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use super::codec::open_strings;
+use crate::json::Json;
+
+/// What the parameters of every request may hold; those of `ping`, `roots/list` and
+/// `server/discover` hold nothing else.
+///
+/// [Schema: `RequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RequestParams {
+    /// What the request says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// What the parameters of every notification may hold; those of `notifications/initialized` and of
+/// `list_changed` hold nothing else.
+///
+/// [Schema: `NotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct NotificationParams {
+    /// What the notification says about itself, such as its subscription.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// The parameters of every request for a list.
+///
+/// [Schema: `PaginatedRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequestparams)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PaginatedRequestParams {
+    /// The `nextCursor` of the page before; the first page without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// What the request says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// What every result may hold; a result that is this alone indicates success.
+///
+/// [Schema: `EmptyResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct EmptyResult {
+    /// What kind of result it is; absent from legacy ones, which are complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// What the result says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+open_strings! {
+    /// What kind of result a modern result is; the server machine writes it.
+    ///
+    /// [Schema: `ResultType`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype)
+    ResultType {
+        /// The request is done.
+        Complete = "complete",
+        /// The server needs input; the result is an [`InputRequiredResult`](super::InputRequiredResult).
+        InputRequired = "input_required",
+    }
+}

@@ -1,0 +1,120 @@
+use alloc::string::String;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::codec::variant;
+use crate::json::Json;
+
+/// The contents of a resource: text if they have the member `text`, otherwise bytes.
+///
+/// [Schema: `ReadResourceResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresult)
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ResourceContents {
+    /// Text.
+    Text(TextResourceContents),
+    /// Bytes.
+    Blob(BlobResourceContents),
+}
+
+impl ResourceContents {
+    /// Text.
+    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Text(TextResourceContents {
+            uri: uri.into(),
+            mime_type: None,
+            text: text.into(),
+            meta: None,
+        })
+    }
+
+    /// Bytes, in Base64.
+    pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
+        Self::Blob(BlobResourceContents {
+            uri: uri.into(),
+            mime_type: None,
+            blob: blob.into(),
+            meta: None,
+        })
+    }
+
+    /// Sets their media type.
+    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        let place = match &mut self {
+            Self::Text(contents) => &mut contents.mime_type,
+            Self::Blob(contents) => &mut contents.mime_type,
+        };
+        *place = Some(mime_type.into());
+        self
+    }
+
+    /// The resource that they are the contents of.
+    pub fn uri(&self) -> &str {
+        match self {
+            Self::Text(contents) => &contents.uri,
+            Self::Blob(contents) => &contents.uri,
+        }
+    }
+}
+
+/// Contents that are text.
+///
+/// [Schema: `TextResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#textresourcecontents)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TextResourceContents {
+    /// The resource.
+    pub uri: String,
+    /// Its media type, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The text.
+    pub text: String,
+    /// What the contents say about themselves.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// Contents that are bytes.
+///
+/// [Schema: `BlobResourceContents`](https://modelcontextprotocol.io/specification/2026-07-28/schema#blobresourcecontents)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct BlobResourceContents {
+    /// The resource.
+    pub uri: String,
+    /// Its media type, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The bytes in Base64.
+    pub blob: String,
+    /// What the contents say about themselves.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl Serialize for ResourceContents {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(contents) => contents.serialize(serializer),
+            Self::Blob(contents) => contents.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ResourceContents {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Shape {
+            text: Option<IgnoredAny>,
+        }
+        let json = Json::deserialize(deserializer)?;
+        let shape: Shape = variant(&json)?;
+        match shape.text {
+            Some(_) => variant(&json).map(Self::Text),
+            None => variant(&json).map(Self::Blob),
+        }
+    }
+}

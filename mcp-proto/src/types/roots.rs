@@ -1,0 +1,55 @@
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::json::Json;
+
+/// The result of `roots/list`.
+///
+/// [Schema: `ListRootsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsresult)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ListRootsResult {
+    /// The roots.
+    pub roots: Vec<Root>,
+    /// What the result says about itself; legacy.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl ListRootsResult {
+    /// These roots.
+    pub fn new(roots: Vec<Root>) -> Self {
+        Self { roots, meta: None }
+    }
+}
+
+/// A folder or file that the server may work on.
+///
+/// [Schema: Root](https://modelcontextprotocol.io/specification/2026-07-28/schema#root)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Root {
+    /// Where it is; it starts with `file://`.
+    pub uri: String,
+    /// For display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl Root {
+    /// The root at this URI.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self { uri: uri.into(), name: None, meta: None }
+    }
+
+    /// Sets the name for display.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+}

@@ -1,0 +1,226 @@
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::codec::{number, open_strings};
+use super::{Role, SamplingContent, Tool};
+use crate::json::Json;
+
+/// The parameters of `sampling/createMessage`.
+///
+/// [Schema: `CreateMessageRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequestparams)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreateMessageRequestParams {
+    /// The conversation so far.
+    pub messages: Vec<SamplingMessage>,
+    /// Which model the server would like; the client may choose another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_preferences: Option<ModelPreferences>,
+    /// What the model is told first; the client may change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// What the client should add of other conversations; default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_context: Option<IncludeContext>,
+    /// How freely the model chooses; the scale is the model's.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub temperature: Option<f64>,
+    /// How many tokens the answer may have.
+    pub max_tokens: u64,
+    /// Texts that end the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop_sequences: Vec<String>,
+    /// What the model's provider should be given, an object of its own kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
+    /// The tools that the model may use; only for clients with the capability `sampling.tools`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Tool>>,
+    /// How the model uses tools; only for clients with the capability `sampling.tools`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// What the request says about itself; legacy.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl CreateMessageRequestParams {
+    /// Asks for an answer of at most so many tokens.
+    pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
+        Self {
+            messages,
+            model_preferences: None,
+            system_prompt: None,
+            include_context: None,
+            temperature: None,
+            max_tokens,
+            stop_sequences: Vec::new(),
+            metadata: None,
+            tools: None,
+            tool_choice: None,
+            meta: None,
+        }
+    }
+
+    /// Sets what the model is told first.
+    pub fn system_prompt(mut self, prompt: impl Into<String>) -> Self {
+        self.system_prompt = Some(prompt.into());
+        self
+    }
+}
+
+/// A message to or from a model.
+///
+/// [Schema: `SamplingMessage`](https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessage)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SamplingMessage {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub content: SamplingContent,
+    /// What the message says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl SamplingMessage {
+    /// A message with this content.
+    pub fn new(role: Role, content: impl Into<SamplingContent>) -> Self {
+        Self { role, content: content.into(), meta: None }
+    }
+}
+
+/// The result of `sampling/createMessage`: a message of the model.
+///
+/// [Schema: `CreateMessageResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreateMessageResult {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub content: SamplingContent,
+    /// The model that says it.
+    pub model: String,
+    /// Why it ended, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    /// What the message says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl CreateMessageResult {
+    /// What this model says.
+    pub fn new(model: impl Into<String>, content: impl Into<SamplingContent>) -> Self {
+        Self {
+            role: Role::Assistant,
+            content: content.into(),
+            model: model.into(),
+            stop_reason: None,
+            meta: None,
+        }
+    }
+}
+
+/// Which model a server would like; the client may choose another. Priorities go from 0, not
+/// important, to 1, the most important.
+///
+/// [Schema: `ModelPreferences`](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelpreferences)
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ModelPreferences {
+    /// Models; the first that the client has counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<ModelHint>,
+    /// How much a low price matters.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub cost_priority: Option<f64>,
+    /// How much a fast answer matters.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub speed_priority: Option<f64>,
+    /// How much a good answer matters.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub intelligence_priority: Option<f64>,
+}
+
+/// A model that a server would like.
+///
+/// [Schema: `ModelHint`](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelhint)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ModelHint {
+    /// A part of the model's name; the client may take a model of another provider for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl ModelHint {
+    /// A model with this text in its name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()) }
+    }
+}
+
+/// How a model uses tools.
+///
+/// [Schema: `ToolChoice`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolchoice)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolChoice {
+    /// Whether it may, must or must not; default [`Auto`](ToolChoiceMode::Auto).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ToolChoiceMode>,
+}
+
+impl ToolChoice {
+    /// The choice of this mode.
+    pub fn new(mode: ToolChoiceMode) -> Self {
+        Self { mode: Some(mode) }
+    }
+}
+
+open_strings! {
+    /// Whether a model uses tools.
+    ToolChoiceMode {
+        /// It may.
+        Auto = "auto",
+        /// It must use one at least before it ends.
+        Required = "required",
+        /// It must not.
+        None = "none",
+    }
+}
+
+open_strings! {
+    /// What a client should add of other conversations. All but [`None`](Self::None) are
+    /// deprecated, and only for clients with the capability `sampling.context`.
+    IncludeContext {
+        /// Nothing.
+        None = "none",
+        /// The conversation with this server.
+        ThisServer = "thisServer",
+        /// The conversations with all servers.
+        AllServers = "allServers",
+    }
+}
+
+open_strings! {
+    /// Why a message of a model ended.
+    StopReason {
+        /// The model was done.
+        EndTurn = "endTurn",
+        /// It came to one of `stopSequences`.
+        StopSequence = "stopSequence",
+        /// It came to `maxTokens`.
+        MaxTokens = "maxTokens",
+        /// It wants to use tools.
+        ToolUse = "toolUse",
+    }
+}

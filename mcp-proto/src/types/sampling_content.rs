@@ -1,0 +1,157 @@
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::codec::{is_false, present, tagged_by_type, variant};
+use super::{AudioContent, ContentBlock, ImageContent, TextContent};
+use crate::json::Json;
+
+/// What a message to or from a model says: one block, or a list of them since 2025-11-25.
+///
+/// A single block is written without a list, so that it can be sent to any client.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SamplingContent {
+    /// One block.
+    One(SamplingMessageContentBlock),
+    /// A list of blocks.
+    Many(Vec<SamplingMessageContentBlock>),
+}
+
+impl SamplingContent {
+    /// The blocks.
+    pub fn blocks(&self) -> &[SamplingMessageContentBlock] {
+        match self {
+            Self::One(block) => core::slice::from_ref(block),
+            Self::Many(blocks) => blocks,
+        }
+    }
+}
+
+impl From<SamplingMessageContentBlock> for SamplingContent {
+    fn from(block: SamplingMessageContentBlock) -> Self {
+        Self::One(block)
+    }
+}
+
+impl From<Vec<SamplingMessageContentBlock>> for SamplingContent {
+    fn from(blocks: Vec<SamplingMessageContentBlock>) -> Self {
+        Self::Many(blocks)
+    }
+}
+
+impl Serialize for SamplingContent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(block) => block.serialize(serializer),
+            Self::Many(blocks) => blocks.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SamplingContent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = Json::deserialize(deserializer)?;
+        if json.raw().is_object() {
+            variant(&json).map(Self::One)
+        } else {
+            variant(&json).map(Self::Many)
+        }
+    }
+}
+
+/// A piece of a message to or from a model.
+///
+/// [Schema: `SamplingMessageContentBlock`](https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessagecontentblock)
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum SamplingMessageContentBlock {
+    /// `text`.
+    Text(TextContent),
+    /// `image`.
+    Image(ImageContent),
+    /// `audio`, since 2025-03-26.
+    Audio(AudioContent),
+    /// `tool_use`, since 2025-11-25: the model calls a tool.
+    ToolUse(ToolUseContent),
+    /// `tool_result`, since 2025-11-25: what the tool returned.
+    ToolResult(ToolResultContent),
+    /// A block of another kind, with its `type`.
+    Other(Json),
+}
+
+tagged_by_type! {
+    SamplingMessageContentBlock {
+        "text" => Text(TextContent),
+        "image" => Image(ImageContent),
+        "audio" => Audio(AudioContent),
+        "tool_use" => ToolUse(ToolUseContent),
+        "tool_result" => ToolResult(ToolResultContent),
+    }
+}
+
+impl SamplingMessageContentBlock {
+    /// A block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent::new(text))
+    }
+}
+
+/// A model calls a tool.
+///
+/// [Schema: `ToolUseContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolusecontent)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolUseContent {
+    /// What the result will name.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments, an object.
+    pub input: Json,
+    /// What the call says about itself; to be kept when the call is sent again.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl ToolUseContent {
+    /// A call of this tool.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, input: Json) -> Self {
+        Self { id: id.into(), name: name.into(), input, meta: None }
+    }
+}
+
+/// What a tool returned to a model.
+///
+/// [Schema: `ToolResultContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolresultcontent)
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolResultContent {
+    /// The `id` of the call.
+    pub tool_use_id: String,
+    /// What the model reads.
+    pub content: Vec<ContentBlock>,
+    /// What a program reads: any JSON, `null` too.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Json>,
+    /// Whether the call failed; default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_error: bool,
+    /// What the result says about itself; to be kept when the result is sent again.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+impl ToolResultContent {
+    /// What the call with this `id` returned.
+    pub fn new(tool_use_id: impl Into<String>, content: Vec<ContentBlock>) -> Self {
+        Self {
+            tool_use_id: tool_use_id.into(),
+            content,
+            structured_content: None,
+            is_error: false,
+            meta: None,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::ResultType;
+use super::codec::is_false;
+use crate::json::Json;
+
+/// The notifications that a client wants, or that a server agrees to send.
+///
+/// [Schema: `SubscriptionFilter`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter)
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SubscriptionFilter {
+    /// `notifications/tools/list_changed`; default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub tools_list_changed: bool,
+    /// `notifications/prompts/list_changed`; default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub prompts_list_changed: bool,
+    /// `notifications/resources/list_changed`; default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub resources_list_changed: bool,
+    /// `notifications/resources/updated` for the resources with these URIs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resource_subscriptions: Vec<String>,
+}
+
+/// The parameters of `subscriptions/listen`.
+///
+/// [Schema: `SubscriptionsListenRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubscriptionsListenRequestParams {
+    /// What the client wants to hear of.
+    pub notifications: SubscriptionFilter,
+    /// What the request says about itself.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}
+
+/// The result of `subscriptions/listen`: the server has ended the subscription.
+///
+/// [Schema: `SubscriptionsListenResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresult)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SubscriptionsListenResult {
+    /// What kind of result it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_type: Option<ResultType>,
+    /// What the result says about itself; `io.modelcontextprotocol/subscriptionId` is the id of
+    /// the request.
+    #[serde(rename = "_meta")]
+    pub meta: Json,
+}
+
+/// The parameters of `notifications/subscriptions/acknowledged`.
+///
+/// [Schema: `SubscriptionsAcknowledgedNotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotificationparams)
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubscriptionsAcknowledgedNotificationParams {
+    /// What the server will tell of, out of what the client wanted.
+    pub notifications: SubscriptionFilter,
+    /// What the notification says about itself; `io.modelcontextprotocol/subscriptionId` is the id
+    /// of the request.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Json>,
+}

@@ -1,0 +1,271 @@
+//! What the examples do not show: unions, leniency, and the shapes of legacy revisions.
+
+use mcp_proto::types::{
+    BooleanSchema, CacheScope, CallToolResult, CancelledNotificationParams, CompleteResult,
+    ContentBlock, CreateMessageRequestParams, CreateMessageResult, DiscoverResult, ElicitAction,
+    ElicitRequestParams, ElicitResult, ElicitationCapability,
+    ElicitationCompleteNotificationParams, EmptyResult, EnumOption, Icon, InitializeRequestParams,
+    InitializeResult, InputRequest, LegacyTitledEnumSchema, ListToolsResult, NumberSchema,
+    PrimitiveSchemaDefinition, ProgressNotificationParams, PromptMessage, RequestedSchema,
+    ResourceContents, Role, SamplingMessage, SamplingMessageContentBlock, SetLevelRequestParams,
+    StringSchema, SubscribeRequestParams, TitledMultiSelectEnumSchema,
+    TitledSingleSelectEnumSchema, ToolChoice, URLElicitationRequiredErrorData,
+    UnsubscribeRequestParams, UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+};
+use mcp_proto::{Json, RequestId};
+use serde_json::{Value, json};
+
+use super::{Check, decode, read, same};
+
+#[test]
+fn legacy_shapes_survive() {
+    let shapes = [
+        same::<CallToolResult>(
+            r#"{"content":[{"type":"resource","resource":{"uri":"file:///a","blob":"AA=="},
+            "annotations":{"audience":["assistant"],"priority":1}}],"_meta":{"k":1}}"#,
+        ),
+        same::<CallToolResult>(
+            r#"{"content":[{"type":"audio","data":"AA==","mimeType":"audio/wav"}],"isError":true}"#,
+        ),
+        same::<CallToolResult>(
+            r#"{"content":[{"type":"resource_link","uri":"file:///a","name":"a","size":12,
+            "_meta":{}}],"structuredContent":{"a":[1.0]}}"#,
+        ),
+        same::<CancelledNotificationParams>(r#"{"reason":"a task has no request id"}"#),
+        same::<CreateMessageRequestParams>(
+            r#"{"messages":[],"maxTokens":1,"includeContext":"thisServer","temperature":0.1,
+            "stopSequences":["."],"metadata":{"a":null},"tools":[],"_meta":{"progressToken":1}}"#,
+        ),
+        same::<ElicitRequestParams>(
+            r#"{"mode":"url","message":"m","url":"https://a","elicitationId":"1"}"#,
+        ),
+        same::<ElicitResult>(r#"{"action":"decline","_meta":{}}"#),
+        same::<ElicitationCompleteNotificationParams>(r#"{"elicitationId":"1"}"#),
+        same::<EmptyResult>("{}"),
+        same::<InitializeRequestParams>(
+            r#"{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":true},
+            "elicitation":{},"experimental":{"x":{"y":1}}},
+            "clientInfo":{"name":"c","version":"1","icons":[{"src":"data:,","theme":"dark"}]}}"#,
+        ),
+        same::<InitializeResult>(
+            r#"{"protocolVersion":"2024-11-05","capabilities":{"logging":{},"prompts":{}},
+            "serverInfo":{"name":"s","version":"1"},"instructions":"i","_meta":{"k":1}}"#,
+        ),
+        same::<ListToolsResult>(
+            r#"{"tools":[{"name":"t","inputSchema":{"type":"object"},
+            "annotations":{"readOnlyHint":false}}],"nextCursor":"2"}"#,
+        ),
+        same::<PrimitiveSchemaDefinition>(
+            r#"{"type":"string","enum":["a"],"enumNames":["A"],"default":"a"}"#,
+        ),
+        same::<SetLevelRequestParams>(r#"{"level":"warning"}"#),
+        same::<SubscribeRequestParams>(r#"{"uri":"file:///a"}"#),
+        same::<URLElicitationRequiredErrorData>(
+            r#"{"elicitations":[{"mode":"url","message":"m","url":"https://a","elicitationId":"1"}]}"#,
+        ),
+        same::<UnsubscribeRequestParams>(r#"{"uri":"file:///a"}"#),
+    ];
+    assert_eq!(
+        shapes.into_iter().filter_map(Check::err).collect::<Vec<_>>(),
+        <[String; 0]>::default()
+    );
+}
+
+#[test]
+fn content_blocks_are_told_apart_by_type() {
+    // The tag may come last, and in another spelling.
+    let block: ContentBlock = read(r#"{"text":"a","\u0074ype":"text"}"#);
+    assert_eq!(block, ContentBlock::text("a"));
+    assert!(decode::<ContentBlock>(r#"{"text":"a"}"#).is_err(), "no type");
+    assert!(decode::<ContentBlock>(r#"{"type":"text"}"#).is_err(), "no text");
+    assert!(decode::<ContentBlock>(r#"{"type":"image","text":"a"}"#).is_err(), "an image");
+    assert!(decode::<ContentBlock>(r#"{"type":1}"#).is_err(), "a number");
+    assert!(decode::<ContentBlock>("[]").is_err(), "an array");
+}
+
+#[test]
+fn blocks_from_later_revisions_are_kept() {
+    let text = r#"{"content":[{"type":"video","data":"AA==","n":1.50}]}"#;
+    let result: CallToolResult = read(text);
+    assert!(matches!(&*result.content, [ContentBlock::Other(_)]), "{result:?}");
+    assert_eq!(Json::encode(&result).unwrap().as_str(), text);
+
+    let text = r#"{"role":"user","content":[{"type":"thinking"}]}"#;
+    let message: SamplingMessage = read(text);
+    assert!(matches!(message.content.blocks(), [SamplingMessageContentBlock::Other(_)]));
+    assert_eq!(Json::encode(&message).unwrap().as_str(), text);
+}
+
+#[test]
+fn sampling_content_is_one_block_or_a_list() {
+    let one: SamplingMessage = read(r#"{"role":"user","content":{"type":"text","text":"a"}}"#);
+    let list: SamplingMessage = read(r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#);
+    assert_ne!(one, list);
+    assert_eq!(one.content.blocks(), list.content.blocks());
+    assert_eq!(one, SamplingMessage::new(Role::User, SamplingMessageContentBlock::text("a")));
+    assert!(decode::<SamplingMessage>(r#"{"role":"user","content":"a"}"#).is_err());
+}
+
+#[test]
+fn resource_contents_are_text_or_bytes() {
+    let contents = |member: &str| decode::<ResourceContents>(&format!(r#"{{"uri":"a"{member}}}"#));
+    assert_eq!(contents(r#","text":"""#).unwrap(), ResourceContents::text("a", ""));
+    assert_eq!(contents(r#","blob":"""#).unwrap(), ResourceContents::blob("a", ""));
+    assert!(contents("").is_err());
+}
+
+#[test]
+fn elicitation_is_a_form_unless_its_mode_says_otherwise() {
+    let form = r#""message":"m","requestedSchema":{"type":"object","properties":{}}"#;
+    for text in [format!("{{{form}}}"), format!(r#"{{{form},"mode":"form"}}"#)] {
+        assert!(matches!(read(&text), ElicitRequestParams::Form(_)), "{text}");
+        same::<ElicitRequestParams>(&text).unwrap();
+    }
+    assert!(decode::<ElicitRequestParams>(&format!(r#"{{{form},"mode":"url"}}"#)).is_err());
+    assert!(decode::<ElicitRequestParams>(&format!(r#"{{{form},"mode":"voice"}}"#)).is_err());
+}
+
+#[test]
+fn fields_of_forms_keep_their_order_and_what_they_are() {
+    let option = || vec![EnumOption::new("r", "Red")];
+    let text = || vec!["r".to_owned()];
+    let schema = RequestedSchema::new()
+        .required("z", StringSchema::new().title("Z"))
+        .optional("number", NumberSchema::new())
+        .optional("boolean", BooleanSchema::new())
+        .optional("one", UntitledSingleSelectEnumSchema::new(text()))
+        .optional("titled", TitledSingleSelectEnumSchema::new(option()))
+        .optional("any", UntitledMultiSelectEnumSchema::new(text()))
+        .optional("any-titled", TitledMultiSelectEnumSchema::new(option()))
+        .optional("legacy", LegacyTitledEnumSchema::new(option()))
+        .optional("a", PrimitiveSchemaDefinition::Other(Json::parse(r#"{"$ref":"x"}"#).unwrap()));
+    let expected = concat!(
+        r#"{"type":"object","properties":{"z":{"type":"string","title":"Z"},"#,
+        r#""number":{"type":"number"},"boolean":{"type":"boolean"},"#,
+        r#""one":{"type":"string","enum":["r"]},"#,
+        r#""titled":{"type":"string","oneOf":[{"const":"r","title":"Red"}]},"#,
+        r#""any":{"type":"array","items":{"type":"string","enum":["r"]}},"#,
+        r#""any-titled":{"type":"array","items":{"anyOf":[{"const":"r","title":"Red"}]}},"#,
+        r#""legacy":{"type":"string","enum":["r"],"enumNames":["Red"]},"#,
+        r#""a":{"$ref":"x"}},"required":["z"]}"#,
+    );
+    assert_eq!(Json::encode(&schema).unwrap().as_str(), expected);
+    assert_eq!(read::<RequestedSchema>(expected), schema);
+    for other in [r#"{"type":"array","items":{}}"#, r#"{"type":["string","null"]}"#, "{}"] {
+        assert!(matches!(read(other), PrimitiveSchemaDefinition::Other(_)), "{other}");
+    }
+}
+
+#[test]
+fn input_requests_are_told_apart_by_method() {
+    let roots: InputRequest = read(r#"{"params":{"_meta":{"a":1}},"method":"roots/list"}"#);
+    assert!(matches!(&roots, InputRequest::ListRoots(params) if params.meta.is_some()));
+    assert_eq!(roots.method(), "roots/list");
+    assert!(decode::<InputRequest>(r#"{"method":"tools/call","params":{}}"#).is_err());
+    assert!(decode::<InputRequest>(r#"{"method":"elicitation/create"}"#).is_err());
+}
+
+#[test]
+fn elicited_content_is_there_only_if_it_was_accepted() {
+    let content = json!({ "name": "octocat" });
+    let accepted = ElicitResult::accept(Json::encode(&content).unwrap());
+    assert_eq!(accepted.accepted::<Value>().unwrap().unwrap(), content);
+    let declined: ElicitResult = read(r#"{"action":"decline","content":{"name":"octocat"}}"#);
+    assert!(declined.accepted::<Value>().is_none());
+    assert!(ElicitResult::new(ElicitAction::Accept).accepted::<Value>().is_none());
+}
+
+#[test]
+fn a_client_that_names_no_mode_shows_forms() {
+    let accepts_form = |text| read::<ElicitationCapability>(text).accepts_form();
+    assert!(accepts_form("{}") && accepts_form(r#"{"form":{},"url":{}}"#));
+    assert!(!accepts_form(r#"{"url":{}}"#));
+}
+
+#[test]
+fn bad_hints_for_caches_do_not_cost_the_result() {
+    let hints = |hints: &str| {
+        let result: ListToolsResult = read(&format!(r#"{{"tools":[]{hints}}}"#));
+        (result.ttl_ms, result.cache_scope)
+    };
+    assert_eq!(hints(""), (None, None));
+    assert_eq!(hints(r#","ttlMs":5,"cacheScope":"public""#), (Some(5), Some(CacheScope::Public)));
+    for ttl in ["-1", "-1e400", "0.9", "null", "\"5\"", "[]"] {
+        assert_eq!(hints(&format!(r#","ttlMs":{ttl}"#)).0, Some(0), "{ttl}");
+    }
+    assert_eq!(hints(r#","ttlMs":1500.5"#).0, Some(1500));
+    assert_eq!(hints(r#","ttlMs":1e300"#).0, Some(u64::MAX));
+    for scope in ["\"\"", "\"Public\"", "\"shared\"", "1", "{}"] {
+        let read = hints(&format!(r#","cacheScope":{scope}"#)).1;
+        assert_eq!(read, Some(CacheScope::Private), "{scope}");
+    }
+}
+
+#[test]
+fn a_discovered_server_need_not_say_who_it_is() {
+    let result: DiscoverResult = read(r#"{"supportedVersions":["2026-07-28"],"capabilities":{}}"#);
+    assert_eq!(result.meta, None);
+}
+
+#[test]
+fn names_that_a_set_has_not_yet_are_kept() {
+    same::<CreateMessageResult>(
+        r#"{"role":"assistant","content":[],"model":"m","stopReason":"refusal"}"#,
+    )
+    .unwrap();
+    same::<Icon>(r#"{"src":"data:,","theme":"sepia"}"#).unwrap();
+    same::<StringSchema>(r#"{"type":"string","format":"hostname"}"#).unwrap();
+    same::<ToolChoice>(r#"{"mode":"sometimes"}"#).unwrap();
+    let result: EmptyResult = read(r#"{"resultType":"com.example/partial"}"#);
+    assert_eq!(result.result_type.unwrap().as_str(), "com.example/partial");
+    assert!(decode::<PromptMessage>(r#"{"role":"system","content":{}}"#).is_err());
+}
+
+#[test]
+fn null_is_structured_content() {
+    let result: CallToolResult = read(r#"{"content":[],"structuredContent":null}"#);
+    assert_eq!(result.structured_content.as_ref().unwrap().as_str(), "null");
+    let text = Json::encode(&result).unwrap();
+    assert_eq!(text.as_str(), r#"{"content":[],"structuredContent":null}"#);
+    assert_eq!(read::<CallToolResult>(r#"{"content":[]}"#).structured_content, None);
+}
+
+#[test]
+fn numbers_without_a_fraction_are_written_without_one() {
+    for text in ["0", "-7", "0.25", "9007199254740992", "1e300"] {
+        let progress = format!(r#"{{"progressToken":1,"progress":{text}}}"#);
+        same::<ProgressNotificationParams>(&progress).unwrap();
+    }
+    let params: ProgressNotificationParams = read(r#"{"progressToken":"1","progress":5e1}"#);
+    assert_eq!(Json::encode(&params).unwrap().as_str(), r#"{"progressToken":"1","progress":50}"#);
+}
+
+#[test]
+fn ids_are_written_as_they_came() {
+    for id in ["1", "1.0", "18446744073709551616", r#""\u0061""#] {
+        let text = format!(r#"{{"requestId":{id}}}"#);
+        let params: CancelledNotificationParams = read(&text);
+        assert_eq!(Json::encode(&params).unwrap().as_str(), text);
+    }
+    let params: CancelledNotificationParams = read(r#"{"requestId":1.0}"#);
+    assert_eq!(params.request_id, Some(RequestId::number(1)));
+    for id in ["1.5", "true", "[]"] {
+        let text = format!(r#"{{"requestId":{id}}}"#);
+        assert!(decode::<CancelledNotificationParams>(&text).is_err(), "{id}");
+    }
+}
+
+#[test]
+fn completions_beyond_the_hundredth_are_counted() {
+    let values: Vec<String> = (0..101).map(|n| format!("{n}")).collect();
+    let completion = CompleteResult::new(values).completion;
+    assert_eq!(
+        (completion.values.len(), completion.total, completion.has_more),
+        (100, Some(101), true)
+    );
+    let completion = CompleteResult::new(vec!["flask".to_owned()]).completion;
+    assert_eq!(
+        (completion.values.len(), completion.total, completion.has_more),
+        (1, Some(1), false)
+    );
+}
