@@ -29,7 +29,7 @@ mod blocking;
 mod driver;
 mod stdio;
 
-pub use mcp_proto::server::{Config, Registry};
+pub use mcp_proto::server::{Config, Progress, Registry};
 pub use mcp_proto::service::{Context, Handler};
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool};
 

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use mcp_proto::UsageError;
-use mcp_proto::server::Registry;
+use mcp_proto::server::{Progress, Registry};
 use mcp_proto::service::{Context, Handler};
 use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, ResourceContents};
 use schemars::JsonSchema;
@@ -72,7 +72,7 @@ async fn wait(wait: Wait, context: Context) -> &'static str {
 async fn with_progress(_: Nothing, context: Context) -> &'static str {
     for progress in [0.0, 50.0, 100.0] {
         let message = format!("Completed step {progress} of 100");
-        context.progress(progress, Some(100.0), Some(message));
+        context.progress(Progress::new(progress).total(100.0).message(message));
         // Some clients lose progress that arrives together with the result.
         context.sleep(A_MOMENT).await;
     }

@@ -154,6 +154,23 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// As far as `progress`, of nobody knows how much.
+    pub fn new(progress: f64) -> Self {
+        Self { progress, total: None, message: None }
+    }
+
+    /// Sets the value that means done.
+    pub fn total(mut self, total: f64) -> Self {
+        self.total = Some(total);
+        self
+    }
+
+    /// Sets the sentence for a human.
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
     /// The `ProgressNotificationParams`.
     pub(super) fn params(&self, token: &ProgressToken) -> Json {
         let mut out = Vec::new();
@@ -168,6 +185,12 @@ impl Progress {
         }
         object.end();
         Json::trusted(out)
+    }
+}
+
+impl From<f64> for Progress {
+    fn from(progress: f64) -> Self {
+        Self::new(progress)
     }
 }
 

@@ -1,6 +1,5 @@
 //! What a handler knows and may do while it runs.
 
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
@@ -24,12 +23,11 @@ impl Context {
         Self { port, cancel, about, peer }
     }
 
-    /// Tells the client how far the request has come: `progress` must increase from call to call,
-    /// `total` is the value that means done. Nothing is sent if the client did not ask for it, if
-    /// `progress` does not increase, or after the request has ended.
-    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
-        let progress = Notification::Progress(Progress { progress, total, message });
-        self.port.command(Command::Notify(self.about, progress));
+    /// Tells the client how far the request has come: a number that must increase from call to
+    /// call, or a [`Progress`] with a total and a message. Nothing is sent if the client did not
+    /// ask for it, if the number does not increase, or after the request has ended.
+    pub fn progress(&self, progress: impl Into<Progress>) {
+        self.port.command(Command::Notify(self.about, Notification::Progress(progress.into())));
     }
 
     /// Completes when nobody waits for the answer any more. The handler runs once more then, and

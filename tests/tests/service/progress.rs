@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use mcp_proto::server::Progress;
 use mcp_proto::service::Context;
 use serde_json::Value;
 
@@ -10,8 +11,8 @@ use crate::bench::{Bench, Gate, answer, yield_now};
 #[test]
 fn a_handler_reports_and_is_ready_at_once() {
     let mut bench = Bench::new(|_: Value, context: Context| async move {
-        context.progress(1.0, Some(2.0), Some("half".to_owned()));
-        context.progress(2.0, Some(2.0), None);
+        context.progress(Progress::new(1.0).total(2.0).message("half"));
+        context.progress(Progress::new(2.0).total(2.0));
         "done"
     });
     bench.call_with_token(1);
@@ -62,7 +63,7 @@ fn nobody_asked() {
 fn what_does_not_increase_is_dropped() {
     let mut bench = Bench::new(|_: Value, context: Context| async move {
         for value in [1.0, 1.0, 0.5, f64::NAN, 2.0, f64::INFINITY] {
-            context.progress(value, None, None);
+            context.progress(value);
         }
         "done"
     });
@@ -86,7 +87,7 @@ fn nothing_comes_after_the_answer() {
 fn nothing_comes_after_a_cancellation() {
     let mut bench = Bench::new(|_: Value, context: Context| async move {
         context.cancelled().await;
-        context.progress(1.0, None, None);
+        context.progress(1.0);
         "never"
     });
     bench.call_with_token(1);
@@ -110,7 +111,7 @@ fn a_client_that_does_not_read_misses_progress_and_no_answer() {
     const STEPS: u32 = 3000;
     let mut bench = Bench::new(|_: Value, context: Context| async move {
         for step in 1..=STEPS {
-            context.progress(step.into(), None, Some("x".repeat(1000)));
+            context.progress(Progress::new(step.into()).message("x".repeat(1000)));
             yield_now().await;
         }
         "done"
@@ -132,11 +133,11 @@ fn three_steps(gate: &Gate) -> Bench {
     Bench::new(move |_: Value, context: Context| {
         let gate = gate.clone();
         async move {
-            context.progress(1.0, None, None);
+            context.progress(1.0);
             gate.passed().await;
-            context.progress(2.0, None, None);
+            context.progress(2.0);
             yield_now().await;
-            context.progress(3.0, None, None);
+            context.progress(3.0);
             "done"
         }
     })
@@ -156,7 +157,7 @@ fn keeps_its_context() -> (Bench, Kept) {
 
 fn report(kept: &Kept) {
     let context = kept.lock().unwrap().clone().unwrap();
-    context.progress(1.0, None, None);
+    context.progress(1.0);
 }
 
 fn progress(members: &str) -> String {
