@@ -16,7 +16,8 @@ use crate::driver::serve_until;
 /// does not end at once is spawned on async-std's threads.
 ///
 /// Returns when the input ends, or on SIGINT or SIGTERM, once requests in flight are answered or
-/// `Limits::drain` has passed. The specification's page:
+/// `Limits::drain` (2 s) has passed; what is not answered by then never is. From the first call on
+/// the two signals are this function's for as long as the process lives. The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
 ///
 /// Fails with what reading or writing failed with; a client that is gone is no failure.
@@ -25,6 +26,15 @@ pub async fn serve_stdio(registry: impl Into<Arc<Registry<Handler>>>) -> io::Res
 }
 
 /// [`serve_stdio`] with other than the default settings.
+///
+/// ```no_run
+/// # async fn example(registry: mcp_async_std::Registry<mcp_async_std::Handler>) -> std::io::Result<()> {
+/// let mut config = mcp_async_std::Config::default();
+/// config.era_policy = mcp_async_std::EraPolicy::ModernOnly;
+/// config.limits.max_line_bytes = 1024 * 1024;
+/// mcp_async_std::serve_stdio_with(registry, config).await
+/// # }
+/// ```
 pub async fn serve_stdio_with(
     registry: impl Into<Arc<Registry<Handler>>>,
     config: Config,

@@ -94,7 +94,7 @@
 //! |---|---|
 //! | drive a server by hand | [`stdio`], and the example `sync` |
 //! | say what a server offers | [`server::Registry`] |
-//! | write async handlers | [`service`](https://docs.rs/mcp-proto/latest/mcp_proto/service), feature `service`; the crates `mcp-tokio` and `mcp-async-std` build on it |
+//! | write async handlers | the module `service`, feature `service`; the crates `mcp-tokio` and `mcp-async-std` build on it |
 //! | bound what a peer may use | [`Limits`] |
 //! | know which era a message belongs to | [`negotiate`] |
 //!

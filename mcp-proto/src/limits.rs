@@ -14,8 +14,8 @@ pub struct Limits {
     /// The longest line, in bytes without its newline; default 16 MiB. A longer one is answered
     /// with -32600 and skipped. Never more than 4 GiB.
     pub max_line_bytes: usize,
-    /// The deepest nesting of arrays and objects in a message; default and most 128. A deeper
-    /// message is answered with -32600.
+    /// The deepest nesting of arrays and objects in a message; default 128, which is also the
+    /// maximum: more counts as 128. A deeper message is answered with -32600.
     pub max_depth: usize,
     /// The most requests in flight; default 1024. Another one is answered with -32603.
     pub max_in_flight: usize,

@@ -14,23 +14,21 @@
 //! # let mut output = Vec::new();
 //! # let now = || Instant::ZERO;
 //! let mut connection = Connection::server(registry.declaration(), Default::default());
-//! loop {
+//! 'conversation: loop {
 //!     while let Some(action) = connection.poll_action() {
 //!         match action {
 //!             Action::Transmit(bytes) => output.extend_from_slice(&bytes),
 //!             Action::Event(ServerEvent::Request(request)) => {
-//!                 let Some(handler) = registry.handler(request.handler) else { continue };
-//!                 let outcome = handler(&request.arguments);
-//!                 connection.respond(now(), request.reply, outcome);
+//!                 let handler = registry.handler(request.handler).expect("it is registered");
+//!                 connection.respond(now(), request.reply, handler(&request.arguments));
 //!             }
 //!             Action::Event(_) => {}
-//!             Action::Close => break,
+//!             Action::Close => break 'conversation,
 //!         }
 //!     }
 //!     match input.next() {
 //!         Some(chunk) => connection.handle_bytes(now(), Bytes::copy_from_slice(chunk)),
-//!         None if connection.wants_read() => connection.handle_eof(now()),
-//!         None => break,
+//!         None => connection.handle_eof(now()),
 //!     }
 //! }
 //! # assert_eq!(output, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");

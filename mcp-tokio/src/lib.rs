@@ -22,16 +22,56 @@
 //! On a runtime with several threads a handler that does not end at once is spawned; on one with
 //! a single thread handlers take turns in the task that serves.
 //!
-//! With the environment variable `MCP_WIRE=1` the conversation is printed on stderr in the
-//! transcript format, secrets masked.
+//! # Handlers
+//!
+//! ```
+//! # use mcp_tokio::{Context, Implementation, Progress, Registry};
+//! # use std::time::Duration;
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! #[serde(deny_unknown_fields)]
+//! struct Brew {
+//!     /// How many cups.
+//!     cups: u32,
+//! }
+//!
+//! async fn brew(brew: Brew, context: Context) -> Result<String, String> {
+//!     if brew.cups == 0 {
+//!         return Err("How many cups?".into());
+//!     }
+//!     for cup in 1..=brew.cups {
+//!         context.sleep(Duration::from_secs(30)).await;
+//!         context.progress(Progress::new(cup.into()).total(brew.cups.into()));
+//!     }
+//!     Ok(format!("{} cups of coffee", brew.cups))
+//! }
+//!
+//! # let mut registry = Registry::new(Implementation::new("kitchen", "1.0.0"));
+//! registry.tool("brew", "Makes coffee", brew)?;
+//! # Ok::<(), mcp_tokio::UsageError>(())
+//! ```
+//!
+//! - Arguments are a struct with named fields (`struct Nothing {}` for none) and follow serde.
+//!   Those that do not fit are told to the model, as a result with `isError`.
+//! - An `Err` of text or of a [`CallToolResult`] is told to the model likewise; an [`ErrorData`]
+//!   is a JSON-RPC error, which the model does not see; a panic is one with the code -32603.
+//! - A cancelled handler is polled once more, so that [`Context::cancelled`] returns, and dropped
+//!   if it is still pending then.
+//! - Standard output belongs to the protocol: print to stderr.
+//!
+//! # Seeing the conversation
+//!
+//! With the environment variable `MCP_WIRE=1` it is printed on stderr in the transcript format.
+//! Strings under keys such as `password` and `token` are masked; free text and numbers are not.
 
 mod blocking;
 mod driver;
 mod stdio;
 
-pub use mcp_proto::server::{Config, Progress, Registry};
-pub use mcp_proto::service::{Context, Handler};
-pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool};
+pub use mcp_proto;
+pub use mcp_proto::server::{Config, Peer, Progress, Registry};
+pub use mcp_proto::service::{Context, Handler, IntoToolResult};
+pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
+pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, UsageError};
 
 pub use driver::serve;
 pub use stdio::{serve_stdio, serve_stdio_with};

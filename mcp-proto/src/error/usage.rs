@@ -4,7 +4,7 @@ use alloc::string::String;
 use core::fmt;
 
 /// The caller's fault: the command changed nothing.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UsageError {
     /// The machine has closed.
@@ -49,11 +49,19 @@ impl fmt::Display for UsageError {
             ),
             Self::InvalidSchema { name } => write!(
                 f,
-                "\"{name}\": `inputSchema` must be an object with \"type\": \"object\", \
-                 `outputSchema` an object"
+                "\"{name}\": `inputSchema` must be an object with \"type\": \"object\" (arguments \
+                 are a struct with named fields), `outputSchema` an object"
             ),
             Self::NotJson { name } => write!(f, "\"{name}\" cannot be written as JSON"),
         }
+    }
+}
+
+/// The same text: `main` prints the `Debug` of an error that it returns, and who reads it there
+/// has made the mistake.
+impl fmt::Debug for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A [`Server`] is the protocol state of one peer scope; on a byte stream that is the stream, and
 //! [`stdio::Connection`](crate::stdio::Connection) is its binding. What it offers comes from a
-//! [`Registry`], registered once; which era a client speaks decides
-//! [`negotiate`](crate::negotiate).
+//! [`Registry`], registered once; [`negotiate`](crate::negotiate) decides which era a
+//! message belongs to.
 //!
 //! | input | output |
 //! |---|---|
@@ -181,7 +181,8 @@ impl Server {
     }
 
     /// Tells the client about a request in flight. Progress that the client did not ask for goes
-    /// nowhere, and that is no error.
+    /// nowhere, and that is no error. It goes out with the next actions: a handler that keeps the
+    /// driver from taking them reports nothing before it ends.
     ///
     /// Fails with [`UsageError::NotInFlight`] after the answer, a cancellation or the end, and
     /// with [`UsageError::ProgressNotIncreasing`].

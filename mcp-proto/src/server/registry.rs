@@ -37,7 +37,7 @@ pub struct Registry<H> {
 }
 
 impl<H> Registry<H> {
-    /// An empty registry of a server that calls itself so.
+    /// An empty registry for a server with this name and version.
     pub fn new(server_info: Implementation) -> Self {
         Self {
             server_info,
@@ -63,7 +63,10 @@ impl<H> Registry<H> {
 
     /// Adds a tool; tools are listed in the order in which they are added.
     ///
-    /// Fails, and adds nothing, if the name is taken or is none, or if a schema is not one.
+    /// Fails, and adds nothing, with [`UsageError::DuplicateTool`], with
+    /// [`UsageError::InvalidToolName`] unless the name has 1 to 128 of the characters
+    /// `A-Z a-z 0-9 _ - .`, and with [`UsageError::InvalidSchema`] unless the input schema is an
+    /// object with `"type": "object"` and the output schema an object.
     pub fn add_tool(&mut self, tool: Tool, handler: H) -> Result<&mut Self, UsageError> {
         if !is_tool_name(&tool.name) {
             return Err(UsageError::InvalidToolName { name: tool.name });

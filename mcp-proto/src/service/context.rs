@@ -25,13 +25,14 @@ impl Context {
 
     /// Tells the client how far the request has come: a number that must increase from call to
     /// call, or a [`Progress`] with a total and a message. Nothing is sent if the client did not
-    /// ask for it, if the number does not increase, or after the request has ended.
+    /// ask for it, if the number does not increase or is not finite, while more than 1 MiB waits
+    /// for a client that does not read, or after the request has ended.
     pub fn progress(&self, progress: impl Into<Progress>) {
         self.port.command(Command::Notify(self.about, Notification::Progress(progress.into())));
     }
 
-    /// Completes when nobody waits for the answer any more. The handler runs once more then, and
-    /// is dropped at its next `await`.
+    /// Completes when nobody waits for the answer any more. The handler is polled once more then;
+    /// if it is still pending after that, it is dropped.
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { cancel: self.cancel.clone() }
     }

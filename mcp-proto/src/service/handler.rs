@@ -2,7 +2,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
@@ -48,7 +48,10 @@ impl Handler {
                 Running::Future(Box::pin(async move { outcome(future.await) }))
             }
             Err(error) => {
-                let text = alloc::format!("The arguments do not fit the input schema: {error}");
+                let error = error.to_string();
+                // The place that serde_json names is one in a text that the model has not got.
+                let what = error.split_once(" at line ").map_or(&*error, |(what, _)| what);
+                let text = alloc::format!("The arguments do not fit the input schema: {what}");
                 Running::Done(Some(outcome(CallToolResult::error(text))))
             }
         }))
@@ -81,7 +84,8 @@ impl Registry<Handler> {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// Fails as [`Registry::add_tool`] does.
+    /// Arguments follow serde: members that the type does not know are ignored, unless it says
+    /// `deny_unknown_fields`. Fails as [`Registry::add_tool`] does.
     #[cfg(feature = "schemars")]
     pub fn tool<A, F, Fut, R>(
         &mut self,
@@ -112,6 +116,11 @@ impl Registry<Handler> {
 }
 
 /// What a tool's handler may return.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    note = "return a String, a CallToolResult, an ErrorData, or a Result of two of these",
+    note = "for other errors use `.map_err(|error| error.to_string())`"
+)]
 pub trait IntoToolResult {
     /// The result, or an error that the model is not told of.
     fn into_tool_result(self) -> Result<CallToolResult, ErrorData>;

@@ -56,7 +56,9 @@ impl Tool {
         }
     }
 
-    /// A tool with arguments of type `A`.
+    /// A tool with arguments of type `A`: the schema of the type without `$schema` and `title`.
+    /// [`Registry::add_tool`](crate::server::Registry::add_tool) refuses it unless `A` is a
+    /// struct with named fields.
     ///
     /// Fails with [`UsageError::NotJson`] if the schema of `A` cannot be written.
     #[cfg(feature = "schemars")]
