@@ -52,10 +52,10 @@ use on_unix::{stdin, stdout, stop};
 
 #[cfg(unix)]
 mod on_unix {
-    use std::fs::File;
+    use std::fs::{File, OpenOptions};
     use std::future::Future;
     use std::io;
-    use std::os::fd::{AsFd, BorrowedFd};
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
     use std::os::unix::fs::FileTypeExt;
 
     use async_io::Async;
@@ -65,14 +65,14 @@ mod on_unix {
     use super::{Reader, Writer};
 
     pub(super) fn stdin() -> io::Result<Reader> {
-        Ok(match with_readiness(io::stdin().as_fd())? {
+        Ok(match with_readiness(io::stdin().as_fd(), File::options().read(true))? {
             Some(stream) => Box::new(stream),
             None => Box::new(async_std::io::stdin()),
         })
     }
 
     pub(super) fn stdout() -> io::Result<Writer> {
-        Ok(match with_readiness(io::stdout().as_fd())? {
+        Ok(match with_readiness(io::stdout().as_fd(), File::options().write(true))? {
             Some(stream) => Box::new(stream),
             None => Box::new(async_std::io::stdout()),
         })
@@ -84,10 +84,20 @@ mod on_unix {
         Ok(async move { drop(signals.next().await) })
     }
 
-    fn with_readiness(stream: BorrowedFd<'_>) -> io::Result<Option<Async<File>>> {
+    /// The stream if it has readiness. A pipe is opened anew where the system lets us, since
+    /// others (the shell, a `2>&1`) may share the description that we were given and do not expect
+    /// it to become non-blocking.
+    fn with_readiness(
+        stream: BorrowedFd<'_>,
+        options: &OpenOptions,
+    ) -> io::Result<Option<Async<File>>> {
         let file = File::from(stream.try_clone_to_owned()?);
         let kind = file.metadata()?.file_type();
-        if kind.is_fifo() || kind.is_socket() { Async::new(file).map(Some) } else { Ok(None) }
+        if kind.is_fifo() {
+            let path = format!("/proc/self/fd/{}", stream.as_raw_fd());
+            return Async::new(options.open(path).unwrap_or(file)).map(Some);
+        }
+        if kind.is_socket() { Async::new(file).map(Some) } else { Ok(None) }
     }
 }
 

@@ -17,7 +17,8 @@ pub struct Limits {
     /// The deepest nesting of arrays and objects in a message; default 128, which is also the
     /// maximum: more counts as 128. A deeper message is answered with -32600.
     pub max_depth: usize,
-    /// The most requests in flight; default 1024. Another one is answered with -32603.
+    /// The most requests in flight, and the most messages of batches that are not answered yet;
+    /// default 1024. Another request, and a batch as a whole, is answered with -32603.
     pub max_in_flight: usize,
     /// The most bytes of messages whose requests are in flight; default 64 MiB. One request is
     /// always accepted, whatever its size; another one that exceeds this is answered with -32603.

@@ -31,7 +31,7 @@ pub trait Machine {
     /// The peer sent `data`; how a stream is split never matters.
     fn handle_bytes(&mut self, now: Instant, data: Bytes);
 
-    /// The peer sends nothing more; or the driver wants the conversation to end.
+    /// The peer sends nothing more.
     fn handle_eof(&mut self, now: Instant);
 
     /// It is `now`; due deadlines take effect.

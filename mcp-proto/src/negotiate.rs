@@ -5,6 +5,8 @@
 //! and whose [`Route`] says what happens to the message. `ARCHITECTURE.md` shows [`TABLE`]
 //! ([`draw`]); a test walks every combination.
 //!
+//! Its enums are exhaustive on purpose: whoever matches on them wants to hear of a new value.
+//!
 //! What pins a connection: an `initialize` that was answered with a result makes it legacy; a
 //! modern request that was served makes it modern. `server/discover` and whatever was refused
 //! pin nothing.
@@ -174,9 +176,12 @@ pub fn modern_version(claim: &str) -> Result<ProtocolVersion, ProtocolError> {
         .ok_or_else(|| unsupported(Some(claim)))
 }
 
-/// The -32022 that answers `requested`.
+/// The -32022 that answers `requested`, of which it quotes what could be a version.
 pub(crate) fn unsupported(requested: Option<&str>) -> ProtocolError {
-    ProtocolError::UnsupportedVersion { requested: requested.map(Into::into), supported: MODERN }
+    ProtocolError::UnsupportedVersion {
+        requested: requested.map(|version| version.chars().take(100).collect()),
+        supported: MODERN,
+    }
 }
 
 /// The table as Markdown, one line a row.

@@ -76,6 +76,12 @@ impl Connection {
         }
     }
 
+    /// The server is to stop: nothing more is read, the beginning of a line is dropped, and
+    /// requests in flight get `Limits::drain` to be answered.
+    pub fn shutdown(&mut self, now: Instant) {
+        self.server.handle_eof(now);
+    }
+
     /// Answers a request; see [`Server::respond`].
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
         self.server.respond(now, reply, outcome);

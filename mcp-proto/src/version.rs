@@ -11,6 +11,7 @@ use core::fmt;
 ///
 /// There is no order among versions by design: features are asked for by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum ProtocolVersion {
     /// 2024-11-05, legacy.
     V2024_11_05,
@@ -50,7 +51,7 @@ pub(crate) const MODERN: &[&str] = &["2026-07-28"];
 
 impl ProtocolVersion {
     /// All revisions, oldest first.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: &'static [Self] = &[
         Self::V2024_11_05,
         Self::V2025_03_26,
         Self::V2025_06_18,
@@ -75,7 +76,7 @@ impl ProtocolVersion {
 
     /// The revision with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|version| version.as_str() == name)
+        Self::ALL.iter().copied().find(|version| version.as_str() == name)
     }
 
     /// The era that the revision belongs to.
@@ -118,7 +119,7 @@ mod tests {
         for name in ["2999-01-01", "2025-11-26", "DRAFT-2026-v1", "", "2026-07-28 "] {
             assert_eq!(ProtocolVersion::from_name(name), None);
         }
-        for version in ProtocolVersion::ALL {
+        for version in ProtocolVersion::ALL.iter().copied() {
             assert_eq!(ProtocolVersion::from_name(version.as_str()), Some(version));
             assert_eq!(MODERN.contains(&version.as_str()), version.era() == Era::Modern);
         }

@@ -52,8 +52,9 @@
 //!
 //! - Arguments are a struct with named fields (`struct Nothing {}` for none) and follow serde.
 //!   Those that do not fit are told to the model, as a result with `isError`.
-//! - An `Err` of text or of a [`CallToolResult`] is told to the model likewise; an [`ErrorData`]
-//!   is a JSON-RPC error, which the model does not see; a panic is one with the code -32603.
+//! - An `Err` of text, of a boxed error or of a [`CallToolResult`] is told to the model likewise;
+//!   an [`ErrorData`] is a JSON-RPC error, which the model does not see; a panic is one with the
+//!   code -32603.
 //! - A cancelled handler is polled once more, so that [`Context::cancelled`] returns, and dropped
 //!   if it is still pending then.
 //! - Standard output belongs to the protocol: print to stderr.
@@ -69,7 +70,7 @@ mod stdio;
 
 pub use mcp_proto;
 pub use mcp_proto::server::{Config, Peer, Progress, Registry};
-pub use mcp_proto::service::{Context, Handler, IntoToolResult};
+pub use mcp_proto::service::{Context, Handler, IntoToolError, IntoToolResult};
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, UsageError};
 

@@ -50,10 +50,10 @@ use on_unix::{stdin, stdout, stop};
 
 #[cfg(unix)]
 mod on_unix {
-    use std::fs::File;
+    use std::fs::{File, OpenOptions};
     use std::future::{Future, poll_fn};
     use std::io;
-    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
     use std::os::unix::fs::FileTypeExt;
     use std::os::unix::net::UnixStream as StdUnixStream;
     use std::task::Poll;
@@ -67,7 +67,7 @@ mod on_unix {
     use crate::blocking::BlockingReader;
 
     pub(super) fn stdin() -> io::Result<Reader> {
-        let file = duplicate(io::stdin().as_fd())?;
+        let file = own(io::stdin().as_fd(), File::options().read(true))?;
         let kind = file.metadata()?.file_type();
         Ok(if kind.is_fifo() {
             Box::new(pipe::Receiver::from_file(file)?)
@@ -79,7 +79,7 @@ mod on_unix {
     }
 
     pub(super) fn stdout() -> io::Result<Writer> {
-        let file = duplicate(io::stdout().as_fd())?;
+        let file = own(io::stdout().as_fd(), File::options().write(true))?;
         let kind = file.metadata()?.file_type();
         Ok(if kind.is_fifo() {
             Box::new(pipe::Sender::from_file(file)?)
@@ -106,8 +106,16 @@ mod on_unix {
         Ok(async move { drop(signals.join_next().await) })
     }
 
-    fn duplicate(stream: BorrowedFd<'_>) -> io::Result<File> {
-        stream.try_clone_to_owned().map(File::from)
+    /// The stream as a file that may be made non-blocking. A pipe is opened anew where the system
+    /// lets us, since others (the shell, a `2>&1`) may share the description that we were given
+    /// and do not expect it to change.
+    fn own(stream: BorrowedFd<'_>, options: &OpenOptions) -> io::Result<File> {
+        let file = File::from(stream.try_clone_to_owned()?);
+        if !file.metadata()?.file_type().is_fifo() {
+            return Ok(file);
+        }
+        let path = format!("/proc/self/fd/{}", stream.as_raw_fd());
+        Ok(options.open(path).unwrap_or(file))
     }
 
     fn socket(file: File) -> io::Result<UnixStream> {

@@ -11,7 +11,7 @@ const NOW: Instant = Instant::ZERO;
 
 #[test]
 fn t050_a_reply_that_strays_to_another_machine_is_dropped() {
-    let (mut one, mut other) = (connection(1), connection(2));
+    let (mut one, mut other) = (connection(), connection());
     let (request, others) = (call(&mut one), call(&mut other));
 
     let progress = Progress { progress: 1.0, total: None, message: None };
@@ -27,14 +27,27 @@ fn t050_a_reply_that_strays_to_another_machine_is_dropped() {
     assert!(matches!(other.poll_action(), Some(Action::Transmit(_))));
 }
 
+/// How deep a handler's result is nested is its own affair, also if `_meta` is merged into it.
+#[test]
+fn a_deep_result_goes_out_whole() {
+    let deep = (0..200).fold(serde_json::json!(1), |inside, _| serde_json::json!([inside]));
+    let result =
+        serde_json::json!({"_meta": {"k": 1}, "content": [], "structuredContent": deep, "z": 1});
+    let mut connection = connection();
+    let request = call(&mut connection);
+    connection.respond(NOW, request.reply, Outcome::Complete(Json::encode(&result).unwrap()));
+    let Some(Action::Transmit(line)) = connection.poll_action() else { panic!("no answer") };
+    let line = core::str::from_utf8(&line).unwrap();
+    assert!(line.contains(&format!("{}1{}", "[".repeat(200), "]".repeat(200))), "{line}");
+    assert!(line.ends_with("\"z\":1}}\n"), "{line}");
+}
+
 /// A server whose one tool is `hold`.
-fn connection(scope: u64) -> Connection {
+fn connection() -> Connection {
     let mut registry = Registry::new(Implementation::new("fixture", "1.0.0"));
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     registry.add_tool(Tool::new("hold", schema), ()).unwrap();
-    let mut config = Config::default();
-    config.scope = scope;
-    Connection::server(registry.declaration(), config)
+    Connection::server(registry.declaration(), Config::default())
 }
 
 /// A call that has reached its handler; every client calls it 1.

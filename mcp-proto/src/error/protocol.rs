@@ -254,7 +254,9 @@ impl fmt::Display for ProtocolError {
             Self::BatchTooLong { max_in_flight } => {
                 write!(f, "a batch is longer than Limits::max_in_flight = {max_in_flight}")
             }
-            Self::DuplicateId { id } => write!(f, "a request with the id {id} is in flight"),
+            Self::DuplicateId { id } => {
+                write!(f, "a request with the id {} is in flight", Excerpt(id))
+            }
             Self::UnexpectedResponse => f.write_str("a response to nothing that was asked"),
             Self::BeforeInitialize { serves_modern: true } => f.write_str(
                 "open with `initialize`, or put \
@@ -316,14 +318,23 @@ impl fmt::Display for ProtocolError {
 
 impl core::error::Error for ProtocolError {}
 
-/// A peer's words in quotes; of many the first hundred characters.
+/// A peer's words; of many the first hundred characters.
+struct Excerpt<'a>(&'a str);
+
+impl fmt::Display for Excerpt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(100).and_then(|(at, _)| self.0.get(..at)) {
+            Some(beginning) => write!(f, "{beginning}…"),
+            None => f.write_str(self.0),
+        }
+    }
+}
+
+/// The same in quotes.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.char_indices().nth(100).and_then(|(at, _)| self.0.get(..at)) {
-            Some(beginning) => write!(f, "\"{beginning}…\""),
-            None => write!(f, "\"{}\"", self.0),
-        }
+        write!(f, "\"{}\"", Excerpt(self.0))
     }
 }

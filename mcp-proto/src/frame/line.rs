@@ -115,7 +115,8 @@ impl LineReader {
             line.truncate(self.max);
             return Some(Line::TooLong(line));
         }
-        (!line.trim_ascii().is_empty()).then_some(Line::Complete(line))
+        let blank = line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r'));
+        (!blank).then_some(Line::Complete(line))
     }
 
     /// Whether the unfinished line is too long even if a `\r` at its end is dropped. What may be

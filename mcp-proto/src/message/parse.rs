@@ -59,19 +59,20 @@ pub fn parse(text: &Bytes, limits: &Limits) -> Result<Incoming, Malformed> {
 /// `result` or `error` is and `method` is not.
 pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> Malformed {
     let mut scanner = Scanner::new(text, 1);
-    let (mut id, mut method, mut answers) = (None, false, false);
+    let (mut id, mut twice, mut method, mut answers) = (None, false, false, false);
     let _ = scanner.members(|scanner, key| {
         let key = Raw(key.of(text)).lookup(Key::of);
         answers |= matches!(key, Some(Key::Result | Key::Error));
         let value = scanner.skim()?;
         match key {
+            Some(Key::Id) if id.is_some() => twice = true,
             Some(Key::Id) => id = Some(value),
             Some(Key::Method) => method = true,
             _ => {}
         }
         Ok(())
     });
-    let token = id.filter(|_| method).map(|span| span.of(text));
+    let token = id.filter(|_| method && !twice).map(|span| span.of(text));
     let readable = token.filter(|token| {
         // What was skimmed has not been checked, and it will be echoed.
         token.len() <= limits.max_token_bytes
@@ -202,10 +203,13 @@ impl Envelope {
             (false, true) => self.response(text, limits).map(Message::Response),
             (true, true) | (false, false) => Err(ProtocolError::AmbiguousKind),
         };
+        // What has a `method` asks, whatever else it has; an id that stands twice names nobody.
+        let is_response = answers && !self.has(Key::Method);
+        let id = self.request_id(text, limits).unwrap_or_default();
         kind.map_err(|error| Malformed {
             error,
-            id: self.request_id(text, limits).unwrap_or_default().filter(|_| !answers),
-            answerable: !answers && (self.has(Key::Id) || !self.has(Key::Method)),
+            id: id.filter(|_| !is_response && self.duplicate != Some(Key::Id)),
+            answerable: !is_response && (self.has(Key::Id) || !self.has(Key::Method)),
         })
     }
 

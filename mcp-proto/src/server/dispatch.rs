@@ -102,7 +102,7 @@ impl Server {
             self.watch_oldest();
         }
         self.event(ServerEvent::Request(Request {
-            reply: Reply { id: ReplyId { scope: self.config.scope, serial } },
+            reply: Reply { id: ReplyId { scope: self.scope, serial } },
             handler,
             method,
             params: params.json().clone(),

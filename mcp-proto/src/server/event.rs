@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::registry::HandlerId;
 use crate::error::ProtocolError;
@@ -115,10 +116,17 @@ impl Reply {
 }
 
 /// Names a request that is, or was, in flight; never used twice.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReplyId {
-    pub(super) scope: u64,
+    pub(super) scope: usize,
     pub(super) serial: u64,
+}
+
+/// How many requests came before it; whose it is depends on what else the process does.
+impl fmt::Debug for ReplyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReplyId({})", self.serial)
+    }
 }
 
 /// What came of a request.

@@ -103,7 +103,10 @@ impl Server {
             return self.refuse(None, None, &ProtocolError::EmptyBatch);
         }
         let Some(batches) = self.batches() else { return };
-        let batch = Some(batches.begin(size));
+        if batches.messages + texts.len() > max_in_flight {
+            return self.refuse(None, None, &ProtocolError::TooManyInFlight { max_in_flight });
+        }
+        let batch = Some(batches.begin(size, texts.len()));
         for text in texts {
             match message::parse(&text, &self.config.limits) {
                 Ok(Incoming::Message(mut message)) => {
@@ -178,22 +181,28 @@ struct Batches {
     open: BTreeMap<u64, Waiting>,
     serials: u64,
     bytes: usize,
+    /// How many messages they have, and so how many answers they may wait with.
+    messages: usize,
 }
 
 #[derive(Debug)]
 struct Waiting {
-    /// The bytes of the batch, which bound its answers.
+    /// The bytes of the batch.
     size: usize,
+    /// The messages of the batch.
+    messages: usize,
     /// The requests in handlers, and one while the batch is being read.
     pending: usize,
     answers: Vec<Outgoing>,
 }
 
 impl Batches {
-    fn begin(&mut self, size: usize) -> u64 {
+    fn begin(&mut self, size: usize, messages: usize) -> u64 {
         self.serials += 1;
         self.bytes = self.bytes.saturating_add(size);
-        self.open.insert(self.serials, Waiting { size, pending: 1, answers: Vec::new() });
+        self.messages = self.messages.saturating_add(messages);
+        let waiting = Waiting { size, messages, pending: 1, answers: Vec::new() };
+        self.open.insert(self.serials, waiting);
         self.serials
     }
 
@@ -205,6 +214,7 @@ impl Batches {
         }
         let waiting = self.open.remove(&id)?;
         self.bytes = self.bytes.saturating_sub(waiting.size);
+        self.messages = self.messages.saturating_sub(waiting.messages);
         Some(waiting.answers).filter(|answers| !answers.is_empty())
     }
 }

@@ -32,6 +32,7 @@ mod stamp;
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::deadlines::Deadlines;
 use crate::error::{ProtocolError, UsageError};
@@ -57,9 +58,6 @@ pub struct Config {
     pub era_policy: EraPolicy,
     /// Its bounds.
     pub limits: Limits,
-    /// Tells the replies of this machine from those of others; default 0. Whoever drives several
-    /// machines gives each another number, and a reply that strays is dropped.
-    pub scope: u64,
 }
 
 /// The server's side of one peer scope.
@@ -67,6 +65,8 @@ pub struct Config {
 pub struct Server {
     declaration: Arc<Declaration>,
     config: Config,
+    /// Tells the replies of this machine from those of all others.
+    scope: usize,
     opening: Opening,
     life: Life,
     calls: Calls,
@@ -100,9 +100,12 @@ enum Reason {
 impl Server {
     /// A server for a peer that has not said anything yet.
     pub fn new(declaration: Arc<Declaration>, config: Config) -> Self {
+        // It is compared and never shown, so that no output depends on it.
+        static SCOPES: AtomicUsize = AtomicUsize::new(0);
         Self {
             declaration,
             config,
+            scope: SCOPES.fetch_add(1, Ordering::Relaxed),
             opening: Opening::Undecided,
             life: Life::Open,
             calls: Calls::default(),
@@ -135,7 +138,7 @@ impl Server {
         }
     }
 
-    /// The peer sends nothing more, or the server is to stop: requests in flight get
+    /// The peer sends nothing more, or is not listened to any more: requests in flight get
     /// `Limits::drain` to be answered.
     pub fn handle_eof(&mut self, now: Instant) {
         if self.life != Life::Open {
@@ -196,7 +199,7 @@ impl Server {
             return Err(UsageError::Closed);
         }
         let Notification::Progress(progress) = notification;
-        let scope = self.config.scope;
+        let scope = self.scope;
         let call = self.calls.get_mut(about.serial).filter(|_| about.scope == scope);
         let call = call.ok_or(UsageError::NotInFlight)?;
         let increases = call.progress.is_none_or(|before| progress.progress > before);
@@ -214,7 +217,7 @@ impl Server {
 
     /// The requests that a handler has not answered yet, oldest first.
     pub fn owed(&self) -> impl Iterator<Item = ReplyId> + '_ {
-        let scope = self.config.scope;
+        let scope = self.scope;
         self.calls.serials().map(move |serial| ReplyId { scope, serial })
     }
 
@@ -257,7 +260,7 @@ impl Server {
     }
 
     fn take(&mut self, id: ReplyId) -> Option<Call> {
-        if id.scope != self.config.scope {
+        if id.scope != self.scope {
             return None;
         }
         let call = self.calls.take(id.serial);
@@ -276,7 +279,7 @@ impl Server {
     }
 
     fn cancel(&mut self, serial: u64, cause: CancelCause) {
-        let about = ReplyId { scope: self.config.scope, serial };
+        let about = ReplyId { scope: self.scope, serial };
         if let Some(call) = self.take(about) {
             self.event(ServerEvent::Cancelled { about, cause });
             self.leave(call.batch);
@@ -284,7 +287,7 @@ impl Server {
     }
 
     fn time_out(&mut self, serial: u64) {
-        let about = ReplyId { scope: self.config.scope, serial };
+        let about = ReplyId { scope: self.scope, serial };
         if let Some(call) = self.take(about) {
             self.event(ServerEvent::Cancelled { about, cause: CancelCause::TimedOut });
             let error = ErrorData::internal("the handler took longer than Limits::handler_timeout");

@@ -16,11 +16,18 @@ pub struct Context {
     cancel: Arc<Cancel>,
     about: ReplyId,
     peer: Peer,
+    wants_progress: bool,
 }
 
 impl Context {
-    pub(super) fn new(port: Arc<Port>, cancel: Arc<Cancel>, about: ReplyId, peer: Peer) -> Self {
-        Self { port, cancel, about, peer }
+    pub(super) fn new(
+        port: Arc<Port>,
+        cancel: Arc<Cancel>,
+        about: ReplyId,
+        peer: Peer,
+        wants_progress: bool,
+    ) -> Self {
+        Self { port, cancel, about, peer, wants_progress }
     }
 
     /// Tells the client how far the request has come: a number that must increase from call to
@@ -28,13 +35,21 @@ impl Context {
     /// ask for it, if the number does not increase or is not finite, while more than 1 MiB waits
     /// for a client that does not read, or after the request has ended.
     pub fn progress(&self, progress: impl Into<Progress>) {
-        self.port.command(Command::Notify(self.about, Notification::Progress(progress.into())));
+        if self.wants_progress {
+            let progress = Notification::Progress(progress.into());
+            self.port.command(Command::Notify(self.about, progress));
+        }
+    }
+
+    /// Whether the client asked to be told of progress.
+    pub fn wants_progress(&self) -> bool {
+        self.wants_progress
     }
 
     /// Completes when nobody waits for the answer any more. The handler is polled once more then;
     /// if it is still pending after that, it is dropped.
     pub fn cancelled(&self) -> Cancelled {
-        Cancelled { cancel: self.cancel.clone() }
+        Cancelled { cancel: self.cancel.clone(), watcher: None }
     }
 
     /// Whether nobody waits for the answer any more; for work on other threads.
@@ -58,13 +73,23 @@ impl Context {
 #[must_use = "futures do nothing unless polled"]
 pub struct Cancelled {
     cancel: Arc<Cancel>,
+    watcher: Option<u64>,
 }
 
 impl Future for Cancelled {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
-        if self.cancel.watch(context.waker()) { Poll::Pending } else { Poll::Ready(()) }
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
+        let Self { cancel, watcher } = &mut *self;
+        if cancel.watch(watcher, context.waker()) { Poll::Pending } else { Poll::Ready(()) }
+    }
+}
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        if let Some(watcher) = self.watcher {
+            self.cancel.unwatch(watcher);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
+use core::error::Error;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -15,7 +16,7 @@ use crate::error::UsageError;
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::server::{Outcome, Registry};
-use crate::types::{CallToolResult, Tool};
+use crate::types::{CallToolResult, ContentBlock, Tool};
 
 /// An async handler of any arguments.
 #[derive(Clone)]
@@ -118,8 +119,7 @@ impl Registry<Handler> {
 /// What a tool's handler may return.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
-    note = "return a String, a CallToolResult, an ErrorData, or a Result of two of these",
-    note = "for other errors use `.map_err(|error| error.to_string())`"
+    note = "return a String, a ContentBlock, a CallToolResult, or a Result of one of these"
 )]
 pub trait IntoToolResult {
     /// The result, or an error that the model is not told of.
@@ -144,21 +144,62 @@ impl IntoToolResult for &str {
     }
 }
 
-impl IntoToolResult for ErrorData {
+impl IntoToolResult for ContentBlock {
     fn into_tool_result(self) -> Result<CallToolResult, ErrorData> {
-        Err(self)
+        Ok(CallToolResult::new(alloc::vec![self]))
     }
 }
 
-/// `Err` becomes a result with `isError`, unless it is an [`ErrorData`].
-impl<T: IntoToolResult, E: IntoToolResult> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Result<CallToolResult, ErrorData> {
         match self {
             Ok(value) => value.into_tool_result(),
             Err(error) => {
-                error.into_tool_result().map(|result| CallToolResult { is_error: true, ..result })
+                error.into_tool_error().map(|result| CallToolResult { is_error: true, ..result })
             }
         }
+    }
+}
+
+/// What a tool's handler may fail with. All but an [`ErrorData`] is told to the model, as a result
+/// with `isError`.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot fail with `{Self}`",
+    note = "fail with a String, a CallToolResult, a Box<dyn Error + Send + Sync> or an ErrorData",
+    note = "for other errors use `?` in a function that returns a boxed one"
+)]
+pub trait IntoToolError {
+    /// The failure, or an error that the model is not told of.
+    fn into_tool_error(self) -> Result<CallToolResult, ErrorData>;
+}
+
+impl IntoToolError for CallToolResult {
+    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
+        Ok(self)
+    }
+}
+
+impl IntoToolError for String {
+    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
+        Ok(CallToolResult::text(self))
+    }
+}
+
+impl IntoToolError for &str {
+    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
+        Ok(CallToolResult::text(self))
+    }
+}
+
+impl IntoToolError for Box<dyn Error + Send + Sync> {
+    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
+        Ok(CallToolResult::text(self.to_string()))
+    }
+}
+
+impl IntoToolError for ErrorData {
+    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
+        Err(self)
     }
 }
 

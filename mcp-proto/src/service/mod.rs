@@ -41,7 +41,7 @@ use crate::time::{Duration, Instant};
 
 pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Io, drive};
-pub use handler::{Handler, IntoToolResult};
+pub use handler::{Handler, IntoToolError, IntoToolResult};
 use port::{Cancel, Command, Port};
 use tasks::{Job, Progressed, Tasks};
 use wire::Wire;
@@ -60,6 +60,8 @@ pub struct Service {
     output: VecDeque<Bytes>,
     /// How many bytes `output` has.
     waiting: usize,
+    /// Some of it was written since the last turn.
+    written: bool,
     drain: Duration,
     life: Life,
 }
@@ -69,8 +71,12 @@ enum Life {
     Open,
     /// Somebody wants the end.
     Stopping,
-    /// All is said; what is not written by then is not waited for.
-    Closed(Instant),
+    /// All is said; what is not written by then is not waited for. Patience gives a peer that
+    /// reads more time.
+    Closed {
+        until: Instant,
+        patient: bool,
+    },
 }
 
 /// With more output than this waiting to be written, nothing is read, no further action is taken
@@ -94,6 +100,7 @@ impl Service {
             wire: None,
             output: VecDeque::new(),
             waiting: 0,
+            written: false,
             drain,
             life: Life::Open,
         }
@@ -120,7 +127,8 @@ impl Service {
         self.connection.handle_bytes(now, data);
     }
 
-    /// The peer sends nothing more: requests in flight get `Limits::drain` to be answered.
+    /// The peer sends nothing more: requests in flight get `Limits::drain` to be answered, and the
+    /// peer gets as long again whenever it has read something.
     pub fn handle_eof(&mut self, now: Instant) {
         if let Some(wire) = &mut self.wire {
             wire.ended(now);
@@ -131,10 +139,10 @@ impl Service {
     /// The service is to stop: requests in flight get `Limits::drain` to be answered, and the
     /// peer gets as long again to read the answers.
     pub fn handle_stop(&mut self, now: Instant) {
-        self.handle_eof(now);
+        self.connection.shutdown(now);
         self.life = match self.life {
             Life::Open | Life::Stopping => Life::Stopping,
-            Life::Closed(until) => Life::Closed(until.min(now + self.drain)),
+            Life::Closed { until, .. } => Life::Closed { until, patient: false },
         };
     }
 
@@ -158,10 +166,7 @@ impl Service {
         }
         self.act_on_all(now);
         self.port.end_turn();
-        if matches!(self.life, Life::Closed(until) if until <= now) {
-            self.output.clear();
-            self.waiting = 0;
-        }
+        self.give_up(now);
     }
 
     /// The next bytes to write; empty if there are none.
@@ -175,6 +180,7 @@ impl Service {
         let count = count.min(bytes.len());
         bytes.advance(count);
         self.waiting = self.waiting.saturating_sub(count);
+        self.written = true;
         if !bytes.is_empty() {
             self.output.push_front(bytes);
         }
@@ -184,8 +190,8 @@ impl Service {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let sleep = self.port.next_sleep();
         let until = match self.life {
-            Life::Closed(until) if until != Instant::NEVER && self.waiting > 0 => Some(until),
-            Life::Open | Life::Stopping | Life::Closed(_) => None,
+            Life::Closed { until, .. } if self.waiting > 0 => Some(until),
+            Life::Open | Life::Stopping | Life::Closed { .. } => None,
         };
         self.connection.poll_timeout().into_iter().chain(sleep).chain(until).min()
     }
@@ -197,7 +203,21 @@ impl Service {
 
     /// Whether nothing more will be transmitted than what [`Service::output`] has.
     pub fn is_closed(&self) -> bool {
-        matches!(self.life, Life::Closed(_))
+        matches!(self.life, Life::Closed { .. })
+    }
+
+    /// Drops what a peer has not read in time.
+    fn give_up(&mut self, now: Instant) {
+        let written = core::mem::take(&mut self.written);
+        if let Life::Closed { until, patient } = &mut self.life {
+            if *patient && written {
+                *until = now + self.drain;
+            }
+            if *until <= now {
+                self.output.clear();
+                self.waiting = 0;
+            }
+        }
     }
 
     /// Whether actions wait until some output is written.
@@ -232,10 +252,8 @@ impl Service {
                 }
             }
             Action::Close => {
-                self.life = Life::Closed(match self.life {
-                    Life::Open | Life::Closed(_) => Instant::NEVER,
-                    Life::Stopping => now + self.drain,
-                });
+                let patient = self.life == Life::Open;
+                self.life = Life::Closed { until: now + self.drain, patient };
             }
         }
     }
@@ -255,7 +273,7 @@ impl Service {
     }
 
     fn start(&mut self, now: Instant, request: Request) {
-        let Request { reply, handler, params, arguments, peer, .. } = request;
+        let Request { reply, handler, params, arguments, peer, wants_progress, .. } = request;
         // What arrived is released before the answer is made: the arguments once they are typed.
         drop(params);
         let peer = peer.detach();
@@ -263,8 +281,9 @@ impl Service {
             let error = ErrorData::internal("the handler is not registered");
             return self.connection.respond(now, reply, Outcome::Error(error));
         };
-        let cancel = Arc::new(Cancel::default());
-        let context = Context::new(self.port.clone(), cancel.clone(), reply.id(), peer);
+        let cancel = Arc::new(Cancel::new());
+        let (port, about) = (self.port.clone(), reply.id());
+        let context = Context::new(port, cancel.clone(), about, peer, wants_progress);
         let job = Job::new(reply, cancel, move || handler.call(&arguments, context));
         let progressed = self.tasks.start(job, self.spawn.as_deref_mut());
         self.settle(now, progressed);

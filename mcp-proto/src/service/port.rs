@@ -23,6 +23,9 @@ pub(super) enum Command {
     Respond(Reply, Outcome),
 }
 
+/// With more commands than this waiting, progress goes nowhere.
+const MAX_COMMANDS: usize = 1024;
+
 /// What has come in since the last look.
 #[derive(Debug, Default)]
 pub(super) struct Work {
@@ -82,9 +85,8 @@ impl Port {
         let mut state = self.lock();
         state.now = now;
         state.in_turn = true;
-        if !state.driver.as_ref().is_some_and(|driver| driver.will_wake(waker)) {
-            state.driver = Some(waker.clone());
-        }
+        let known = state.driver.as_ref().is_some_and(|driver| driver.will_wake(waker));
+        let before = if known { None } else { state.driver.replace(waker.clone()) };
         for (sleep, duration) in mem::take(&mut state.falling_asleep) {
             if state.sleepers.contains_key(&sleep) {
                 state.deadlines.set(sleep, now + duration);
@@ -95,6 +97,7 @@ impl Port {
             due.extend(state.sleepers.remove(&sleep));
         }
         drop(state);
+        drop(before);
         due.into_iter().for_each(Waker::wake);
     }
 
@@ -113,23 +116,27 @@ impl Port {
     pub(super) fn end_turn(&self) {
         let mut state = self.lock();
         state.in_turn = false;
-        if !state.work.is_empty() {
-            state.wake_driver();
-        }
+        let driver = if state.work.is_empty() { None } else { state.sleeping_driver() };
+        drop(state);
+        wake(driver);
     }
 
-    /// Drops what comes in from now on.
+    /// Drops what comes in from now on, and lets nobody sleep any more.
     pub(super) fn close(&self) {
-        let work = {
+        let (work, sleepers) = {
             let mut state = self.lock();
             state.closed = true;
-            mem::take(&mut state.work)
+            (mem::take(&mut state.work), mem::take(&mut state.sleepers))
         };
         drop(work);
+        sleepers.into_values().for_each(Waker::wake);
     }
 
     pub(super) fn command(&self, command: Command) {
-        self.add(|work| work.commands.push(command));
+        self.add(|work| match command {
+            Command::Notify(..) if work.commands.len() >= MAX_COMMANDS => {}
+            Command::Notify(..) | Command::Respond(..) => work.commands.push(command),
+        });
     }
 
     pub(super) fn ready(&self, slot: usize) {
@@ -145,14 +152,21 @@ impl Port {
         let mut state = self.lock();
         state.sleeps += 1;
         let sleep = state.sleeps;
+        if state.closed {
+            drop(state);
+            waker.wake();
+            return sleep;
+        }
         state.sleepers.insert(sleep, waker);
         if state.in_turn {
             let at = state.now + duration;
             state.deadlines.set(sleep, at);
         } else {
             state.falling_asleep.push((sleep, duration));
-            state.wake_driver();
         }
+        let driver = state.sleeping_driver();
+        drop(state);
+        wake(driver);
         sleep
     }
 
@@ -183,10 +197,13 @@ impl Port {
 
     fn add(&self, push: impl FnOnce(&mut Work)) {
         let mut state = self.lock();
-        if !state.closed {
-            push(&mut state.work);
-            state.wake_driver();
+        if state.closed {
+            return;
         }
+        push(&mut state.work);
+        let driver = state.sleeping_driver();
+        drop(state);
+        wake(driver);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -195,41 +212,72 @@ impl Port {
 }
 
 impl State {
-    fn wake_driver(&self) {
-        if let Some(driver) = self.driver.as_ref().filter(|_| !self.in_turn) {
-            driver.wake_by_ref();
-        }
+    /// Who must be woken for what has come in, once the lock is released: waking may run anything.
+    fn sleeping_driver(&self) -> Option<Waker> {
+        self.driver.as_ref().filter(|_| !self.in_turn).cloned()
     }
 }
 
-/// Whether a request is cancelled, and who wants to know.
-#[derive(Debug, Default)]
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+/// Whether a request is over, by an answer or a cancellation, and who wants to know.
+#[derive(Debug)]
 pub(super) struct Cancel {
     set: AtomicBool,
     #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
-    wakers: Mutex<Vec<Waker>>,
+    watchers: Mutex<Watchers>,
+}
+
+#[derive(Debug, Default)]
+struct Watchers {
+    wakers: BTreeMap<u64, Waker>,
+    serials: u64,
 }
 
 impl Cancel {
+    pub(super) fn new() -> Self {
+        #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
+        let watchers = Mutex::new(Watchers::default());
+        Self { set: AtomicBool::new(false), watchers }
+    }
+
     pub(super) fn is_set(&self) -> bool {
         self.set.load(Ordering::Acquire)
     }
 
     pub(super) fn set(&self) {
         self.set.store(true, Ordering::Release);
-        let wakers = mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner));
-        wakers.into_iter().for_each(Waker::wake);
+        let wakers = mem::take(&mut self.watchers().wakers);
+        wakers.into_values().for_each(Waker::wake);
     }
 
-    /// Wakes `waker` when it is set; `false` if it is set already.
-    pub(super) fn watch(&self, waker: &Waker) -> bool {
-        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Wakes `waker` when it is set; `false` if it is set already. `watcher` is what a watcher is
+    /// called, from its first look on.
+    pub(super) fn watch(&self, watcher: &mut Option<u64>, waker: &Waker) -> bool {
+        let mut watchers = self.watchers();
         if self.is_set() {
             return false;
         }
-        if !wakers.iter().any(|known| known.will_wake(waker)) {
-            wakers.push(waker.clone());
-        }
+        let key = *watcher.get_or_insert_with(|| {
+            watchers.serials += 1;
+            watchers.serials
+        });
+        let before = watchers.wakers.insert(key, waker.clone());
+        drop(watchers);
+        drop(before);
         true
+    }
+
+    pub(super) fn unwatch(&self, watcher: u64) {
+        let waker = self.watchers().wakers.remove(&watcher);
+        drop(waker);
+    }
+
+    fn watchers(&self) -> MutexGuard<'_, Watchers> {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

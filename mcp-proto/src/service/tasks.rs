@@ -70,10 +70,11 @@ impl Job {
         }
     }
 
-    /// Drops the handler's future, which may panic as well.
+    /// Drops the handler's future, which may panic as well, and says that the request is over.
     fn end(self) -> Reply {
-        let Self { reply, running, .. } = self;
+        let Self { reply, cancel, running } = self;
         let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
+        cancel.set();
         reply
     }
 }
@@ -161,7 +162,7 @@ impl Tasks {
             return Progressed::Done(job.end(), outcome);
         }
         self.pending.insert(job.reply.id(), Place::Spawned(job.cancel.clone()));
-        spawn(Box::pin(Elsewhere { job: Some(job), port: self.port.clone() }));
+        spawn(Box::pin(Elsewhere { job: Some(job), port: self.port.clone(), watcher: None }));
         Progressed::Pending
     }
 
@@ -203,14 +204,16 @@ impl Wake for SlotWaker {
 struct Elsewhere {
     job: Option<Job>,
     port: Arc<Port>,
+    watcher: Option<u64>,
 }
 
 impl Future for Elsewhere {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Some(job) = &mut self.job else { return Poll::Ready(()) };
-        let cancelled = !job.cancel.watch(context.waker());
+        let Self { job, watcher, .. } = &mut *self;
+        let Some(job) = job else { return Poll::Ready(()) };
+        let cancelled = !job.cancel.watch(watcher, context.waker());
         match job.poll(context.waker()) {
             Poll::Ready(outcome) => {
                 if let Some(job) = self.job.take() {

@@ -56,7 +56,7 @@ fn split(stream: &[u8], max: usize) -> Vec<Line> {
             Some(beginning) if line.len() > max => {
                 Some(Line::TooLong(Bytes::copy_from_slice(beginning)))
             }
-            _ if line.trim_ascii().is_empty() => None,
+            _ if line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) => None,
             _ => Some(Line::Complete(Bytes::copy_from_slice(line))),
         })
         .collect()

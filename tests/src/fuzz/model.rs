@@ -33,6 +33,8 @@ struct Call {
 struct Batch {
     /// Its bytes, which are in flight until the answer goes out.
     size: usize,
+    /// Its messages, each of which may have an answer that waits.
+    messages: usize,
     pending: usize,
     /// The ids that must be answered.
     ids: Vec<String>,
@@ -207,12 +209,15 @@ impl Model {
     }
 
     fn array(&mut self, now: Instant, size: usize, texts: &[String], seen: &mut Seen) {
-        if !self.batching || texts.is_empty() || texts.len() > self.limits.max_in_flight {
+        let open = self.batches.iter().filter(|batch| batch.pending > 0);
+        let messages = texts.len() + open.map(|batch| batch.messages).sum::<usize>();
+        if !self.batching || texts.is_empty() || messages > self.limits.max_in_flight {
             let response = seen.response();
             return assert!(response.error.is_some() && response.id.is_none());
         }
         let batch = self.batches.len();
-        self.batches.push(Batch { size, pending: 1, ..Batch::default() });
+        let messages = texts.len();
+        self.batches.push(Batch { size, messages, pending: 1, ..Batch::default() });
         for text in texts {
             let text = text.as_bytes();
             let verdict = oracle::judge(text, &self.limits);

@@ -108,7 +108,6 @@ fn config([policy, line, requests, bytes, times]: [u8; 5]) -> Config {
         1 => EraPolicy::LegacyOnly,
         _ => EraPolicy::ModernOnly,
     };
-    config.scope = u64::from(policy / 3);
     let limits = &mut config.limits;
     limits.max_line_bytes = if line == 0 { 4096 } else { usize::from(line) * 8 - 8 };
     limits.max_in_flight = if requests == 0 { 4 } else { usize::from(requests % 8) };

@@ -75,7 +75,7 @@ enum Entry {
     Event(String),
     Close,
     /// After each step: the next deadline, the requests owed, the replies dropped.
-    Rest(Option<Instant>, Vec<ReplyId>, u64, bool),
+    Rest(Option<Instant>, Vec<String>, u64, bool),
 }
 
 struct Held {
@@ -169,7 +169,7 @@ impl Play {
         assert!(self.held.iter().map(|held| held.id).eq(owed.iter().copied()));
         self.log.push(Entry::Rest(
             self.connection.poll_timeout(),
-            owed,
+            owed.iter().map(|id| format!("{id:?}")).collect(),
             self.connection.dropped_replies(),
             self.connection.wants_read(),
         ));

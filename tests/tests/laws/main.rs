@@ -74,7 +74,7 @@ proptest! {
 
     #[test]
     fn calls_may_come_in_any_order(config in config(), calls in calls()) {
-        Disorder::new(config).make(&calls);
+        Disorder::new(&config).make(&calls);
     }
 }
 
@@ -138,13 +138,10 @@ struct Disorder {
 }
 
 impl Disorder {
-    fn new(mut config: Config) -> Self {
+    fn new(config: &Config) -> Self {
         let declaration = fuzz::registry().declaration();
-        let mut server = |scope| {
-            config.scope = scope;
-            Connection::server(declaration.clone(), config.clone())
-        };
-        Self { servers: [server(1), server(2)], replies: VecDeque::new(), seen: None }
+        let server = || Connection::server(declaration.clone(), config.clone());
+        Self { servers: [server(), server()], replies: VecDeque::new(), seen: None }
     }
 
     fn make(&mut self, calls: &[(u8, Call)]) {

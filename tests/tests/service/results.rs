@@ -57,9 +57,19 @@ fn an_error_that_the_model_is_told() {
 fn an_error_that_the_model_is_not_told() {
     let expected = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}"#;
     let error = || ErrorData::new(ErrorCode::INVALID_PARAMS, "no");
-    assert_eq!(result(error()), expected);
     assert_eq!(result(Err::<&str, _>(error())), expected);
     assert_eq!(result(Ok::<_, ErrorData>("yes")), answer(1, "yes"));
+}
+
+#[test]
+fn an_error_of_any_kind_by_a_question_mark() {
+    let mut bench = Bench::new(|_: Value, _| async {
+        let number: u32 = "many".parse()?;
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(number.to_string())
+    });
+    bench.call(1);
+    let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"invalid digit found in string"}],"isError":true}}"#;
+    assert_eq!(bench.out(), [expected]);
 }
 
 /// What the client gets if a handler returns `value`.
