@@ -1,54 +1,49 @@
 //! Every timer of a machine in one structure whose key is the reason.
 //!
 //! In: [`Deadlines::set`] and [`Deadlines::clear`]. Out: [`Deadlines::next`], which is what
-//! `poll_timeout` reads, and [`Deadlines::expire`], which `handle_timeout` drains. Each costs
-//! the logarithm of what is pending.
+//! `poll_timeout` reads, and [`Deadlines::expire`], which `handle_timeout` drains. A machine has
+//! few reasons at a time, so they stand in a row: the next is at hand, the others are passed over.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 
 use crate::time::Instant;
 
 /// Deadlines by reason `K`; each reason has at most one.
 #[derive(Debug)]
 pub(crate) struct Deadlines<K> {
-    due: BTreeSet<(Instant, K)>,
-    at: BTreeMap<K, Instant>,
+    /// The latest first.
+    row: Vec<(Instant, K)>,
 }
 
 impl<K: Ord + Copy> Deadlines<K> {
     pub(crate) const fn new() -> Self {
-        Self { due: BTreeSet::new(), at: BTreeMap::new() }
+        Self { row: Vec::new() }
     }
 
     /// Sets the deadline of `reason`, in place of the one that it had. The end of time is none.
     pub(crate) fn set(&mut self, reason: K, at: Instant) {
         self.clear(reason);
         if at != Instant::NEVER {
-            self.at.insert(reason, at);
-            self.due.insert((at, reason));
+            let place = self.row.partition_point(|deadline| *deadline > (at, reason));
+            self.row.insert(place, (at, reason));
         }
     }
 
     /// Forgets the deadline of `reason`.
     pub(crate) fn clear(&mut self, reason: K) {
-        if let Some(at) = self.at.remove(&reason) {
-            self.due.remove(&(at, reason));
+        if let Some(place) = self.row.iter().position(|(_, other)| *other == reason) {
+            self.row.remove(place);
         }
     }
 
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        self.row.last().map(|(at, _)| *at)
     }
 
     /// Takes out the earliest reason that is due at `now`.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<K> {
-        let (at, reason) = *self.due.first()?;
-        if at > now {
-            return None;
-        }
-        self.clear(reason);
-        Some(reason)
+        self.row.pop_if(|(at, _)| *at <= now).map(|(_, reason)| reason)
     }
 }
 

@@ -21,6 +21,8 @@ pub struct RequestId {
     token: SmallVec<[u8; 24]>,
     /// The one spelling of the value, where the token has another.
     canonical: Option<Box<[u8]>>,
+    /// Where that spelling begins: eight bytes that compare as it does, at once.
+    beginning: u64,
 }
 
 /// A progress token; what holds of a [`RequestId`] holds of it.
@@ -44,8 +46,11 @@ impl RequestId {
 
     /// A token that is known to be a string or an integer.
     fn of(token: &[u8]) -> Self {
-        Self::from_raw(Raw(token))
-            .unwrap_or_else(|| Self { token: SmallVec::from_slice(b"0"), canonical: None })
+        Self::from_raw(Raw(token)).unwrap_or_else(|| Self {
+            token: SmallVec::from_slice(b"0"),
+            canonical: None,
+            beginning: beginning(b"0"),
+        })
     }
 
     /// The JSON token of a valid id, `None` for all other values.
@@ -61,10 +66,9 @@ impl RequestId {
             },
             _ => return None,
         };
-        Some(Self {
-            token: SmallVec::from_slice(raw.0),
-            canonical: canonical.map(Vec::into_boxed_slice),
-        })
+        let beginning = beginning(canonical.as_deref().unwrap_or(raw.0));
+        let canonical = canonical.map(Vec::into_boxed_slice);
+        Some(Self { token: SmallVec::from_slice(raw.0), canonical, beginning })
     }
 
     /// The id as JSON, as it came.
@@ -75,6 +79,14 @@ impl RequestId {
     fn canonical(&self) -> &[u8] {
         self.canonical.as_deref().unwrap_or(&self.token)
     }
+}
+
+fn beginning(spelling: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    for (byte, value) in bytes.iter_mut().zip(spelling) {
+        *byte = *value;
+    }
+    u64::from_be_bytes(bytes)
 }
 
 /// The plain decimal spelling of an integral JSON number; `None` if it has a fraction, or more
@@ -119,7 +131,7 @@ fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
-        self.canonical() == other.canonical()
+        self.beginning == other.beginning && self.canonical() == other.canonical()
     }
 }
 
@@ -133,7 +145,8 @@ impl PartialOrd for RequestId {
 
 impl Ord for RequestId {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.canonical().cmp(other.canonical())
+        let beginnings = self.beginning.cmp(&other.beginning);
+        beginnings.then_with(|| self.canonical().cmp(other.canonical()))
     }
 }
 

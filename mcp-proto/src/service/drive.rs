@@ -58,7 +58,8 @@ fn poll_drive(
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     for _ in 0..ROUNDS {
-        service.turn(io.now(), context.waker());
+        let now = io.now();
+        service.turn(now, context.waker());
         let clogged = service.is_clogged();
         let written = poll_write(service, io, flushed, context)?;
         if clogged && written.is_ready() {
@@ -67,15 +68,16 @@ fn poll_drive(
         if service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }
-        let progressed = poll_read(service, io, context)?.is_ready()
+        let progressed = poll_read(service, io, now, context)?.is_ready()
             || service.poll_timeout().is_some_and(|at| io.poll_timer(context, at).is_ready())
-            || poll_stop(service, io, context).is_ready();
+            || poll_stop(service, io, now, context).is_ready();
         if !progressed {
             return Poll::Pending;
         }
     }
     // Under a flood of input the loop above never comes to this.
-    let _ = poll_stop(service, io, context);
+    let now = io.now();
+    let _ = poll_stop(service, io, now, context);
     context.waker().wake_by_ref();
     Poll::Pending
 }
@@ -105,6 +107,7 @@ fn poll_write(
 fn poll_read(
     service: &mut Service,
     io: &mut impl Io,
+    now: Instant,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     if !service.wants_read() {
@@ -112,15 +115,20 @@ fn poll_read(
     }
     let data = ready!(io.poll_read(context))?;
     if data.is_empty() {
-        service.handle_eof(io.now());
+        service.handle_eof(now);
     } else {
-        service.handle_bytes(io.now(), data);
+        service.handle_bytes(now, data);
     }
     Poll::Ready(Ok(()))
 }
 
-fn poll_stop(service: &mut Service, io: &mut impl Io, context: &mut Context<'_>) -> Poll<()> {
+fn poll_stop(
+    service: &mut Service,
+    io: &mut impl Io,
+    now: Instant,
+    context: &mut Context<'_>,
+) -> Poll<()> {
     ready!(io.poll_stop(context));
-    service.handle_stop(io.now());
+    service.handle_stop(now);
     Poll::Ready(())
 }

@@ -153,9 +153,13 @@ impl Service {
         if self.connection.poll_timeout().is_some_and(|at| at <= now) {
             self.connection.handle_timeout(now);
         }
-        for _ in 0..ROUNDS {
+        let mut rounds = 0;
+        loop {
             self.act_on_all(now);
-            let Some(work) = self.port.take_work() else { break };
+            // What is left after that many rounds has the driver woken again.
+            let work = if rounds < ROUNDS { self.port.take_work() } else { None };
+            let Some(work) = work else { break };
+            rounds += 1;
             for command in work.commands {
                 self.obey(now, command);
             }
@@ -164,7 +168,6 @@ impl Service {
                 self.settle(now, progressed);
             }
         }
-        self.act_on_all(now);
         self.port.end_turn();
         self.give_up(now);
     }
