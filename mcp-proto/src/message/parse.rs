@@ -180,20 +180,23 @@ impl Envelope {
         }
     }
 
-    /// A member as it was written; `None` if it is absent.
-    fn get<'a>(&self, key: Key, text: &'a [u8]) -> Option<Raw<'a>> {
-        let span = self.places.get(key as usize).filter(|span| !span.is_empty())?;
-        Some(Raw(span.of(text)))
+    /// Where a member is; `None` if it is absent.
+    fn place(&self, key: Key) -> Option<Span> {
+        self.places.get(key as usize).copied().filter(|span| !span.is_empty())
     }
 
     fn has(&self, key: Key) -> bool {
-        self.places.get(key as usize).is_some_and(|span| !span.is_empty())
+        self.place(key).is_some()
+    }
+
+    /// A member as it was written.
+    fn get<'a>(&self, key: Key, text: &'a [u8]) -> Option<Raw<'a>> {
+        self.place(key).map(|span| Raw(span.of(text)))
     }
 
     /// A member, shared with the text.
     fn json(&self, key: Key, text: &Bytes) -> Option<Json> {
-        let span = self.places.get(key as usize).filter(|span| !span.is_empty())?;
-        Some(Json::slice(text, *span))
+        self.place(key).map(|span| Json::slice(text, span))
     }
 
     fn message(self, text: &Bytes, limits: &Limits) -> Result<Message, Malformed> {
@@ -203,13 +206,15 @@ impl Envelope {
             (false, true) => self.response(text, limits).map(Message::Response),
             (true, true) | (false, false) => Err(ProtocolError::AmbiguousKind),
         };
-        // What has a `method` asks, whatever else it has; an id that stands twice names nobody.
-        let is_response = answers && !self.has(Key::Method);
-        let id = self.request_id(text, limits).unwrap_or_default();
-        kind.map_err(|error| Malformed {
-            error,
-            id: id.filter(|_| !is_response && self.duplicate != Some(Key::Id)),
-            answerable: !is_response && (self.has(Key::Id) || !self.has(Key::Method)),
+        kind.map_err(|error| {
+            // What has a `method` asks, whatever else it has; an id that stands twice names nobody.
+            let is_response = answers && !self.has(Key::Method);
+            let id = self.request_id(text, limits).unwrap_or_default();
+            Malformed {
+                error,
+                id: id.filter(|_| !is_response && self.duplicate != Some(Key::Id)),
+                answerable: !is_response && (self.has(Key::Id) || !self.has(Key::Method)),
+            }
         })
     }
 

@@ -1,7 +1,7 @@
 //! What only the legacy era needs: `initialize`, its session, `ping` and batches.
 //!
-//! The server reaches this file from four places: a request or batch that the table routes as
-//! legacy, and an answer that may belong to a batch.
+//! In: a request or a batch that the table routes as legacy, and every answer, since it may belong
+//! to a batch. Out: answers and tool calls.
 //!
 //! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
 

@@ -24,11 +24,14 @@ pub struct Handler(Arc<Call>);
 
 type Call = dyn Fn(&Json, Context) -> Running + Send + Sync;
 
+/// What a handler's call comes to.
+pub(super) type BoxFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
 /// A handler that was called.
 pub(super) enum Running {
     /// It did not get as far as a future.
-    Done(Option<Outcome>),
-    Future(Pin<Box<dyn Future<Output = Outcome> + Send>>),
+    Done(Outcome),
+    Future(BoxFuture),
 }
 
 impl Handler {
@@ -53,7 +56,7 @@ impl Handler {
                 // The place that serde_json names is one in a text that the model has not got.
                 let what = error.split_once(" at line ").map_or(&*error, |(what, _)| what);
                 let text = alloc::format!("The arguments do not fit the input schema: {what}");
-                Running::Done(Some(outcome(CallToolResult::error(text))))
+                Running::Done(outcome(CallToolResult::error(text)))
             }
         }))
     }

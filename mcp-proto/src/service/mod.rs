@@ -43,7 +43,7 @@ pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Io, drive};
 pub use handler::{Handler, IntoToolError, IntoToolResult};
 use port::{Cancel, Command, Port};
-use tasks::{Job, Progressed, Tasks};
+use tasks::{Progressed, Tasks};
 use wire::Wire;
 
 /// A future of an adapter's own, to be driven to its end somewhere.
@@ -280,15 +280,15 @@ impl Service {
         // What arrived is released before the answer is made: the arguments once they are typed.
         drop(params);
         let peer = peer.detach();
-        let Some(handler) = self.registry.handler(handler).cloned() else {
+        let Some(handler) = self.registry.handler(handler) else {
             let error = ErrorData::internal("the handler is not registered");
             return self.connection.respond(now, reply, Outcome::Error(error));
         };
         let cancel = Arc::new(Cancel::new());
         let (port, about) = (self.port.clone(), reply.id());
         let context = Context::new(port, cancel.clone(), about, peer, wants_progress);
-        let job = Job::new(reply, cancel, move || handler.call(&arguments, context));
-        let progressed = self.tasks.start(job, self.spawn.as_deref_mut());
+        let call = move || handler.call(&arguments, context);
+        let progressed = self.tasks.start(reply, cancel, call, self.spawn.as_deref_mut());
         self.settle(now, progressed);
     }
 

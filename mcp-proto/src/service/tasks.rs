@@ -15,7 +15,7 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Spawned;
-use super::handler::Running;
+use super::handler::{BoxFuture, Running};
 use super::port::{Cancel, Command, Port};
 use crate::message::ErrorData;
 use crate::server::{Outcome, Reply, ReplyId};
@@ -24,7 +24,7 @@ use crate::server::{Outcome, Reply, ReplyId};
 pub(super) struct Job {
     reply: Reply,
     cancel: Arc<Cancel>,
-    running: Running,
+    future: BoxFuture,
 }
 
 /// What came of polling a job.
@@ -52,28 +52,16 @@ enum Place {
 }
 
 impl Job {
-    /// Calls the handler; one that panics is done at once.
-    pub(super) fn new(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Running) -> Self {
-        let running = catch_unwind(AssertUnwindSafe(call))
-            .unwrap_or_else(|_| Running::Done(Some(panicked())));
-        Self { reply, cancel, running }
-    }
-
     fn poll(&mut self, waker: &Waker) -> Poll<Outcome> {
-        match &mut self.running {
-            Running::Done(outcome) => Poll::Ready(outcome.take().unwrap_or_else(dropped)),
-            Running::Future(future) => {
-                let mut context = Context::from_waker(waker);
-                catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)))
-                    .unwrap_or_else(|_| Poll::Ready(panicked()))
-            }
-        }
+        let mut context = Context::from_waker(waker);
+        catch_unwind(AssertUnwindSafe(|| self.future.as_mut().poll(&mut context)))
+            .unwrap_or_else(|_| Poll::Ready(panicked()))
     }
 
     /// Drops the handler's future, which may panic as well, and says that the request is over.
     fn end(self) -> Reply {
-        let Self { reply, cancel, running } = self;
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
+        let Self { reply, cancel, future } = self;
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
         cancel.set();
         reply
     }
@@ -84,15 +72,23 @@ impl Tasks {
         Self { port, slots: Vec::new(), free: Vec::new(), pending: BTreeMap::new() }
     }
 
-    /// Polls a job for the first time; what is pending then stays, or goes to `spawn`.
+    /// Calls a handler and polls it for the first time; what is pending then stays, or goes to
+    /// `spawn`. A handler that panics is done at once.
     pub(super) fn start(
         &mut self,
-        mut job: Job,
+        reply: Reply,
+        cancel: Arc<Cancel>,
+        call: impl FnOnce() -> Running,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
-        if let Running::Done(outcome) = &mut job.running {
-            return Progressed::Done(job.reply, outcome.take().unwrap_or_else(dropped));
-        }
+        let running = catch_unwind(AssertUnwindSafe(call));
+        let mut job = match running.unwrap_or_else(|_| Running::Done(panicked())) {
+            Running::Future(future) => Job { reply, cancel, future },
+            Running::Done(outcome) => {
+                cancel.set();
+                return Progressed::Done(reply, outcome);
+            }
+        };
         if let Some(spawn) = spawn {
             return self.start_spawned(job, spawn);
         }
