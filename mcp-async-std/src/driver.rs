@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::io::{self, Write};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time;
 
@@ -11,8 +10,8 @@ use async_io::Timer;
 use bytes::Bytes;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_proto::Instant;
-use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{Handler, Io, Service, drive};
+use mcp_proto::server::Config;
+use mcp_proto::service::{Catalog, Io, Service, drive};
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -25,12 +24,12 @@ const CHUNK: usize = 64 * 1024;
 ///
 /// Fails with what `reader` or `writer` failed with.
 pub async fn serve(
-    registry: impl Into<Arc<Registry<Handler>>>,
+    catalog: impl Into<Catalog>,
     config: Config,
     reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let service = Service::new(registry.into(), config);
+    let service = Service::new(catalog, config);
     serve_until(service, reader, writer, std::future::pending()).await
 }
 

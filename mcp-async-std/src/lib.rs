@@ -68,8 +68,13 @@ mod driver;
 mod stdio;
 
 pub use mcp_proto;
-pub use mcp_proto::server::{Config, Peer, Progress, Registry};
-pub use mcp_proto::service::{Context, Handler, IntoToolError, IntoToolResult};
+pub use mcp_proto::server::{
+    Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
+};
+pub use mcp_proto::service::{
+    Catalog, Context, Handler, Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
+    Structured,
+};
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, UsageError};
 

@@ -4,11 +4,10 @@
 //! terminal have none: they go through async-std's blocking pool.
 
 use std::io;
-use std::sync::Arc;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{Handler, Service};
+use mcp_proto::server::Config;
+use mcp_proto::service::{Catalog, Service};
 
 use crate::driver::serve_until;
 
@@ -21,8 +20,8 @@ use crate::driver::serve_until;
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
 ///
 /// Fails with what reading or writing failed with; a client that is gone is no failure.
-pub async fn serve_stdio(registry: impl Into<Arc<Registry<Handler>>>) -> io::Result<()> {
-    serve_stdio_with(registry, Config::default()).await
+pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
+    serve_stdio_with(catalog, Config::default()).await
 }
 
 /// [`serve_stdio`] with other than the default settings.
@@ -35,11 +34,8 @@ pub async fn serve_stdio(registry: impl Into<Arc<Registry<Handler>>>) -> io::Res
 /// mcp_async_std::serve_stdio_with(registry, config).await
 /// # }
 /// ```
-pub async fn serve_stdio_with(
-    registry: impl Into<Arc<Registry<Handler>>>,
-    config: Config,
-) -> io::Result<()> {
-    let mut service = Service::new(registry.into(), config);
+pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io::Result<()> {
+    let mut service = Service::new(catalog, config);
     service.spawn_with(|handler| drop(async_std::task::spawn(handler)));
     serve_until(service, stdin()?, stdout()?, stop()?).await
 }

@@ -29,6 +29,17 @@ pub struct Limits {
     /// The most bytes of `clientInfo` and of `capabilities`, each, that a legacy session keeps;
     /// default 16 KiB. An `initialize` with more is answered with -32602.
     pub max_client_bytes: usize,
+    /// The most open subscriptions, each `subscriptions/listen` and each legacy
+    /// `resources/subscribe` being one; default 1024. Another one is answered with -32603.
+    pub max_subscriptions: usize,
+    /// The most bytes of the URIs of all subscriptions; default 1 MiB. A subscription that exceeds
+    /// this is answered with -32603.
+    pub max_subscription_bytes: usize,
+    /// How often a legacy request may ask for input; default 10. Then it is answered with -32603.
+    pub max_input_rounds: usize,
+    /// How long a legacy client may take to give input, for all that is asked for at once;
+    /// default 5 minutes. Then the request is answered with -32603. `Duration::MAX` is never.
+    pub input_timeout: Duration,
     /// How long a handler may take to answer; default 1 hour. Then the request is answered with
     /// -32603 and the handler is told that it was cancelled. `Duration::MAX` is never.
     pub handler_timeout: Duration,
@@ -46,6 +57,10 @@ impl Default for Limits {
             max_in_flight_bytes: 64 * 1024 * 1024,
             max_token_bytes: 1024,
             max_client_bytes: 16 * 1024,
+            max_subscriptions: 1024,
+            max_subscription_bytes: 1024 * 1024,
+            max_input_rounds: 10,
+            input_timeout: Duration::from_secs(5 * 60),
             handler_timeout: Duration::from_secs(60 * 60),
             drain: Duration::from_secs(2),
         }

@@ -20,6 +20,8 @@ use crate::types::LoggingLevel;
 pub(crate) struct RequestMeta {
     pub(crate) client_capabilities: Json,
     pub(crate) client_info: Option<Json>,
+    /// The least severe log messages that the client wants; `None` if none.
+    pub(crate) log_level: Option<LoggingLevel>,
 }
 
 impl RequestMeta {
@@ -47,13 +49,14 @@ impl RequestMeta {
         }
         let level = params.raw(Member::MetaLogLevel);
         let known = |level: Raw<'_>| level.string().and_then(|name| LoggingLevel::from_name(&name));
-        if level.is_some_and(|level| known(level).is_none()) {
+        let log_level = level.and_then(known);
+        if level.is_some() && log_level.is_none() {
             return Err(invalid(
                 Member::MetaLogLevel,
                 "one of debug, info, notice, warning, error, critical, alert, emergency",
             ));
         }
-        Ok(Self { client_capabilities: client_capabilities.clone(), client_info })
+        Ok(Self { client_capabilities: client_capabilities.clone(), client_info, log_level })
     }
 }
 

@@ -46,9 +46,10 @@ use crate::limits::Limits;
 use crate::machine::{Action, Machine};
 use crate::message::{self, Outgoing};
 use crate::server::{
-    Config, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerAction, ServerEvent,
+    Change, Config, Declaration, Notification, Outcome, PingId, Reply, ReplyId, Server,
+    ServerAction, ServerEvent,
 };
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::version::Era;
 
 /// As many bytes make a `Transmit` worth handing on; what waits behind it stays shared with the
@@ -95,6 +96,21 @@ impl Connection {
         notification: Notification,
     ) -> Result<(), UsageError> {
         self.server.notify(now, about, notification)
+    }
+
+    /// Tells the client of a change; see [`Server::publish`].
+    pub fn publish(&mut self, now: Instant, change: &Change) -> Result<(), UsageError> {
+        self.server.publish(now, change)
+    }
+
+    /// Takes another declaration; see [`Server::declare`].
+    pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
+        self.server.declare(now, declaration);
+    }
+
+    /// Asks a legacy client for a sign of life; see [`Server::ping`].
+    pub fn ping(&mut self, now: Instant, timeout: Duration) -> Result<PingId, UsageError> {
+        self.server.ping(now, timeout)
     }
 
     /// The requests that a handler has not answered yet, oldest first.

@@ -4,9 +4,7 @@
 
 #![expect(clippy::print_stdout, reason = "showing is what it is for")]
 
-use std::sync::Arc;
-
-use mcp_tokio::{Config, Handler, Implementation, Registry, serve};
+use mcp_tokio::{Catalog, Config, Implementation, Registry, serve};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -34,21 +32,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     registry.tool("greet", "Greets somebody", |greet: Greet, _| async move {
         format!("Hello, {}!", greet.name)
     })?;
-    let registry = Arc::new(registry);
+    let catalog = Catalog::from(registry);
 
     println!("A legacy client opens with a handshake:\n");
-    converse(&registry, &LEGACY).await?;
+    converse(&catalog, &LEGACY).await?;
     println!("A modern client says in every request what it speaks;");
     println!("the last request claims a version that nobody serves:\n");
-    converse(&registry, &MODERN).await?;
+    converse(&catalog, &MODERN).await?;
     Ok(())
 }
 
 /// Sends each line to a server of its own and prints what comes back.
-async fn converse(registry: &Arc<Registry<Handler>>, lines: &[&str]) -> std::io::Result<()> {
+async fn converse(catalog: &Catalog, lines: &[&str]) -> std::io::Result<()> {
     let (client, server) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(server);
-    let server = tokio::spawn(serve(registry.clone(), Config::default(), reader, writer));
+    let server = tokio::spawn(serve(catalog.clone(), Config::default(), reader, writer));
 
     let (reader, mut writer) = tokio::io::split(client);
     let mut answers = BufReader::new(reader).lines();

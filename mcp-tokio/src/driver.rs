@@ -3,13 +3,12 @@
 use std::future::Future;
 use std::io::{self, Write};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use mcp_proto::Instant;
-use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{Handler, Io, Service, drive};
+use mcp_proto::server::Config;
+use mcp_proto::service::{Catalog, Io, Service, drive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{self, Sleep};
@@ -24,24 +23,24 @@ const CHUNK: usize = 64 * 1024;
 ///
 /// Fails with what `reader` or `writer` failed with.
 pub async fn serve(
-    registry: impl Into<Arc<Registry<Handler>>>,
+    catalog: impl Into<Catalog>,
     config: Config,
     reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    serve_until(registry.into(), config, reader, writer, std::future::pending()).await
+    serve_until(catalog.into(), config, reader, writer, std::future::pending()).await
 }
 
 /// [`serve`] until `stop` completes.
 pub(crate) async fn serve_until(
-    registry: Arc<Registry<Handler>>,
+    catalog: Catalog,
     config: Config,
     reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let start = time::Instant::now();
-    let mut service = Service::new(registry, config);
+    let mut service = Service::new(catalog, config);
     if Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread {
         service.spawn_with(|handler| drop(tokio::spawn(handler)));
     }

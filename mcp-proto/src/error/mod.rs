@@ -29,6 +29,12 @@ impl ErrorCode {
     pub const INVALID_PARAMS: Self = Self(-32602);
     /// The handler failed.
     pub const INTERNAL_ERROR: Self = Self(-32603);
+    /// There is no resource with this URI; modern servers say [`INVALID_PARAMS`](Self::INVALID_PARAMS).
+    pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
+    /// The user must visit a URL before the request can be served (2025-11-25).
+    pub const URL_ELICITATION_REQUIRED: Self = Self(-32042);
+    /// The request needs a capability that the client did not declare (2026-07-28).
+    pub const MISSING_REQUIRED_CLIENT_CAPABILITY: Self = Self(-32021);
     /// The claimed protocol version is not served (2026-07-28).
     pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
 }

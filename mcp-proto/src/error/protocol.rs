@@ -115,12 +115,42 @@ pub enum ProtocolError {
         /// Its name.
         name: String,
     },
+    /// A resource that does not exist.
+    ResourceNotFound {
+        /// Its URI.
+        uri: String,
+    },
+    /// A prompt that does not exist.
+    UnknownPrompt {
+        /// Its name.
+        name: String,
+    },
+    /// A prompt's argument that is missing, or no string.
+    InvalidArgument {
+        /// Its name.
+        name: String,
+    },
+    /// What is to be completed is neither a prompt nor a resource template here.
+    UnknownReference {
+        /// Its name or URI template.
+        reference: String,
+    },
     /// A cursor that no list handed out.
     InvalidCursor,
     /// As many requests in flight as `Limits::max_in_flight`.
     TooManyInFlight {
         /// The limit.
         max_in_flight: usize,
+    },
+    /// As many subscriptions as `Limits::max_subscriptions`.
+    TooManySubscriptions {
+        /// The limit.
+        max_subscriptions: usize,
+    },
+    /// As many bytes of URIs as `Limits::max_subscription_bytes`.
+    TooManySubscriptionBytes {
+        /// The limit.
+        max_subscription_bytes: usize,
     },
     /// As many bytes in flight as `Limits::max_in_flight_bytes`.
     TooManyBytesInFlight {
@@ -157,15 +187,26 @@ impl ProtocolError {
             Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Rung::Envelope,
             Self::UnsupportedVersion { .. } => Rung::Version,
             Self::MethodNotFound { .. } => Rung::Method,
-            Self::InvalidParam { .. } | Self::UnknownTool { .. } | Self::InvalidCursor => {
-                Rung::Params
-            }
-            Self::TooManyInFlight { .. } | Self::TooManyBytesInFlight { .. } => Rung::Capacity,
+            Self::InvalidParam { .. }
+            | Self::UnknownTool { .. }
+            | Self::ResourceNotFound { .. }
+            | Self::UnknownPrompt { .. }
+            | Self::InvalidArgument { .. }
+            | Self::UnknownReference { .. }
+            | Self::InvalidCursor => Rung::Params,
+            Self::TooManyInFlight { .. }
+            | Self::TooManyBytesInFlight { .. }
+            | Self::TooManySubscriptions { .. }
+            | Self::TooManySubscriptionBytes { .. } => Rung::Capacity,
         }
     }
 
-    /// The code of the JSON-RPC error that answers it.
+    /// The code of the JSON-RPC error that answers it; for a resource that does not exist that is
+    /// the legacy one, which modern clients get as -32602.
     pub fn code(&self) -> ErrorCode {
+        if let Self::ResourceNotFound { .. } = self {
+            return ErrorCode::RESOURCE_NOT_FOUND;
+        }
         match self.rung() {
             Rung::Json => ErrorCode::PARSE_ERROR,
             Rung::Shape | Rung::Era => ErrorCode::INVALID_REQUEST,
@@ -212,16 +253,32 @@ impl ProtocolError {
                     "2025-11-25/basic/lifecycle#initialization"
                 }
                 "requestId" => "2026-07-28/basic/patterns/cancellation",
+                "inputResponses" | "requestState" => "2026-07-28/basic/patterns/mrtr",
+                "level" => "2025-11-25/server/utilities/logging",
+                "notifications" => "2026-07-28/basic/patterns/subscriptions",
+                "ref" | "argument" => "2026-07-28/server/utilities/completion",
+                "uri" => "2026-07-28/server/resources",
                 "_meta.progressToken" => "2026-07-28/basic/patterns/progress",
                 _ => "2026-07-28/server/tools#calling-tools",
             },
             Self::UnknownTool { .. } => "2026-07-28/server/tools#calling-tools",
+            Self::ResourceNotFound { .. } => "2026-07-28/server/resources#error-handling",
+            Self::UnknownPrompt { .. } | Self::InvalidArgument { .. } => {
+                "2026-07-28/server/prompts#error-handling"
+            }
+            Self::UnknownReference { .. } => {
+                "2026-07-28/server/utilities/completion#reference-types"
+            }
             Self::InvalidCursor => "2026-07-28/server/utilities/pagination",
+            Self::TooManySubscriptions { .. } | Self::TooManySubscriptionBytes { .. } => {
+                "2026-07-28/basic/patterns/subscriptions"
+            }
         }
     }
 }
 
 impl fmt::Display for ProtocolError {
+    #[expect(clippy::too_many_lines, reason = "each error has its own words")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.rung())?;
         match self {
@@ -302,12 +359,27 @@ impl fmt::Display for ProtocolError {
                 write!(f, "`params.{member}` must be {expected}")
             }
             Self::UnknownTool { name } => write!(f, "no tool {} here", Quoted(name)),
+            Self::ResourceNotFound { uri } => write!(f, "no resource {} here", Quoted(uri)),
+            Self::UnknownPrompt { name } => write!(f, "no prompt {} here", Quoted(name)),
+            Self::InvalidArgument { name } => {
+                write!(f, "the argument {} must be there, and a string", Quoted(name))
+            }
+            Self::UnknownReference { reference } => {
+                write!(f, "no prompt or resource template {} here", Quoted(reference))
+            }
             Self::InvalidCursor => {
                 f.write_str("`params.cursor` is not one that this list gave out")
             }
             Self::TooManyInFlight { max_in_flight } => {
                 write!(f, "Limits::max_in_flight = {max_in_flight} requests are in flight")
             }
+            Self::TooManySubscriptions { max_subscriptions } => {
+                write!(f, "Limits::max_subscriptions = {max_subscriptions} are open")
+            }
+            Self::TooManySubscriptionBytes { max_subscription_bytes } => write!(
+                f,
+                "Limits::max_subscription_bytes = {max_subscription_bytes} would be exceeded"
+            ),
             Self::TooManyBytesInFlight { max_in_flight_bytes } => {
                 write!(f, "Limits::max_in_flight_bytes = {max_in_flight_bytes} would be exceeded")
             }

@@ -13,9 +13,20 @@ pub enum UsageError {
     NotInFlight,
     /// Progress must be a finite number that is greater than the one before.
     ProgressNotIncreasing,
-    /// A tool of this name is registered.
-    DuplicateTool {
-        /// Its name.
+    /// A server asks clients of the legacy era alone by requests of its own, and once they have
+    /// sent `notifications/initialized`.
+    NoServerRequests,
+    /// The capability that this needs is not declared in the registry.
+    Undeclared {
+        /// The capability, such as `logging` or `tools.listChanged`.
+        capability: &'static str,
+    },
+    /// One of this kind and name is registered.
+    Duplicate {
+        /// `tool`, `resource`, `resource template`, `prompt`, `completion`, `method` or
+        /// `notification`.
+        kind: &'static str,
+        /// Its name, URI, URI template or method.
         name: String,
     },
     /// A tool name must have 1 to 128 of the characters `A-Z a-z 0-9 _ - .`.
@@ -23,11 +34,41 @@ pub enum UsageError {
         /// The name.
         name: String,
     },
+    /// A resource's URI must begin with a scheme and a colon.
+    InvalidUri {
+        /// The URI.
+        uri: String,
+    },
+    /// A resource template's `uriTemplate` is none by RFC 6570, or it does not tell which
+    /// variable has which value in a URI.
+    InvalidUriTemplate {
+        /// The `uriTemplate`.
+        template: String,
+        /// The part that is at fault: an expression without its braces, or a literal.
+        part: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A tool's `inputSchema` must be a JSON object with `"type": "object"`, its `outputSchema`
     /// a JSON object.
     InvalidSchema {
         /// The tool's name.
         name: String,
+    },
+    /// The settings of an extension must be a JSON object.
+    InvalidSettings {
+        /// The extension's identifier.
+        name: String,
+    },
+    /// Completions must be for a prompt or a resource template that is registered.
+    UnknownReference {
+        /// The prompt's name or the URI template.
+        name: String,
+    },
+    /// The specification gives this method a meaning; it has no handler of its own.
+    ReservedMethod {
+        /// The method.
+        method: String,
     },
     /// A value could not be written as JSON.
     NotJson {
@@ -42,16 +83,39 @@ impl fmt::Display for UsageError {
             Self::Closed => f.write_str("the connection has closed"),
             Self::NotInFlight => f.write_str("the request is not in flight"),
             Self::ProgressNotIncreasing => f.write_str("progress must increase"),
-            Self::DuplicateTool { name } => write!(f, "a tool \"{name}\" is already registered"),
+            Self::NoServerRequests => {
+                f.write_str("a server sends requests to initialized legacy clients alone")
+            }
+            Self::Undeclared { capability } => {
+                write!(f, "the capability `{capability}` is not declared in the registry")
+            }
+            Self::Duplicate { kind, name } => {
+                write!(f, "a {kind} \"{name}\" is already registered")
+            }
             Self::InvalidToolName { name } => write!(
                 f,
                 "\"{name}\" is no tool name: 1 to 128 characters of A-Z a-z 0-9 _ - . make one"
             ),
+            Self::InvalidUri { uri } => {
+                write!(f, "\"{uri}\" is no URI: it must begin with a scheme, such as `file:`")
+            }
+            Self::InvalidUriTemplate { template, part, reason } => {
+                write!(f, "no URI can be matched with \"{template}\", for \"{part}\": {reason}")
+            }
             Self::InvalidSchema { name } => write!(
                 f,
                 "\"{name}\": `inputSchema` must be an object with \"type\": \"object\" (arguments \
                  are a struct with named fields), `outputSchema` an object"
             ),
+            Self::InvalidSettings { name } => {
+                write!(f, "\"{name}\": the settings of an extension must be a JSON object")
+            }
+            Self::UnknownReference { name } => {
+                write!(f, "no prompt or resource template \"{name}\" is registered")
+            }
+            Self::ReservedMethod { method } => {
+                write!(f, "\"{method}\" is a method of the specification")
+            }
             Self::NotJson { name } => write!(f, "\"{name}\" cannot be written as JSON"),
         }
     }

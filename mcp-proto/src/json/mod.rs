@@ -24,6 +24,11 @@ impl Json {
     /// The empty object, `{}`.
     pub const EMPTY_OBJECT: Self = Self(Bytes::from_static(b"{}"));
 
+    /// Text that is one JSON value, in the source of this crate.
+    pub(crate) const fn constant(text: &'static str) -> Self {
+        Self(Bytes::from_static(text.as_bytes()))
+    }
+
     /// Checks that `text` is one JSON value, nested at most 128 deep.
     pub fn parse(text: impl Into<Bytes>) -> Result<Self, InvalidJson> {
         let text = text.into();
@@ -153,6 +158,15 @@ impl<'a> Raw<'a> {
         })
     }
 
+    /// Whether the value is an object with a member of this name that is an object.
+    pub(crate) fn has_object(self, name: &str) -> bool {
+        let mut found = false;
+        self.members(|key, value| {
+            found |= value.is_object() && key.string().as_deref() == Some(name);
+        });
+        found
+    }
+
     /// The members of the object that the value is, keys as written; none for other values.
     pub(crate) fn members(self, mut visit: impl FnMut(Self, Self)) {
         let bytes = self.0;
@@ -161,6 +175,16 @@ impl<'a> Raw<'a> {
             // The value was checked when the JSON was made; how deep it is nested is its own affair.
             let value = scanner.skim()?;
             visit(Self(key.of(bytes)), Self(value.of(bytes)));
+            Ok(())
+        });
+    }
+
+    /// The elements of the array that the value is; none for other values.
+    pub(crate) fn elements(self, mut visit: impl FnMut(Self)) {
+        let bytes = self.0;
+        let mut scanner = Scanner::new(bytes, scan::MAX_DEPTH);
+        let _ = scanner.elements(|scanner| {
+            visit(Self(scanner.skim()?.of(bytes)));
             Ok(())
         });
     }

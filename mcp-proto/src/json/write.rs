@@ -67,16 +67,20 @@ impl<'a, S: Sink> List<'a, S> {
 
     /// A member whose value is written as it is.
     pub(crate) fn member(&mut self, key: &str, value: &[u8]) {
-        string(self.item(), key);
-        self.out.push(b":");
+        self.key(key);
         self.out.push(value);
     }
 
     /// A member whose value is a string.
     pub(crate) fn text(&mut self, key: &str, value: &str) {
+        self.key(key);
+        string(self.out, value);
+    }
+
+    /// The key of a member; its value goes where [`List::out`] says.
+    pub(crate) fn key(&mut self, key: &str) {
         string(self.item(), key);
         self.out.push(b":");
-        string(self.out, value);
     }
 
     /// Room for the next item: the comma before it is written.
@@ -87,7 +91,7 @@ impl<'a, S: Sink> List<'a, S> {
         self.out
     }
 
-    /// The place where the value of a member goes whose key [`List::item`] got.
+    /// The place where the value of a member goes whose key is written.
     pub(crate) fn out(&mut self) -> &mut S {
         self.out
     }

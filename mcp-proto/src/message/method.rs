@@ -23,7 +23,8 @@ macro_rules! methods {
                 }
             }
 
-            pub(crate) fn from_name(name: Cow<'_, str>) -> Self {
+            /// The method with this name.
+            pub fn from_name(name: Cow<'_, str>) -> Self {
                 match &*name {
                     $($name => Self::$variant,)*
                     _ => Self::Other(name.into()),
@@ -44,6 +45,26 @@ methods! {
     ListTools = "tools/list",
     /// Calls a tool.
     CallTool = "tools/call",
+    /// Asks for a page of the resources.
+    ListResources = "resources/list",
+    /// Asks for a page of the resource templates.
+    ListResourceTemplates = "resources/templates/list",
+    /// Reads a resource.
+    ReadResource = "resources/read",
+    /// Asks a legacy server to tell of updates of a resource.
+    Subscribe = "resources/subscribe",
+    /// Asks a legacy server not to do so any more.
+    Unsubscribe = "resources/unsubscribe",
+    /// Asks for a page of the prompts.
+    ListPrompts = "prompts/list",
+    /// Gets a prompt.
+    GetPrompt = "prompts/get",
+    /// Asks how an argument might go on.
+    Complete = "completion/complete",
+    /// Tells a legacy server which log messages to send.
+    SetLevel = "logging/setLevel",
+    /// Asks a modern server to tell of changes.
+    Listen = "subscriptions/listen",
     /// A legacy client has taken note of the answer to `initialize`.
     Initialized = "notifications/initialized",
     /// A request is no longer of interest.

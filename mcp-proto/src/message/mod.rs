@@ -13,6 +13,7 @@ mod params;
 mod parse;
 
 use alloc::borrow::Cow;
+use alloc::vec::Vec;
 use core::fmt;
 
 use bytes::Bytes;
@@ -126,14 +127,23 @@ impl ErrorData {
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::INTERNAL_ERROR, message)
     }
+
+    /// Parameters that the method does not take, -32602.
+    pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorCode::INVALID_PARAMS, message)
+    }
+
+    /// There is no resource with this URI. Modern clients get -32602, legacy ones -32002.
+    pub fn resource_not_found(uri: &str) -> Self {
+        Self::from(&ProtocolError::ResourceNotFound { uri: uri.into() })
+    }
 }
 
 impl From<&ProtocolError> for ErrorData {
     fn from(error: &ProtocolError) -> Self {
-        let mut answer = Self::new(error.code(), alloc::format!("{error}"));
+        let mut data = Vec::new();
+        let mut object = List::object(&mut data);
         if let ProtocolError::UnsupportedVersion { requested, supported } = error {
-            let mut data = alloc::vec::Vec::new();
-            let mut object = List::object(&mut data);
             object.item().extend_from_slice(b"\"supported\":");
             let mut list = List::array(object.out());
             for version in *supported {
@@ -142,10 +152,12 @@ impl From<&ProtocolError> for ErrorData {
             list.end();
             // The schema wants a string, even if nothing was requested.
             object.text("requested", requested.as_deref().unwrap_or_default());
-            object.end();
-            answer.data = Some(Json::trusted(data));
+        } else if let ProtocolError::ResourceNotFound { uri } = error {
+            object.text("uri", uri);
         }
-        answer
+        object.end();
+        let data = Some(Json::trusted(data)).filter(|data| *data != Json::EMPTY_OBJECT);
+        Self { data, ..Self::new(error.code(), alloc::format!("{error}")) }
     }
 }
 

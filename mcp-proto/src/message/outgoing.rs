@@ -1,5 +1,6 @@
 //! Message to text.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -31,8 +32,17 @@ pub enum Outgoing {
     /// A notification.
     Notification {
         /// Its method.
+        method: Cow<'static, str>,
+        /// Its parameters, an object; `{}` is not written.
+        params: Json,
+    },
+    /// A request; a server sends some in the legacy era.
+    Request {
+        /// Its id.
+        id: RequestId,
+        /// Its method.
         method: &'static str,
-        /// Its parameters, an object.
+        /// Its parameters, an object; `{}` is not written.
         params: Json,
     },
     /// The answers to a batch; revision 2025-03-26 alone.
@@ -62,10 +72,13 @@ impl Outgoing {
             }
             Self::Notification { method, params } => {
                 out.push(b"{\"jsonrpc\":\"2.0\",\"method\":");
-                write::string(out, method);
-                out.push(b",\"params\":");
-                out.push(params.as_bytes());
-                out.push(b"}");
+                write_call(out, method, params);
+            }
+            Self::Request { id, method, params } => {
+                out.push(b"{\"jsonrpc\":\"2.0\",\"id\":");
+                out.push(id.as_str().as_bytes());
+                out.push(b",\"method\":");
+                write_call(out, method, params);
             }
             Self::Batch(answers) => {
                 let mut list = List::array(out);
@@ -76,6 +89,15 @@ impl Outgoing {
             }
         }
     }
+}
+
+fn write_call(out: &mut impl Sink, method: &str, params: &Json) {
+    write::string(out, method);
+    if params.as_bytes() != b"{}" {
+        out.push(b",\"params\":");
+        out.push(params.as_bytes());
+    }
+    out.push(b"}");
 }
 
 fn write_stamped(out: &mut impl Sink, stamp: &[u8], object: &[u8]) {

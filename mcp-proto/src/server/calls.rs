@@ -1,53 +1,117 @@
 //! The requests in flight: by id, for duplicates and cancellation, and by reply.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 
-use crate::message::{ProgressToken, RequestId};
+use super::HandlerId;
+use super::input::Inputs;
+use crate::json::Json;
+use crate::message::{Method, ProgressToken, RequestId};
 use crate::time::Instant;
+use crate::types::LoggingLevel;
 use crate::version::Era;
 
-/// A request that a handler has not answered yet.
+/// A request that is not answered yet.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) id: RequestId,
     pub(super) era: Era,
+    pub(super) kind: CallKind,
     pub(super) token: Option<ProgressToken>,
     /// The last progress that went out.
     pub(super) progress: Option<f64>,
+    /// Of a modern request: the least severe log messages that its client wants.
+    pub(super) log_level: Option<LoggingLevel>,
     /// When the handler has had its time.
     pub(super) deadline: Instant,
     /// The bytes of its message.
     pub(super) size: usize,
     /// The batch that waits for the answer.
     pub(super) batch: Option<u64>,
+    /// What its client may be asked for.
+    pub(super) inputs: Inputs,
+    /// Of a legacy request whose handler may ask: what it is asked again with.
+    pub(super) again: Option<Box<Again>>,
 }
 
-/// The requests in flight, oldest first.
+/// What is peculiar to the answer of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum CallKind {
+    Tool {
+        /// Legacy clients see its structured content inside of an object.
+        wraps: bool,
+    },
+    Prompt,
+    Resource {
+        /// It brought input, on which the answer depends.
+        retried: bool,
+    },
+    Completion,
+    /// Of a method that the specification does not have.
+    Other,
+}
+
+/// A request that a handler may have to see again.
+#[derive(Debug)]
+pub(super) struct Again {
+    pub(super) handler: HandlerId,
+    pub(super) method: Method,
+    pub(super) params: Json,
+    pub(super) arguments: Json,
+    /// How often it has asked for input.
+    pub(super) rounds: usize,
+}
+
+/// The requests in flight.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// With serial numbers, which only grow: found by halving. Answers mostly come in order, so
-    /// that little moves when one is taken out.
+    /// Those in handlers, oldest first, with serial numbers, which only grow: found by halving.
+    /// Answers mostly come in order, so that little moves when one is taken out.
     queue: VecDeque<(u64, Call)>,
+    /// All of them: those in handlers, those that wait for input, and subscriptions.
     by_id: BTreeMap<RequestId, u64>,
+    /// How many of them are subscriptions.
+    held: usize,
     bytes: usize,
     serials: u64,
 }
 
 impl Calls {
     pub(super) fn insert(&mut self, call: Call) -> u64 {
-        self.serials += 1;
         self.bytes = self.bytes.saturating_add(call.size);
-        self.by_id.insert(call.id.clone(), self.serials);
-        self.queue.push_back((self.serials, call));
+        self.push(call)
+    }
+
+    /// The request has no handler, but its id is in use.
+    pub(super) fn hold(&mut self, id: RequestId) -> u64 {
+        self.serials += 1;
+        self.held += 1;
+        self.by_id.insert(id, self.serials);
         self.serials
     }
 
-    pub(super) fn take(&mut self, serial: u64) -> Option<Call> {
+    /// What [`Calls::hold`] held is over.
+    pub(super) fn release(&mut self, id: &RequestId) {
+        if self.by_id.remove(id).is_some() {
+            self.held -= 1;
+        }
+    }
+
+    /// A request leaves its handler and stays in flight, until it is brought back or settled.
+    pub(super) fn set_aside(&mut self, serial: u64) -> Option<Call> {
         let at = self.place(serial)?;
-        let (_, call) = self.queue.remove(at)?;
+        self.queue.remove(at).map(|(_, call)| call)
+    }
+
+    /// A request that was set aside goes to a handler again.
+    pub(super) fn bring_back(&mut self, call: Call) -> u64 {
+        self.push(call)
+    }
+
+    /// A request that was set aside is over.
+    pub(super) fn settle(&mut self, call: &Call) {
         self.by_id.remove(&call.id);
         self.bytes = self.bytes.saturating_sub(call.size);
-        Some(call)
     }
 
     pub(super) fn get_mut(&mut self, serial: u64) -> Option<&mut Call> {
@@ -59,7 +123,7 @@ impl Calls {
         self.by_id.get(id).copied()
     }
 
-    /// The serial numbers, oldest first.
+    /// The serial numbers of those in handlers, oldest first.
     pub(super) fn serials(&self) -> impl Iterator<Item = u64> + '_ {
         self.queue.iter().map(|(serial, _)| *serial)
     }
@@ -84,16 +148,25 @@ impl Calls {
         (call.deadline <= now).then_some(*serial)
     }
 
+    /// How many are in handlers or wait for input.
     pub(super) fn len(&self) -> usize {
-        self.queue.len()
+        self.by_id.len() - self.held
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether no handler is at work.
+    pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    fn push(&mut self, call: Call) -> u64 {
+        self.serials += 1;
+        self.by_id.insert(call.id.clone(), self.serials);
+        self.queue.push_back((self.serials, call));
+        self.serials
     }
 
     fn place(&self, serial: u64) -> Option<usize> {

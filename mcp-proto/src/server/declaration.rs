@@ -1,68 +1,191 @@
 //! A registry without its handlers: immutable, shared by all machines, serialised beforehand.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::registry::{HandlerId, Registry};
+use super::entries::{Entries, Listed};
+use super::legacy;
+use super::pages::Pages;
+use super::registry::{HandlerId, Reference, Registry, has_type_object};
+use super::stamp::{COMPLETE, stamp};
+use super::template::UriTemplate;
+use super::{Cacheable, Change, List};
+use crate::error::UsageError;
 use crate::json::Json;
-use crate::json::write::{self, List};
-use crate::types::Tool;
-use crate::version::{MODERN, ProtocolVersion};
+use crate::json::write;
+use crate::types::{
+    CacheHint, ListChangedCapability, Prompt, ResourcesCapability, ServerCapabilities,
+};
+use crate::version::{Era, MODERN, ProtocolVersion};
 
 /// What a server declares, as the machines send it.
 #[derive(Debug)]
 pub struct Declaration {
     server_info: Json,
-    capabilities: Json,
+    pub(super) capabilities: ServerCapabilities,
+    encoded_capabilities: Json,
     instructions: Option<String>,
-    tools: BTreeMap<String, HandlerId>,
-    tool_pages: Pages,
+    pub(super) tools: BTreeMap<String, ToolEntry>,
+    pub(super) resources: BTreeMap<String, HandlerId>,
+    templates: Vec<(UriTemplate, HandlerId)>,
+    pub(super) prompts: BTreeMap<String, PromptEntry>,
+    completions: BTreeMap<Reference, Completes>,
+    methods: BTreeMap<String, HandlerId>,
+    notifications: BTreeMap<String, HandlerId>,
+    fallback: Option<HandlerId>,
+    pages: Lists,
+    /// The tools as legacy clients see them, if that makes a difference.
+    legacy_tools: Option<Pages>,
     discover: Json,
     /// What a modern result carries: `resultType` and the server's name.
     pub(super) stamp: Bytes,
-    /// The same for a result that a client may cache.
-    pub(super) cacheable_stamp: Bytes,
+    /// The same for a result that asks for input.
+    pub(super) input_required_stamp: Bytes,
+    /// The same with caching hints.
+    cache_stamps: BTreeMap<Cacheable, Bytes>,
+    /// How long the contents of resources may be kept.
+    pub(super) contents_hint: CacheHint,
+    pub(super) list_changed: BTreeSet<List>,
+}
+
+#[derive(Debug)]
+pub(super) struct ToolEntry {
+    pub(super) handler: HandlerId,
+    /// Legacy clients see its output schema, and so its structured content, inside of an object.
+    pub(super) wraps: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct PromptEntry {
+    pub(super) handler: HandlerId,
+    /// The arguments that must be given.
+    pub(super) required: Vec<String>,
+}
+
+/// What completes arguments.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Completes {
+    Handler(HandlerId),
+    Nothing,
+}
+
+#[derive(Debug)]
+struct Lists {
+    tools: Pages,
+    resources: Pages,
+    templates: Pages,
+    prompts: Pages,
 }
 
 impl Declaration {
     pub(super) fn new<H>(registry: &Registry<H>) -> Self {
         let server_info = encode(&registry.server_info);
-        let mut stamp = b"\"resultType\":\"complete\",\"_meta\":".to_vec();
-        let mut meta = List::object(&mut stamp);
-        meta.member(SERVER_INFO, server_info.as_bytes());
-        meta.end();
-        let cacheable = [&stamp[..], b",\"ttlMs\":0,\"cacheScope\":\"private\""].concat();
-        let names = registry.tools.iter().enumerate();
+        let cache = |what| registry.cache.get(&what).copied().unwrap_or_default();
+        let capabilities = capabilities(registry);
         let mut declaration = Self {
-            server_info,
-            capabilities: capabilities(&registry.tools),
+            encoded_capabilities: encode(&capabilities),
+            capabilities,
             instructions: registry.instructions.clone(),
-            tools: names.map(|(at, tool)| (tool.name.clone(), HandlerId(at))).collect(),
-            tool_pages: Pages::new("tools", &registry.tools, registry.page_size),
+            tools: tools(registry),
+            resources: by_key(&registry.resources),
+            templates: templates(registry),
+            prompts: prompts(registry),
+            completions: completions(registry),
+            methods: registry.methods.clone(),
+            notifications: registry.notifications.clone(),
+            fallback: registry.fallback,
+            pages: lists(registry),
+            legacy_tools: legacy_tools(registry),
             discover: Json::EMPTY_OBJECT,
-            stamp: stamp.into(),
-            cacheable_stamp: cacheable.into(),
+            stamp: stamp(COMPLETE, &server_info, None, None),
+            input_required_stamp: stamp(b"\"input_required\"", &server_info, None, None),
+            cache_stamps: Cacheable::ALL
+                .into_iter()
+                .map(|what| (what, stamp(COMPLETE, &server_info, None, Some(cache(what)))))
+                .collect(),
+            contents_hint: cache(Cacheable::Contents),
+            list_changed: registry.list_changed.clone(),
+            server_info,
         };
         declaration.discover = declaration.write_discover();
         declaration
     }
 
-    /// Whether the `tools` capability is declared.
-    pub(super) fn has_tools(&self) -> bool {
-        !self.tools.is_empty()
+    /// The handler of a resource, and the variables of the template that it follows.
+    pub(super) fn resource(&self, uri: &str) -> Option<(HandlerId, Json)> {
+        if let Some(handler) = self.resources.get(uri) {
+            return Some((*handler, Json::EMPTY_OBJECT));
+        }
+        let matching = |(template, handler): &(UriTemplate, HandlerId)| {
+            Some((*handler, template.matches(uri)?))
+        };
+        self.templates.iter().find_map(matching)
     }
 
-    /// The handler of a tool.
-    pub(super) fn tool(&self, name: &str) -> Option<HandlerId> {
-        self.tools.get(name).copied()
+    /// What completes the arguments of a prompt or a template; `None` if it does not exist.
+    pub(super) fn completion(&self, reference: &Reference) -> Option<Completes> {
+        self.completions.get(reference).copied()
     }
 
-    /// The page of `tools/list` at this cursor, `None` if no page handed it out.
-    pub(super) fn tool_page(&self, cursor: Option<&str>) -> Option<&Json> {
-        self.tool_pages.at(cursor)
+    /// The handler of a method that the specification does not have.
+    pub(super) fn method(&self, method: &str) -> Option<HandlerId> {
+        self.methods.get(method).copied().or(self.fallback)
+    }
+
+    pub(super) fn notification(&self, method: &str) -> Option<HandlerId> {
+        self.notifications.get(method).copied()
+    }
+
+    pub(super) fn has_notifications(&self) -> bool {
+        !self.notifications.is_empty()
+    }
+
+    /// The page of a list at this cursor, `None` if no page handed it out.
+    pub(super) fn page(&self, era: Era, list: Cacheable, cursor: Option<&str>) -> Option<&Json> {
+        match list {
+            Cacheable::Tools => match (era, &self.legacy_tools) {
+                (Era::Legacy, Some(tools)) => tools.at(cursor),
+                _ => self.pages.tools.at(cursor),
+            },
+            Cacheable::Prompts => self.pages.prompts.at(cursor),
+            Cacheable::Resources => self.pages.resources.at(cursor),
+            Cacheable::ResourceTemplates => self.pages.templates.at(cursor),
+            Cacheable::Discover | Cacheable::Contents => None,
+        }
+    }
+
+    /// Whether clients are told of updates of resources.
+    pub(super) fn subscribes(&self) -> bool {
+        self.capabilities.resources.is_some_and(|resources| resources.subscribe)
+    }
+
+    /// Whether a change may be published.
+    pub(crate) fn check(&self, change: &Change) -> Result<(), UsageError> {
+        let (declared, capability) = match change {
+            Change::ListChanged(list) => (self.list_changed.contains(list), list.capability()),
+            Change::ResourceUpdated(_) => (self.subscribes(), "resources.subscribe"),
+        };
+        if declared { Ok(()) } else { Err(UsageError::Undeclared { capability }) }
+    }
+
+    /// The lists that are not the same in `other`.
+    pub(super) fn differences(&self, other: &Self) -> impl Iterator<Item = List> {
+        let (ours, theirs) = (&self.pages, &other.pages);
+        List::ALL.into_iter().filter(move |list| match list {
+            List::Tools => ours.tools != theirs.tools,
+            List::Prompts => ours.prompts != theirs.prompts,
+            List::Resources => {
+                ours.resources != theirs.resources || ours.templates != theirs.templates
+            }
+        })
+    }
+
+    /// What a modern result carries that clients may keep.
+    pub(super) fn cache_stamp(&self, what: Cacheable) -> &Bytes {
+        self.cache_stamps.get(&what).unwrap_or(&self.stamp)
     }
 
     /// The server's `Implementation`.
@@ -78,9 +201,9 @@ impl Declaration {
     /// The result of `initialize`.
     pub(super) fn initialize(&self, version: ProtocolVersion) -> Json {
         let mut out = Vec::new();
-        let mut object = List::object(&mut out);
+        let mut object = write::List::object(&mut out);
         object.text("protocolVersion", version.as_str());
-        object.member("capabilities", self.capabilities.as_bytes());
+        object.member("capabilities", self.encoded_capabilities.as_bytes());
         object.member("serverInfo", self.server_info.as_bytes());
         if let Some(instructions) = &self.instructions {
             object.text("instructions", instructions);
@@ -90,16 +213,15 @@ impl Declaration {
     }
 
     fn write_discover(&self) -> Json {
-        let mut versions = Vec::new();
-        let mut list = List::array(&mut versions);
+        let mut out = Vec::new();
+        let mut object = write::List::object(&mut out);
+        object.key("supportedVersions");
+        let mut list = write::List::array(object.out());
         for version in MODERN {
             write::string(list.item(), version);
         }
         list.end();
-        let mut out = Vec::new();
-        let mut object = List::object(&mut out);
-        object.member("supportedVersions", &versions);
-        object.member("capabilities", self.capabilities.as_bytes());
+        object.member("capabilities", self.encoded_capabilities.as_bytes());
         if let Some(instructions) = &self.instructions {
             object.text("instructions", instructions);
         }
@@ -108,63 +230,96 @@ impl Declaration {
     }
 }
 
-/// The key of `_meta` under which a server names itself.
-pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-
-/// A list in pages; a cursor is the decimal number of entries before its page.
-#[derive(Debug)]
-struct Pages {
-    size: usize,
-    pages: Vec<Json>,
-}
-
-impl Pages {
-    fn new(member: &str, entries: &[Tool], size: usize) -> Self {
-        let mut chunks: Vec<&[Tool]> = entries.chunks(size).collect();
-        if chunks.is_empty() {
-            chunks.push(&[]);
-        }
-        let last = chunks.len() - 1;
-        let page = |(at, chunk): (usize, &&[Tool])| {
-            let mut array = Vec::new();
-            let mut elements = List::array(&mut array);
-            for entry in *chunk {
-                elements.item().extend_from_slice(encode(entry).as_bytes());
-            }
-            elements.end();
-            let mut out = Vec::new();
-            let mut object = List::object(&mut out);
-            object.member(member, &array);
-            if at < last {
-                object.text("nextCursor", &alloc::format!("{}", (at + 1) * size));
-            }
-            object.end();
-            Json::trusted(out)
-        };
-        Self { size, pages: chunks.iter().enumerate().map(page).collect() }
-    }
-
-    fn at(&self, cursor: Option<&str>) -> Option<&Json> {
-        let before = match cursor {
-            None | Some("") => 0,
-            Some(digits) => {
-                let number: usize = digits.parse().ok()?;
-                let canonical = number > 0 && digits == alloc::format!("{number}");
-                canonical.then_some(number)?
-            }
-        };
-        (before % self.size == 0).then(|| self.pages.get(before / self.size)).flatten()
+fn capabilities<H>(registry: &Registry<H>) -> ServerCapabilities {
+    let changes = |list| registry.list_changed.contains(&list);
+    let list = |list, is_empty: bool| {
+        let list_changed = changes(list);
+        (list_changed || !is_empty).then_some(ListChangedCapability { list_changed })
+    };
+    let resources = ResourcesCapability {
+        subscribe: registry.subscribe,
+        list_changed: changes(List::Resources),
+    };
+    let has_resources = !registry.resources.is_empty()
+        || !registry.templates.is_empty()
+        || resources != ResourcesCapability::default();
+    ServerCapabilities {
+        experimental: registry.experimental.clone(),
+        logging: registry.logging.then_some(Json::EMPTY_OBJECT),
+        completions: (!registry.completions.is_empty()).then_some(Json::EMPTY_OBJECT),
+        prompts: list(List::Prompts, registry.prompts.is_empty()),
+        resources: has_resources.then_some(resources),
+        tools: list(List::Tools, registry.tools.is_empty()),
+        extensions: registry.extensions.clone(),
     }
 }
 
-fn capabilities(tools: &[Tool]) -> Json {
-    let mut out = Vec::new();
-    let mut object = List::object(&mut out);
-    if !tools.is_empty() {
-        object.member("tools", b"{}");
+fn tools<H>(registry: &Registry<H>) -> BTreeMap<String, ToolEntry> {
+    let entry = |(tool, handler): &(crate::types::Tool, HandlerId)| {
+        let wraps = tool.output_schema.as_ref().is_some_and(|schema| !has_type_object(schema));
+        (tool.name.clone(), ToolEntry { handler: *handler, wraps })
+    };
+    registry.tools.iter().map(entry).collect()
+}
+
+fn prompts<H>(registry: &Registry<H>) -> BTreeMap<String, PromptEntry> {
+    let entry = |(prompt, handler): &(Prompt, HandlerId)| {
+        let required = prompt.arguments.iter().filter(|argument| argument.required);
+        let required = required.map(|argument| argument.name.clone()).collect();
+        (prompt.name.clone(), PromptEntry { handler: *handler, required })
+    };
+    registry.prompts.iter().map(entry).collect()
+}
+
+fn by_key<T: Listed>(entries: &Entries<T>) -> BTreeMap<String, HandlerId> {
+    entries.iter().map(|(item, handler)| (item.key().into(), *handler)).collect()
+}
+
+fn templates<H>(registry: &Registry<H>) -> Vec<(UriTemplate, HandlerId)> {
+    let parsed = registry.templates.iter().filter_map(|(template, handler)| {
+        // They have been checked when they were added.
+        Some((UriTemplate::parse(&template.uri_template).ok()?, *handler))
+    });
+    parsed.collect()
+}
+
+fn completions<H>(registry: &Registry<H>) -> BTreeMap<Reference, Completes> {
+    let prompts = registry.prompts.iter().map(|(prompt, _)| Reference::Prompt(prompt.name.clone()));
+    let templates = registry.templates.iter();
+    let templates =
+        templates.map(|(template, _)| Reference::Template(template.uri_template.clone()));
+    let handler = |reference| {
+        let handler = registry.completions.get(&reference);
+        let completes = handler.map_or(Completes::Nothing, |handler| Completes::Handler(*handler));
+        (reference, completes)
+    };
+    prompts.chain(templates).map(handler).collect()
+}
+
+fn lists<H>(registry: &Registry<H>) -> Lists {
+    let size = registry.page_size;
+    Lists {
+        tools: Pages::new("tools", &encoded(&registry.tools), size),
+        resources: Pages::new("resources", &encoded(&registry.resources), size),
+        templates: Pages::new("resourceTemplates", &encoded(&registry.templates), size),
+        prompts: Pages::new("prompts", &encoded(&registry.prompts), size),
     }
-    object.end();
-    Json::trusted(out)
+}
+
+fn legacy_tools<H>(registry: &Registry<H>) -> Option<Pages> {
+    let mut differ = false;
+    let tools = registry.tools.iter().map(|(tool, _)| {
+        let schema = tool.output_schema.as_ref().filter(|schema| !has_type_object(schema));
+        let Some(schema) = schema else { return encode(tool) };
+        differ = true;
+        encode(&tool.clone().output_schema(legacy::wrapped_schema(schema)))
+    });
+    let tools: Vec<Json> = tools.collect();
+    differ.then(|| Pages::new("tools", &tools, registry.page_size))
+}
+
+fn encoded<T: Listed + serde::Serialize>(entries: &Entries<T>) -> Vec<Json> {
+    entries.iter().map(|(item, _)| encode(item)).collect()
 }
 
 /// Plain structs of strings and raw JSON always encode.

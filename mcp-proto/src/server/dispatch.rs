@@ -1,19 +1,24 @@
-//! From a message to what happens: the first rungs, which both eras share, and tool calls.
+//! From a message to what happens: the first rungs, which both eras share, and what is in flight.
 //!
 //! In: a message, maybe of a batch. Out: a refusal, or a request in the hands of its era
-//! (`modern`, `legacy`), which come back here to put a tool call in flight.
+//! (`modern`, `legacy`), which come back here to put it in flight.
 
-use super::calls::Call;
+use alloc::boxed::Box;
+
+use super::calls::{Again, Call, CallKind, Calls};
 use super::event::{CancelCause, Peer, Reply, ReplyId, Request, ServerEvent};
-use super::{Declaration, HandlerId, Opening, Server};
+use super::input::Inputs;
+use super::serve::Target;
+use super::{Input, Opening, Server};
 use crate::error::ProtocolError;
-use crate::json::{Json, Raw};
+use crate::json::Raw;
 use crate::limits::Limits;
 use crate::message::{self, Malformed, Member, Message, Method, Params, RequestId};
 use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Opened, Refusal, Route};
 use crate::time::Instant;
-use crate::version::EraPolicy;
+use crate::types::LoggingLevel;
+use crate::version::{Era, EraPolicy};
 
 impl Server {
     pub(super) fn message(&mut self, now: Instant, message: Message, batch: Option<u64>) {
@@ -32,8 +37,9 @@ impl Server {
             (Route::Modern, Message::Request(request)) => self.modern_request(now, request),
             (Route::Legacy, Message::Request(request)) => self.legacy_request(now, request, batch),
             (Route::Modern | Route::Legacy, Message::Notification(notification)) => {
-                self.notification(&notification);
+                self.notification(notification);
             }
+            (Route::Legacy, Message::Response(response)) => self.response(now, response),
             (_, Message::Response(_)) => self.fault(ProtocolError::UnexpectedResponse),
             (Route::Drop | Route::Reject(_), _) => {}
         }
@@ -59,58 +65,114 @@ impl Server {
         self.refuse(batch, id, &malformed.error);
     }
 
-    fn notification(&mut self, notification: &message::Notification) {
-        // The others ask for nothing that this machine does.
-        if notification.method != Method::Cancelled {
-            return;
+    fn notification(&mut self, notification: message::Notification) {
+        if notification.method == Method::Cancelled {
+            return self.cancelled(&notification.params);
         }
-        let id = notification.params.raw(Member::RequestId);
+        if notification.method == Method::Initialized {
+            self.initialized();
+        }
+        // The others are a handler's, or nobody's.
+        let message::Notification { method, params, .. } = notification;
+        if self.declaration.has_notifications()
+            && let Some(handler) = self.declaration.notification(method.name())
+        {
+            let params = params.json().clone();
+            self.event(ServerEvent::Notification { handler, method, params });
+        }
+    }
+
+    fn cancelled(&mut self, params: &Params) {
+        let id = params.raw(Member::RequestId);
         let Some(id) = id.and_then(RequestId::from_raw) else {
             return self.fault(ProtocolError::InvalidParam {
                 member: Member::RequestId.name(),
                 expected: "a string or an integer",
             });
         };
-        if let Some(serial) = self.calls.find(&id) {
-            let reason = notification.params.raw(Member::Reason);
+        let Some(serial) = self.calls.find(&id) else { return };
+        if self.calls.get_mut(serial).is_some() {
+            let reason = params.raw(Member::Reason);
             let reason = reason.and_then(Raw::string).map(Into::into);
             self.cancel(serial, CancelCause::Client(reason));
+        } else {
+            self.stop_waiting(serial);
+            self.stop_listening(serial);
         }
     }
 
-    /// Passes a tool call on to its handler.
-    pub(super) fn call_tool(
+    /// Passes a request on to its handler.
+    pub(super) fn call(
         &mut self,
         now: Instant,
         request: message::Request,
-        peer: Peer,
+        target: Target,
+        asker: Asker,
         batch: Option<u64>,
     ) -> Result<(), ProtocolError> {
         let message::Request { id, method, params, size } = request;
-        let (handler, arguments) = tool_params(&params, &self.declaration)?;
+        let Target { handler, kind, arguments } = target;
+        let Asker { peer, inputs, input, log_level } = asker;
         let token = meta::progress_token(&params, &self.config.limits)?;
         self.admit(size)?;
-        let wants_progress = token.is_some();
         let era = peer.version.era();
-        // Not before that of an older call, even if the clock went back.
-        let deadline = (now + self.config.limits.handler_timeout).max(self.calls.last_deadline());
-        let first = self.calls.is_empty();
-        let serial =
-            self.calls.insert(Call { id, era, token, progress: None, deadline, size, batch });
+        let retried = input.is_some();
+        let resource = matches!(kind, CallKind::Resource { .. });
+        let kind = if resource { CallKind::Resource { retried } } else { kind };
+        // A modern client sends its request again by itself.
+        let asks = era == Era::Legacy && handler.asks && !inputs.is_empty();
+        let again = asks.then(|| {
+            let (method, params, arguments) =
+                (method.clone(), params.json().clone(), arguments.clone());
+            Box::new(Again { handler, method, params, arguments, rounds: 0 })
+        });
         self.enter(batch);
-        if first {
-            self.watch_oldest();
-        }
+        let call = Call {
+            id,
+            era,
+            kind,
+            token,
+            progress: None,
+            log_level,
+            deadline: self.handler_deadline(now),
+            size,
+            batch,
+            inputs,
+            again,
+        };
+        let wants_progress = call.token.is_some();
+        let reply = self.put_in_flight(Calls::insert, call);
         self.event(ServerEvent::Request(Request {
-            reply: Reply { id: ReplyId { scope: self.scope, serial } },
+            reply,
             handler,
             method,
             params: params.json().clone(),
             arguments,
+            input,
             peer,
             wants_progress,
+            log_level,
         }));
         Ok(())
+    }
+
+    /// When a handler that starts now has had its time: not before that of an older call, even if
+    /// the clock went back.
+    pub(super) fn handler_deadline(&self, now: Instant) -> Instant {
+        (now + self.config.limits.handler_timeout).max(self.calls.last_deadline())
+    }
+
+    pub(super) fn put_in_flight(
+        &mut self,
+        put: impl FnOnce(&mut Calls, Call) -> u64,
+        call: Call,
+    ) -> Reply {
+        let first = self.calls.is_idle();
+        let serial = put(&mut self.calls, call);
+        if first {
+            self.watch_oldest();
+        }
+        Reply { id: ReplyId { scope: self.scope, serial } }
     }
 
     /// Whether another request of `size` bytes may be in flight.
@@ -120,7 +182,7 @@ impl Server {
             return Err(ProtocolError::TooManyInFlight { max_in_flight });
         }
         let bytes = self.calls.bytes().saturating_add(self.batch_bytes()).saturating_add(size);
-        if !self.calls.is_empty() && bytes > max_in_flight_bytes {
+        if self.calls.len() > 0 && bytes > max_in_flight_bytes {
             return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
         }
         Ok(())
@@ -134,16 +196,12 @@ fn facts(message: &Message) -> (Kind, Claim) {
     };
     match message {
         Message::Request(request) => {
-            let kind = match &request.method {
-                Method::Initialize => Kind::Initialize,
-                Method::Ping => Kind::Ping,
-                Method::Discover
-                | Method::ListTools
-                | Method::CallTool
-                | Method::Initialized
-                | Method::Cancelled
-                | Method::Progress
-                | Method::Other(_) => Kind::Request,
+            let kind = if request.method == Method::Initialize {
+                Kind::Initialize
+            } else if request.method == Method::Ping {
+                Kind::Ping
+            } else {
+                Kind::Request
             };
             (kind, claim(&request.params))
         }
@@ -172,28 +230,11 @@ fn refused(refusal: Refusal, policy: EraPolicy, request: &message::Request) -> P
     }
 }
 
-/// The handler and the arguments of a tool call.
-fn tool_params(
-    params: &Params,
-    declaration: &Declaration,
-) -> Result<(HandlerId, Json), ProtocolError> {
-    let name = params.raw(Member::Name).and_then(Raw::string);
-    let name = name.ok_or(ProtocolError::InvalidParam { member: "name", expected: "a string" })?;
-    let handler = declaration
-        .tool(&name)
-        .ok_or_else(|| ProtocolError::UnknownTool { name: name.clone().into_owned() })?;
-    match params.get(Member::Arguments) {
-        None => Ok((handler, Json::EMPTY_OBJECT)),
-        Some(arguments) if arguments.raw().is_object() => Ok((handler, arguments)),
-        Some(_) => Err(ProtocolError::InvalidParam { member: "arguments", expected: "an object" }),
-    }
-}
-
-/// The page that a `tools/list` asks for.
-pub(super) fn tool_page(params: &Params, declaration: &Declaration) -> Result<Json, ProtocolError> {
-    let cursor = match params.raw(Member::Cursor) {
-        None => None,
-        Some(raw) => Some(raw.string().ok_or(ProtocolError::InvalidCursor)?),
-    };
-    declaration.tool_page(cursor.as_deref()).cloned().ok_or(ProtocolError::InvalidCursor)
+/// Who sent a request, and what came with it beside its parameters.
+pub(super) struct Asker {
+    pub(super) peer: Peer,
+    /// What its client may be asked for.
+    pub(super) inputs: Inputs,
+    pub(super) input: Option<Box<Input>>,
+    pub(super) log_level: Option<LoggingLevel>,
 }

@@ -1,14 +1,15 @@
 //! What a server machine tells, and what it is told in return.
 
+use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
+use super::outcome::Input;
 use super::registry::HandlerId;
 use crate::error::ProtocolError;
 use crate::json::Json;
-use crate::json::write::List;
-use crate::message::{ErrorData, Method, Outgoing, ProgressToken};
+use crate::message::{Method, Outgoing};
+use crate::types::LoggingLevel;
 use crate::version::{Era, ProtocolVersion};
 
 /// What a [`Server`](super::Server) wants done.
@@ -35,6 +36,22 @@ pub enum ServerEvent {
         about: ReplyId,
         /// Why.
         cause: CancelCause,
+    },
+    /// A notification for a handler.
+    Notification {
+        /// Whose notification it is; [`Registry::handler`](super::Registry::handler) knows it.
+        handler: HandlerId,
+        /// The method.
+        method: Method,
+        /// Its parameters, as they came.
+        params: Json,
+    },
+    /// What came of a [`Server::ping`](super::Server::ping).
+    Pong {
+        /// Which one.
+        ping: PingId,
+        /// Whether the client answered in time.
+        answered: bool,
     },
     /// The peer sent something that was dropped.
     PeerFault(ProtocolError),
@@ -66,12 +83,19 @@ pub struct Request {
     pub method: Method,
     /// Its parameters, as they came.
     pub params: Json,
-    /// Of a tool call: `params.arguments`, `{}` if absent.
+    /// What a handler wants of them: `params.arguments` of `tools/call` and `prompts/get`, `{}` if
+    /// absent; of `resources/read` the variables of the template, `{}` without one; else all of
+    /// them.
     pub arguments: Json,
+    /// What the client has given after [`Outcome::InputRequired`](super::Outcome::InputRequired);
+    /// `None` the first time.
+    pub input: Option<Box<Input>>,
     /// Who asks.
     pub peer: Peer,
     /// Whether the client asked to be told of progress.
     pub wants_progress: bool,
+    /// The least severe log messages that the client wants about this request; `None` if none.
+    pub log_level: Option<LoggingLevel>,
 }
 
 /// The client as far as one request knows it.
@@ -101,6 +125,19 @@ impl Peer {
     }
 }
 
+impl Peer {
+    /// The settings of an extension, if the client declares it.
+    pub fn extension(&self, identifier: &str) -> Option<Json> {
+        #[derive(serde::Deserialize)]
+        struct Capabilities {
+            #[serde(default)]
+            extensions: alloc::collections::BTreeMap<String, Json>,
+        }
+        let Capabilities { mut extensions } = self.capabilities.decode().ok()?;
+        extensions.remove(identifier)
+    }
+}
+
 /// The right to answer one request, once.
 #[derive(PartialEq, Eq, Debug)]
 #[must_use = "the client waits for an answer"]
@@ -115,6 +152,10 @@ impl Reply {
     }
 }
 
+/// Names a ping of the server's; never used twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PingId(pub(super) u64);
+
 /// Names a request that is, or was, in flight; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReplyId {
@@ -127,82 +168,4 @@ impl fmt::Debug for ReplyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ReplyId({})", self.serial)
     }
-}
-
-/// What came of a request.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// A result: a JSON object. The machine adds what the era asks for.
-    Complete(Json),
-    /// A JSON-RPC error. (A tool that failed is a result with `isError`, not this.) A code that
-    /// the specification reserves and does not define for this era goes out as -32603.
-    Error(ErrorData),
-}
-
-/// What a handler tells the client while it works.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum Notification {
-    /// How far it has come; goes out only if the client asked for it.
-    Progress(Progress),
-}
-
-/// How far a request has come.
-///
-/// [Specification: Progress](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress)
-#[derive(Clone, PartialEq, Debug)]
-pub struct Progress {
-    /// In units of the handler's choice; must increase with every notification of a request.
-    pub progress: f64,
-    /// The value that means done, if it is known.
-    pub total: Option<f64>,
-    /// One sentence for a human.
-    pub message: Option<String>,
-}
-
-impl Progress {
-    /// As far as `progress`, of nobody knows how much.
-    pub fn new(progress: f64) -> Self {
-        Self { progress, total: None, message: None }
-    }
-
-    /// Sets the value that means done.
-    pub fn total(mut self, total: f64) -> Self {
-        self.total = Some(total);
-        self
-    }
-
-    /// Sets the sentence for a human.
-    pub fn message(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
-        self
-    }
-
-    /// The `ProgressNotificationParams`.
-    pub(super) fn params(&self, token: &ProgressToken) -> Json {
-        let mut out = Vec::new();
-        let mut object = List::object(&mut out);
-        object.member("progressToken", token.as_str().as_bytes());
-        object.member("progress", number(self.progress).as_bytes());
-        if let Some(total) = self.total.filter(|total| total.is_finite()) {
-            object.member("total", number(total).as_bytes());
-        }
-        if let Some(message) = &self.message {
-            object.text("message", message);
-        }
-        object.end();
-        Json::trusted(out)
-    }
-}
-
-impl From<f64> for Progress {
-    fn from(progress: f64) -> Self {
-        Self::new(progress)
-    }
-}
-
-/// A finite number as JSON; whole ones without a fraction, as clients with integers expect.
-fn number(value: f64) -> String {
-    alloc::format!("{value}")
 }

@@ -8,34 +8,52 @@
 //! | input | output |
 //! |---|---|
 //! | a message | a response, or a [`Request`] event for a handler, or nothing (`negotiate::TABLE`) |
-//! | `respond` | the response, stamped for the era; nothing if the request was cancelled |
-//! | `notify` | progress, if the client asked for it |
+//! | `respond` with a result or an error | the response, stamped for the era; nothing if the request was cancelled |
+//! | `respond` with input that is required | modern: a response that says so; legacy: requests to the client, and the [`Request`] again once they are answered |
+//! | `notify` | progress and log messages, if the client asked for them |
+//! | `publish`, `declare` | notifications to clients that subscribed, the legacy ones to list changes always |
+//! | `ping` | a request to a legacy client, then a `Pong` |
 //! | `notifications/cancelled` | a `Cancelled` event, and never a response |
-//! | end of input | requests in flight get `Limits::drain`, then `Cancelled`; then `Closed` |
+//! | end of input | subscriptions end; requests in flight get `Limits::drain`, then `Cancelled`; then `Closed` |
 //! | `Limits::handler_timeout` | `Cancelled`, and -32603 |
+//! | `Limits::input_timeout` | -32603 |
 //!
-//! What the machine answers by itself: `initialize`, `server/discover`, `ping`, `tools/list`.
+//! What the machine answers by itself: `initialize`, `server/discover`, `ping`, the lists,
+//! `logging/setLevel`, `resources/subscribe`, `resources/unsubscribe`, `subscriptions/listen`, and
+//! `completion/complete` of what nothing completes.
 //!
 //! States: a connection is opened as undecided, modern or legacy (with its session); apart from
-//! that it is open, draining (no more input, requests in flight) or closed.
+//! that it is open, draining (no more input, requests in flight) or closed. A request in flight is
+//! in its handler, waits for input (legacy), or is a subscription (modern).
 //!
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 
 mod calls;
+mod change;
 mod declaration;
 mod dispatch;
+mod entries;
 mod event;
+mod input;
 mod legacy;
 mod modern;
+mod notification;
+mod outcome;
+mod pages;
 mod registry;
+mod serve;
 mod stamp;
+mod subscriptions;
+mod template;
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::deadlines::Deadlines;
 use crate::error::{ProtocolError, UsageError};
+use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Malformed, Outgoing, RequestId};
 use crate::negotiate::{Claim, Kind, Route};
@@ -43,12 +61,16 @@ use crate::time::Instant;
 use crate::version::{Era, EraPolicy};
 
 use calls::{Call, Calls};
+pub use change::{Cacheable, Change, List};
 pub use declaration::Declaration;
-pub use event::{
-    CancelCause, Notification, Outcome, Peer, Progress, Reply, ReplyId, Request, ServerAction,
-    ServerEvent,
-};
+pub use event::{CancelCause, Peer, PingId, Reply, ReplyId, Request, ServerAction, ServerEvent};
+pub use notification::{Notification, Progress};
+pub use outcome::{Input, InputRequired, Outcome};
 pub use registry::{HandlerId, Registry};
+use subscriptions::Subscriptions;
+
+/// A notification of 2025-11-25 alone.
+const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 
 /// How a server behaves.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +92,7 @@ pub struct Server {
     opening: Opening,
     life: Life,
     calls: Calls,
+    subscriptions: Subscriptions,
     deadlines: Deadlines<Reason>,
     queue: VecDeque<ServerAction>,
     dropped_replies: u64,
@@ -95,6 +118,10 @@ enum Reason {
     Drain,
     /// The oldest request in flight: handlers all have the same time, so it is due first.
     Handler,
+    /// The input that a request waits for, by the serial number of the request.
+    Input(u64),
+    /// The answer to a ping.
+    Ping(PingId),
 }
 
 impl Server {
@@ -109,6 +136,7 @@ impl Server {
             opening: Opening::Undecided,
             life: Life::Open,
             calls: Calls::default(),
+            subscriptions: Subscriptions::default(),
             deadlines: Deadlines::new(),
             queue: VecDeque::new(),
             dropped_replies: 0,
@@ -146,6 +174,8 @@ impl Server {
         }
         self.life = Life::Draining;
         self.deadlines.set(Reason::Drain, now + self.config.limits.drain);
+        self.end_subscriptions();
+        self.end_waiting();
         self.close_if_drained();
     }
 
@@ -164,6 +194,8 @@ impl Server {
                     }
                     self.watch_oldest();
                 }
+                Reason::Input(serial) => self.input_timed_out(serial),
+                Reason::Ping(ping) => self.ping_timed_out(ping),
             }
             self.close_if_drained();
         }
@@ -172,23 +204,29 @@ impl Server {
     /// Answers a request. An answer to what is cancelled, closed or another machine's is dropped
     /// and counted.
     #[expect(clippy::needless_pass_by_value, reason = "the right to answer is used up")]
-    pub fn respond(&mut self, _now: Instant, reply: Reply, outcome: Outcome) {
-        let Some(call) = self.take(reply.id) else {
+    pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        let Some(mut call) = self.set_aside(reply.id) else {
             self.dropped_replies = self.dropped_replies.saturating_add(1);
             return;
         };
-        let answer = stamp::outgoing(call.era, &self.declaration, call.id, outcome);
-        self.answer(call.batch, answer);
-        self.leave(call.batch);
+        if let Outcome::InputRequired(required) = outcome {
+            self.input_required(now, call, required);
+        } else {
+            // It goes before the answer is made.
+            call.again = None;
+            let answer = stamp::outgoing(&call, &self.declaration, outcome);
+            self.settle(&call, answer);
+        }
         self.close_if_drained();
     }
 
-    /// Tells the client about a request in flight. Progress that the client did not ask for goes
-    /// nowhere, and that is no error. It goes out with the next actions: a handler that keeps the
-    /// driver from taking them reports nothing before it ends.
+    /// Tells the client about a request in flight. What the client did not ask for goes nowhere,
+    /// and that is no error. It goes out with the next actions: a handler that keeps the driver
+    /// from taking them reports nothing before it ends.
     ///
-    /// Fails with [`UsageError::NotInFlight`] after the answer, a cancellation or the end, and
-    /// with [`UsageError::ProgressNotIncreasing`].
+    /// Fails with [`UsageError::NotInFlight`] after the answer, a cancellation or the end, with
+    /// [`UsageError::ProgressNotIncreasing`], with [`UsageError::Undeclared`] for a log message
+    /// without [`Registry::logging`], and with [`UsageError::ReservedMethod`].
     pub fn notify(
         &mut self,
         _now: Instant,
@@ -198,20 +236,71 @@ impl Server {
         if self.life == Life::Closed {
             return Err(UsageError::Closed);
         }
-        let Notification::Progress(progress) = notification;
+        let session_level = self.session_level();
         let scope = self.scope;
         let call = self.calls.get_mut(about.serial).filter(|_| about.scope == scope);
         let call = call.ok_or(UsageError::NotInFlight)?;
-        let increases = call.progress.is_none_or(|before| progress.progress > before);
-        if !progress.progress.is_finite() || !increases {
-            return Err(UsageError::ProgressNotIncreasing);
+        let (method, params) = match notification {
+            Notification::Progress(progress) => {
+                let increases = call.progress.is_none_or(|before| progress.progress > before);
+                if !progress.progress.is_finite() || !increases {
+                    return Err(UsageError::ProgressNotIncreasing);
+                }
+                call.progress = Some(progress.progress);
+                let Some(token) = &call.token else { return Ok(()) };
+                ("notifications/progress".into(), progress.params(token))
+            }
+            Notification::Log(message) => {
+                if self.declaration.capabilities.logging.is_none() {
+                    return Err(UsageError::Undeclared { capability: "logging" });
+                }
+                if call.log_level.or(session_level).is_none_or(|least| message.level < least) {
+                    return Ok(());
+                }
+                let params = Json::encode(&message);
+                let params = params.map_err(|_| UsageError::NotJson { name: "data".into() })?;
+                ("notifications/message".into(), params)
+            }
+            Notification::Other { method, params } => {
+                if call.era == Era::Modern && method == ELICITATION_COMPLETE {
+                    return Ok(());
+                }
+                if notification::is_reserved(&method) {
+                    return Err(UsageError::ReservedMethod { method });
+                }
+                if !params.raw().is_object() {
+                    return Err(UsageError::NotJson { name: method });
+                }
+                (method.into(), params)
+            }
+        };
+        self.send(Outgoing::Notification { method, params });
+        Ok(())
+    }
+
+    /// Takes another declaration in place of the one that it has, and tells the client which lists
+    /// have changed by that, as far as [`Registry::list_changed`] declares it. The registry should
+    /// be the same one: handlers are known by what it calls them.
+    pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
+        let before = core::mem::replace(&mut self.declaration, declaration);
+        let changed: Vec<List> = self.declaration.differences(&before).collect();
+        for list in changed {
+            // A list that is not declared to change changes silently.
+            let _ = self.publish(now, &Change::ListChanged(list));
         }
-        call.progress = Some(progress.progress);
-        if let Some(token) = &call.token {
-            let params = progress.params(token);
-            let message = Outgoing::Notification { method: "notifications/progress", params };
-            self.queue.push_back(ServerAction::Send(message));
+    }
+
+    /// Tells the client of a change, if it wants to know. Changes that come faster than actions
+    /// are taken are told once.
+    ///
+    /// Fails with [`UsageError::Closed`], and with [`UsageError::Undeclared`] without
+    /// [`Registry::list_changed`] or [`Registry::subscribe`].
+    pub fn publish(&mut self, _now: Instant, change: &Change) -> Result<(), UsageError> {
+        if self.life != Life::Open {
+            return Err(UsageError::Closed);
         }
+        self.declaration.check(change)?;
+        self.subscriptions.publish(change);
         Ok(())
     }
 
@@ -237,12 +326,17 @@ impl Server {
 
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ServerAction> {
-        self.queue.pop_front()
+        let action = self.queue.pop_front();
+        action.or_else(|| self.next_change().map(ServerAction::Send))
     }
 
     /// The next action if it is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
-        let Some(ServerAction::Send(_)) = self.queue.front() else { return None };
+        match self.queue.front() {
+            None => return self.next_change(),
+            Some(ServerAction::Send(_)) => {}
+            Some(ServerAction::Event(_) | ServerAction::Close) => return None,
+        }
         match self.queue.pop_front() {
             Some(ServerAction::Send(message)) => Some(message),
             Some(ServerAction::Event(_) | ServerAction::Close) | None => None,
@@ -259,16 +353,24 @@ impl Server {
         self.life == Life::Open && self.queue.is_empty()
     }
 
-    fn take(&mut self, id: ReplyId) -> Option<Call> {
+    /// Takes a request out of its handler's hands; it is still in flight.
+    fn set_aside(&mut self, id: ReplyId) -> Option<Call> {
         if id.scope != self.scope {
             return None;
         }
-        let call = self.calls.take(id.serial);
+        let call = self.calls.set_aside(id.serial);
         // While others are in flight the deadline may come early; it is set anew then.
-        if self.calls.is_empty() {
+        if self.calls.is_idle() {
             self.deadlines.clear(Reason::Handler);
         }
         call
+    }
+
+    /// Sends the answer to a request that was set aside.
+    fn settle(&mut self, call: &Call, answer: Outgoing) {
+        self.calls.settle(call);
+        self.answer(call.batch, answer);
+        self.leave(call.batch);
     }
 
     fn watch_oldest(&mut self) {
@@ -280,7 +382,8 @@ impl Server {
 
     fn cancel(&mut self, serial: u64, cause: CancelCause) {
         let about = ReplyId { scope: self.scope, serial };
-        if let Some(call) = self.take(about) {
+        if let Some(call) = self.set_aside(about) {
+            self.calls.settle(&call);
             self.event(ServerEvent::Cancelled { about, cause });
             self.leave(call.batch);
         }
@@ -288,20 +391,25 @@ impl Server {
 
     fn time_out(&mut self, serial: u64) {
         let about = ReplyId { scope: self.scope, serial };
-        if let Some(call) = self.take(about) {
+        if let Some(call) = self.set_aside(about) {
             self.event(ServerEvent::Cancelled { about, cause: CancelCause::TimedOut });
             let error = ErrorData::internal("the handler took longer than Limits::handler_timeout");
-            self.answer(call.batch, Outgoing::Error { id: Some(call.id), error });
-            self.leave(call.batch);
+            self.settle(&call, Outgoing::Error { id: Some(call.id.clone()), error });
         }
     }
 
     fn refuse(&mut self, batch: Option<u64>, id: Option<RequestId>, error: &ProtocolError) {
-        self.answer(batch, Outgoing::Error { id, error: error.into() });
+        let era = self.era().unwrap_or(Era::Modern);
+        let error = stamp::permitted(era, error.into());
+        self.answer(batch, Outgoing::Error { id, error });
     }
 
     fn fault(&mut self, error: ProtocolError) {
         self.event(ServerEvent::PeerFault(error));
+    }
+
+    fn send(&mut self, message: Outgoing) {
+        self.queue.push_back(ServerAction::Send(message));
     }
 
     fn event(&mut self, event: ServerEvent) {
@@ -309,7 +417,7 @@ impl Server {
     }
 
     fn close_if_drained(&mut self) {
-        if self.life == Life::Draining && self.calls.is_empty() {
+        if self.life == Life::Draining && self.calls.is_idle() {
             self.life = Life::Closed;
             self.deadlines.clear(Reason::Drain);
             self.event(ServerEvent::Closed);

@@ -5,77 +5,78 @@
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
-use super::dispatch::tool_page;
-use super::{Opening, Peer, Server};
+use bytes::Bytes;
+
+use super::dispatch::Asker;
+use super::input::{self, Inputs};
+use super::serve::Served;
+use super::{Cacheable, Opening, Peer, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::message::{Member, Method, Outgoing, Request, RequestId};
 use crate::meta::RequestMeta;
 use crate::negotiate;
 use crate::time::Instant;
+use crate::version::Era;
 
 impl Server {
     pub(super) fn modern_request(&mut self, now: Instant, request: Request) {
         let id = request.id.clone();
+        let discovers = request.method == Method::Discover;
         match self.serve_modern(now, request) {
-            Ok(Served::Discovery) => {}
-            Ok(Served::Request) => {
+            Err(error) => self.refuse(None, Some(id), &error),
+            Ok(()) if discovers => {}
+            Ok(()) => {
                 if let Opening::Undecided = self.opening {
                     self.opening = Opening::Modern;
                 }
             }
-            Err(error) => self.refuse(None, Some(id), &error),
         }
     }
 
-    fn serve_modern(&mut self, now: Instant, request: Request) -> Result<Served, ProtocolError> {
+    fn serve_modern(&mut self, now: Instant, request: Request) -> Result<(), ProtocolError> {
         let meta = RequestMeta::read(&request.params)?;
         let claim = request.params.raw(Member::MetaProtocolVersion);
         let version = negotiate::modern_version(&claim.and_then(Raw::string).unwrap_or_default())?;
-        match request.method {
-            Method::Discover => {
-                let result = self.declaration.discover().clone();
-                self.modern_result(request.id, result);
-                return Ok(Served::Discovery);
+        if request.method == Method::Discover {
+            let stamp = self.declaration.cache_stamp(Cacheable::Discover).clone();
+            let result = self.declaration.discover().clone();
+            self.modern_result(request.id, stamp, result);
+            return Ok(());
+        }
+        if request.method == Method::Listen {
+            return self.listen(request.id, &request.params);
+        }
+        match self.declaration.serve(Era::Modern, &request)? {
+            Served::Page(list, page) => {
+                let stamp = self.declaration.cache_stamp(list).clone();
+                self.modern_result(request.id, stamp, page);
             }
-            Method::ListTools if self.declaration.has_tools() => {
-                let page = tool_page(&request.params, &self.declaration)?;
-                self.modern_result(request.id, page);
+            Served::Result(result) => {
+                let stamp = self.declaration.stamp.clone();
+                self.modern_result(request.id, stamp, result);
             }
-            Method::CallTool if self.declaration.has_tools() => {
-                let peer = Peer {
-                    version,
-                    client_info: meta.client_info,
-                    capabilities: meta.client_capabilities,
+            Served::Handler(target) => {
+                let asks = target.handler.asks;
+                let inputs =
+                    if asks { Inputs::of(&meta.client_capabilities) } else { Inputs::default() };
+                let asker = Asker {
+                    inputs,
+                    input: input::read(&request.params)?,
+                    log_level: meta.log_level,
+                    peer: Peer {
+                        version,
+                        client_info: meta.client_info,
+                        capabilities: meta.client_capabilities,
+                    },
                 };
-                self.call_tool(now, request, peer, None)?;
-            }
-            Method::Initialize
-            | Method::Ping
-            | Method::ListTools
-            | Method::CallTool
-            | Method::Initialized
-            | Method::Cancelled
-            | Method::Progress
-            | Method::Other(_) => {
-                let method = request.method.name().into();
-                return Err(ProtocolError::MethodNotFound { method });
+                self.call(now, request, target, asker, None)?;
             }
         }
-        Ok(Served::Request)
+        Ok(())
     }
 
-    /// Answers with a result that clients may cache.
-    fn modern_result(&mut self, id: RequestId, result: Json) {
-        let stamp = self.declaration.cacheable_stamp.clone();
-        self.answer(None, Outgoing::Result { id, stamp, result });
+    fn modern_result(&mut self, id: RequestId, stamp: Bytes, result: Json) {
+        self.send(Outgoing::Result { id, stamp, result });
     }
-}
-
-/// What a modern request was.
-enum Served {
-    /// `server/discover`, which pins nothing.
-    Discovery,
-    /// Any other.
-    Request,
 }

@@ -1,18 +1,27 @@
 //! Register once, serve both eras.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use super::declaration::Declaration;
+use super::entries::Entries;
+use super::template::UriTemplate;
+use super::{Cacheable, List};
 use crate::error::UsageError;
 use crate::json::{Json, Raw};
-use crate::types::{Implementation, Tool};
+use crate::message::Method;
+use crate::types::{
+    CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
+};
 
-/// Names a handler in its [`Registry`].
+/// Names a handler in its [`Registry`], and never another one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct HandlerId(pub(super) usize);
+pub struct HandlerId {
+    pub(super) serial: usize,
+    /// Whether it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
+    pub(super) asks: bool,
+}
 
 /// What a server offers, each with a handler of the caller's type `H`.
 ///
@@ -26,14 +35,46 @@ pub struct HandlerId(pub(super) usize);
 /// registry.add_tool(Tool::new("now", schema).description("Tells the time"), "handler")?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// The capabilities that are declared follow from what is registered. Lists are sent in the order
+/// in which their entries were added.
 #[derive(Clone, Debug)]
 pub struct Registry<H> {
     pub(super) server_info: Implementation,
     pub(super) instructions: Option<String>,
-    pub(super) tools: Vec<Tool>,
     pub(super) page_size: usize,
-    names: BTreeSet<String>,
-    handlers: Vec<H>,
+    pub(super) tools: Entries<Tool>,
+    pub(super) resources: Entries<Resource>,
+    pub(super) templates: Entries<ResourceTemplate>,
+    pub(super) prompts: Entries<Prompt>,
+    pub(super) completions: BTreeMap<Reference, HandlerId>,
+    pub(super) methods: BTreeMap<String, HandlerId>,
+    pub(super) notifications: BTreeMap<String, HandlerId>,
+    pub(super) fallback: Option<HandlerId>,
+    pub(super) logging: bool,
+    pub(super) list_changed: BTreeSet<List>,
+    pub(super) subscribe: bool,
+    pub(super) extensions: BTreeMap<String, Json>,
+    pub(super) experimental: BTreeMap<String, Json>,
+    pub(super) cache: BTreeMap<Cacheable, CacheHint>,
+    handlers: BTreeMap<usize, H>,
+    serials: usize,
+}
+
+/// What has an argument that can be completed.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Reference {
+    Prompt(String),
+    Template(String),
+}
+
+impl From<CompletionReference> for Reference {
+    fn from(reference: CompletionReference) -> Self {
+        match reference {
+            CompletionReference::Prompt(prompt) => Self::Prompt(prompt.name),
+            CompletionReference::Resource(template) => Self::Template(template.uri),
+        }
+    }
 }
 
 impl<H> Registry<H> {
@@ -42,10 +83,23 @@ impl<H> Registry<H> {
         Self {
             server_info,
             instructions: None,
-            tools: Vec::new(),
             page_size: 100,
-            names: BTreeSet::new(),
-            handlers: Vec::new(),
+            tools: Entries::new(),
+            resources: Entries::new(),
+            templates: Entries::new(),
+            prompts: Entries::new(),
+            completions: BTreeMap::new(),
+            methods: BTreeMap::new(),
+            notifications: BTreeMap::new(),
+            fallback: None,
+            logging: false,
+            list_changed: BTreeSet::new(),
+            subscribe: false,
+            extensions: BTreeMap::new(),
+            experimental: BTreeMap::new(),
+            cache: BTreeMap::new(),
+            handlers: BTreeMap::new(),
+            serials: 0,
         }
     }
 
@@ -61,13 +115,86 @@ impl<H> Registry<H> {
         self
     }
 
-    /// Adds a tool; tools are listed in the order in which they are added.
+    /// Declares that this list may change while the server runs. Its capability is declared then
+    /// even while the list is empty.
+    pub fn list_changed(&mut self, list: List) -> &mut Self {
+        self.list_changed.insert(list);
+        self
+    }
+
+    /// Declares that clients are told of updates of the resources that they name.
+    pub fn subscribe(&mut self) -> &mut Self {
+        self.subscribe = true;
+        self
+    }
+
+    /// Declares that handlers may send log messages.
     ///
-    /// Fails, and adds nothing, with [`UsageError::DuplicateTool`], with
+    /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
+    pub fn logging(&mut self) -> &mut Self {
+        self.logging = true;
+        self
+    }
+
+    /// Sets how long modern clients may keep a result, and for whom; default not at all.
+    ///
+    /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
+    pub fn cache(&mut self, what: Cacheable, hint: CacheHint) -> &mut Self {
+        self.cache.insert(what, hint);
+        self
+    }
+
+    /// Declares an extension with its settings, an object.
+    ///
+    /// Fails with [`UsageError::InvalidSettings`].
+    pub fn extension(
+        &mut self,
+        identifier: impl Into<String>,
+        settings: Json,
+    ) -> Result<&mut Self, UsageError> {
+        let identifier = identifier.into();
+        if !settings.raw().is_object() {
+            return Err(UsageError::InvalidSettings { name: identifier });
+        }
+        self.extensions.insert(identifier, settings);
+        Ok(self)
+    }
+
+    /// Declares what no specification defines, with its settings, an object.
+    ///
+    /// Fails with [`UsageError::InvalidSettings`].
+    pub fn experimental(
+        &mut self,
+        name: impl Into<String>,
+        settings: Json,
+    ) -> Result<&mut Self, UsageError> {
+        let name = name.into();
+        if !settings.raw().is_object() {
+            return Err(UsageError::InvalidSettings { name });
+        }
+        self.experimental.insert(name, settings);
+        Ok(self)
+    }
+
+    /// Adds a tool.
+    ///
+    /// Fails, and adds nothing, with [`UsageError::Duplicate`], with
     /// [`UsageError::InvalidToolName`] unless the name has 1 to 128 of the characters
     /// `A-Z a-z 0-9 _ - .`, and with [`UsageError::InvalidSchema`] unless the input schema is an
-    /// object with `"type": "object"` and the output schema an object.
+    /// object with `"type": "object"` and the output schema an object. (Legacy clients know output
+    /// schemas of objects alone: for them another one is put inside of an object, as its member
+    /// `result`, and structured content likewise.)
     pub fn add_tool(&mut self, tool: Tool, handler: H) -> Result<&mut Self, UsageError> {
+        self.insert_tool(tool, handler, true)
+    }
+
+    /// The same for a handler of which it is known whether it may ask for input.
+    pub(crate) fn insert_tool(
+        &mut self,
+        tool: Tool,
+        handler: H,
+        asks: bool,
+    ) -> Result<&mut Self, UsageError> {
         if !is_tool_name(&tool.name) {
             return Err(UsageError::InvalidToolName { name: tool.name });
         }
@@ -75,22 +202,185 @@ impl<H> Registry<H> {
         if !has_type_object(&tool.input_schema) || !output {
             return Err(UsageError::InvalidSchema { name: tool.name });
         }
-        if !self.names.insert(tool.name.clone()) {
-            return Err(UsageError::DuplicateTool { name: tool.name });
-        }
-        self.tools.push(tool);
-        self.handlers.push(handler);
+        self.tools.check(&tool)?;
+        let handler = self.keep(handler, asks);
+        self.tools.add(tool, handler);
         Ok(self)
+    }
+
+    /// Adds a resource.
+    ///
+    /// Fails, and adds nothing, with [`UsageError::Duplicate`], and with
+    /// [`UsageError::InvalidUri`] unless the URI begins with a scheme.
+    pub fn add_resource(
+        &mut self,
+        resource: Resource,
+        handler: H,
+    ) -> Result<&mut Self, UsageError> {
+        if !has_scheme(&resource.uri) {
+            return Err(UsageError::InvalidUri { uri: resource.uri });
+        }
+        self.resources.check(&resource)?;
+        let handler = self.keep(handler, true);
+        self.resources.add(resource, handler);
+        Ok(self)
+    }
+
+    /// Adds a family of resources. What is not a resource is read from the first template, in the
+    /// order in which they were added, that it follows.
+    ///
+    /// Fails, and adds nothing, with [`UsageError::Duplicate`] and with
+    /// [`UsageError::InvalidUriTemplate`].
+    pub fn add_resource_template(
+        &mut self,
+        template: ResourceTemplate,
+        handler: H,
+    ) -> Result<&mut Self, UsageError> {
+        UriTemplate::parse(&template.uri_template)?;
+        self.templates.check(&template)?;
+        let handler = self.keep(handler, true);
+        self.templates.add(template, handler);
+        Ok(self)
+    }
+
+    /// Adds a prompt.
+    ///
+    /// Fails, and adds nothing, with [`UsageError::Duplicate`].
+    pub fn add_prompt(&mut self, prompt: Prompt, handler: H) -> Result<&mut Self, UsageError> {
+        self.prompts.check(&prompt)?;
+        let handler = self.keep(handler, true);
+        self.prompts.add(prompt, handler);
+        Ok(self)
+    }
+
+    /// Adds what completes the arguments of a prompt, or of a resource template, that is
+    /// registered.
+    ///
+    /// Fails, and adds nothing, with [`UsageError::Duplicate`] and with
+    /// [`UsageError::UnknownReference`].
+    pub fn add_completion(
+        &mut self,
+        reference: CompletionReference,
+        handler: H,
+    ) -> Result<&mut Self, UsageError> {
+        let reference = reference.into();
+        let (Reference::Prompt(name) | Reference::Template(name)) = &reference;
+        let known = match &reference {
+            Reference::Prompt(name) => self.prompts.has(name),
+            Reference::Template(template) => self.templates.has(template),
+        };
+        if !known {
+            return Err(UsageError::UnknownReference { name: name.clone() });
+        }
+        if self.completions.contains_key(&reference) {
+            return Err(UsageError::Duplicate { kind: "completion", name: name.clone() });
+        }
+        let handler = self.keep(handler, false);
+        self.completions.insert(reference, handler);
+        Ok(self)
+    }
+
+    /// Adds a method that the specification does not have, such as one of an extension.
+    ///
+    /// Fails, and adds nothing, with [`UsageError::Duplicate`] and with
+    /// [`UsageError::ReservedMethod`].
+    pub fn add_method(
+        &mut self,
+        method: impl Into<String>,
+        handler: H,
+    ) -> Result<&mut Self, UsageError> {
+        let method = method.into();
+        if !matches!(Method::from_name(method.as_str().into()), Method::Other(_)) {
+            return Err(UsageError::ReservedMethod { method });
+        }
+        if self.methods.contains_key(&method) {
+            return Err(UsageError::Duplicate { kind: "method", name: method });
+        }
+        let handler = self.keep(handler, false);
+        self.methods.insert(method, handler);
+        Ok(self)
+    }
+
+    /// Adds a handler of a notification, such as `notifications/roots/list_changed`; those without
+    /// one are dropped.
+    ///
+    /// Fails, and adds nothing, with [`UsageError::Duplicate`], and with
+    /// [`UsageError::ReservedMethod`] for `notifications/cancelled`, which is the machine's.
+    pub fn add_notification(
+        &mut self,
+        method: impl Into<String>,
+        handler: H,
+    ) -> Result<&mut Self, UsageError> {
+        let method = method.into();
+        if Method::from_name(method.as_str().into()) == Method::Cancelled {
+            return Err(UsageError::ReservedMethod { method });
+        }
+        if self.notifications.contains_key(&method) {
+            return Err(UsageError::Duplicate { kind: "notification", name: method });
+        }
+        let handler = self.keep(handler, false);
+        self.notifications.insert(method, handler);
+        Ok(self)
+    }
+
+    /// Sets the handler of all requests whose methods neither the specification nor this registry
+    /// has; without one they are answered with -32601.
+    pub fn fallback(&mut self, handler: H) -> &mut Self {
+        if let Some(before) = self.fallback {
+            self.handlers.remove(&before.serial);
+        }
+        self.fallback = Some(self.keep(handler, false));
+        self
+    }
+
+    /// Takes a tool out and returns its handler.
+    pub fn remove_tool(&mut self, name: &str) -> Option<H> {
+        let handler = self.tools.remove(name)?;
+        self.handlers.remove(&handler.serial)
+    }
+
+    /// Takes a resource out and returns its handler.
+    pub fn remove_resource(&mut self, uri: &str) -> Option<H> {
+        let handler = self.resources.remove(uri)?;
+        self.handlers.remove(&handler.serial)
+    }
+
+    /// Takes a family of resources out, its completions too, and returns its handler.
+    pub fn remove_resource_template(&mut self, uri_template: &str) -> Option<H> {
+        let handler = self.templates.remove(uri_template)?;
+        self.remove_completion(Reference::Template(uri_template.into()));
+        self.handlers.remove(&handler.serial)
+    }
+
+    /// Takes a prompt out, its completions too, and returns its handler.
+    pub fn remove_prompt(&mut self, name: &str) -> Option<H> {
+        let handler = self.prompts.remove(name)?;
+        self.remove_completion(Reference::Prompt(name.into()));
+        self.handlers.remove(&handler.serial)
     }
 
     /// The handler that a [`Request`](super::Request) names.
     pub fn handler(&self, id: HandlerId) -> Option<&H> {
-        self.handlers.get(id.0)
+        self.handlers.get(&id.serial)
     }
 
-    /// What the machines need to know: all of it but the handlers, ready to be sent.
+    /// What the machines need to know: all of it but the handlers, ready to be sent. It is made
+    /// anew each time, so keep it for all connections.
     pub fn declaration(&self) -> Arc<Declaration> {
         Arc::new(Declaration::new(self))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "it is made to be dropped")]
+    fn remove_completion(&mut self, reference: Reference) {
+        if let Some(handler) = self.completions.remove(&reference) {
+            self.handlers.remove(&handler.serial);
+        }
+    }
+
+    fn keep(&mut self, handler: H, asks: bool) -> HandlerId {
+        self.serials += 1;
+        self.handlers.insert(self.serials, handler);
+        HandlerId { serial: self.serials, asks }
     }
 }
 
@@ -100,7 +390,15 @@ fn is_tool_name(name: &str) -> bool {
     (1..=128).contains(&name.len()) && name.bytes().all(allowed)
 }
 
-fn has_type_object(schema: &Json) -> bool {
+/// Whether a text begins as a URI does (RFC 3986, section 3.1).
+fn has_scheme(uri: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
+    uri.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(allowed)
+    })
+}
+
+pub(super) fn has_type_object(schema: &Json) -> bool {
     let mut found = false;
     schema.raw().members(|key, value: Raw<'_>| {
         if key.0 == b"\"type\"" {

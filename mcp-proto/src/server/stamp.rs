@@ -1,84 +1,115 @@
 //! What the era makes of a handler's outcome: what it adds, and what it takes away.
 //!
-//! A modern result carries `resultType` and, in `_meta`, the server's name; a legacy one carries
-//! neither. A handler's result goes out as it is, with the stamp in front, unless it brings a
-//! `_meta` or `resultType` of its own.
+//! A modern result carries `resultType` and, in `_meta`, the server's name; that of
+//! `resources/read` also says how long it may be kept. A legacy one carries neither, and its
+//! structured content is an object. A handler's result goes out as it is, with the stamp in front,
+//! unless it brings some of that itself.
 
 use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::Outcome;
-use super::declaration::{Declaration, SERVER_INFO};
+use super::calls::{Call, CallKind};
+use super::declaration::Declaration;
+use super::{Cacheable, Outcome, legacy};
 use crate::error::ErrorCode;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
-use crate::message::{ErrorData, Outgoing, RequestId};
+use crate::message::{ErrorData, Outgoing};
+use crate::types::{CacheHint, CacheScope, CompleteResult};
 use crate::version::Era;
 
 /// The response that carries an outcome.
-pub(super) fn outgoing(
-    era: Era,
-    declaration: &Declaration,
-    id: RequestId,
-    outcome: Outcome,
-) -> Outgoing {
-    match outcome {
-        Outcome::Complete(result) if result.raw().is_object() => {
-            let (stamp, result) = complete(era, declaration, result);
-            Outgoing::Result { id, stamp, result }
-        }
+pub(super) fn outgoing(call: &Call, declaration: &Declaration, outcome: Outcome) -> Outgoing {
+    let id = call.id.clone();
+    let result = match outcome {
+        Outcome::Complete(result) if result.raw().is_object() => result,
         Outcome::Complete(_) => {
             let error = ErrorData::internal("the handler's result is no JSON object");
-            Outgoing::Error { id: Some(id), error }
+            return Outgoing::Error { id: Some(id), error };
         }
-        Outcome::Error(error) => Outgoing::Error { id: Some(id), error: permitted(era, error) },
+        Outcome::InputRequired(_) => {
+            let error = ErrorData::internal("the handler asked for input where none can be given");
+            return Outgoing::Error { id: Some(id), error };
+        }
+        Outcome::Error(error) => {
+            return Outgoing::Error { id: Some(id), error: permitted(call.era, error) };
+        }
+    };
+    let result = if call.kind == CallKind::Completion { shortened(result) } else { result };
+    match call.era {
+        Era::Legacy => {
+            let result = legacy_result(call.kind, result);
+            Outgoing::Result { id, stamp: Bytes::new(), result }
+        }
+        Era::Modern => {
+            let (stamp, result) = modern_result(call.kind, declaration, result);
+            Outgoing::Result { id, stamp, result }
+        }
     }
 }
 
 /// A handler's error with a code that may be sent in this era.
-fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
-    const RESOURCE_NOT_FOUND: i64 = -32002;
-    const URL_ELICITATION_REQUIRED: i64 = -32042;
+pub(super) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
+    let code = error.code;
     let defined = match era {
-        Era::Legacy => [RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED].contains(&error.code.0),
-        Era::Modern => (-32022..=-32020).contains(&error.code.0),
+        Era::Legacy => {
+            [ErrorCode::RESOURCE_NOT_FOUND, ErrorCode::URL_ELICITATION_REQUIRED].contains(&code)
+        }
+        Era::Modern => (-32022..=-32020).contains(&code.0),
     };
-    if (-32099..=-32000).contains(&error.code.0) && !defined {
-        error.code = match error.code.0 {
-            // What the modern era calls it.
-            RESOURCE_NOT_FOUND => ErrorCode::INVALID_PARAMS,
-            _ => ErrorCode::INTERNAL_ERROR,
-        };
+    if (-32099..=-32000).contains(&code.0) && !defined {
+        // "Not found" is what the modern era calls bad parameters.
+        let found = code != ErrorCode::RESOURCE_NOT_FOUND;
+        error.code = if found { ErrorCode::INTERNAL_ERROR } else { ErrorCode::INVALID_PARAMS };
     }
     error
 }
 
-/// The stamp and the object of a handler's result.
-fn complete(era: Era, declaration: &Declaration, result: Json) -> (Bytes, Json) {
-    let meta = mentions(result.as_bytes(), b"\"", b'_', b"meta\"");
-    let result_type = mentions(result.as_bytes(), b"\"result", b'T', b"ype\"");
-    match era {
-        Era::Legacy if result_type => (Bytes::new(), without_result_type(&result)),
-        Era::Legacy => (Bytes::new(), result),
-        Era::Modern if meta || result_type => merge(declaration, &result),
-        Era::Modern => (declaration.stamp.clone(), result),
+/// Completions, no more than may be sent.
+fn shortened(result: Json) -> Json {
+    let Ok(mut complete) = result.decode::<CompleteResult>() else { return result };
+    let completion = &mut complete.completion;
+    if completion.values.len() <= CompleteResult::MAX_VALUES {
+        return result;
+    }
+    completion.values.truncate(CompleteResult::MAX_VALUES);
+    completion.has_more = true;
+    Json::encode(&complete).unwrap_or(result)
+}
+
+/// The members that the machine writes itself.
+fn is_stamp(kind: CallKind, key: Raw<'_>) -> bool {
+    match key.0 {
+        b"\"resultType\"" => true,
+        b"\"ttlMs\"" | b"\"cacheScope\"" => matches!(kind, CallKind::Resource { .. }),
+        _ => false,
     }
 }
 
-/// Whether `before`, `rare` and `after` stand together anywhere in `text`; fast where `rare` is.
-fn mentions(text: &[u8], before: &[u8], rare: u8, after: &[u8]) -> bool {
-    memchr::memchr_iter(rare, text).any(|at| {
-        let (head, tail) = text.split_at(at);
-        head.ends_with(before) && tail.get(1..).is_some_and(|tail| tail.starts_with(after))
-    })
+/// Whether the text may have such members.
+fn mentions_stamp(kind: CallKind, text: &[u8]) -> bool {
+    let hints = matches!(kind, CallKind::Resource { .. });
+    mentions(text, b"\"result", b'T', b"ype\"")
+        || hints && mentions(text, b"\"ttl", b'M', b"s\"")
+        || hints && mentions(text, b"\"cache", b'S', b"cope\"")
 }
 
-fn without_result_type(result: &Json) -> Json {
+fn legacy_result(kind: CallKind, result: Json) -> Json {
+    let stamped = mentions_stamp(kind, result.as_bytes());
+    let result = if stamped { without_stamp(kind, &result) } else { result };
+    let CallKind::Tool { wraps } = kind else { return result };
+    if mentions(result.as_bytes(), b"\"structured", b'C', b"ontent\"") {
+        return legacy::wrapped_content(&result, wraps);
+    }
+    result
+}
+
+fn without_stamp(kind: CallKind, result: &Json) -> Json {
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     result.raw().members(|key, value| {
-        if key.0 != b"\"resultType\"" {
+        if !is_stamp(kind, key) {
             copy(&mut object, key, value);
         }
     });
@@ -86,28 +117,78 @@ fn without_result_type(result: &Json) -> Json {
     Json::trusted(out)
 }
 
-fn merge(declaration: &Declaration, result: &Json) -> (Bytes, Json) {
-    let (mut meta, mut result_type) = (None, None);
+/// The stamp and the object of a modern result.
+fn modern_result(kind: CallKind, declaration: &Declaration, result: Json) -> (Bytes, Json) {
+    let text = result.as_bytes();
+    let own = mentions_stamp(kind, text) || mentions(text, b"\"", b'_', b"meta\"");
+    // What depends on input no cache can tell apart.
+    let cache = match kind {
+        CallKind::Resource { retried: true } => Some(CacheHint::default()),
+        CallKind::Resource { retried: false } => Some(declaration.contents_hint),
+        CallKind::Tool { .. } | CallKind::Prompt | CallKind::Completion | CallKind::Other => None,
+    };
+    match kind {
+        _ if own => merge(kind, declaration, cache, &result),
+        CallKind::Resource { retried: true } => {
+            (stamp(COMPLETE, declaration.server_info(), None, cache), result)
+        }
+        CallKind::Resource { retried: false } => {
+            (declaration.cache_stamp(Cacheable::Contents).clone(), result)
+        }
+        CallKind::Tool { .. } | CallKind::Prompt | CallKind::Completion | CallKind::Other => {
+            (declaration.stamp.clone(), result)
+        }
+    }
+}
+
+/// A result that brings members of the stamp.
+fn merge(
+    kind: CallKind,
+    declaration: &Declaration,
+    mut cache: Option<CacheHint>,
+    result: &Json,
+) -> (Bytes, Json) {
+    let (mut meta, mut result_type) = (None, COMPLETE);
+    let keeps = kind == CallKind::Resource { retried: false };
     let mut rest = Vec::new();
     let mut object = List::object(&mut rest);
     result.raw().members(|key, value| match key.0 {
         b"\"_meta\"" => meta = Some(value),
-        b"\"resultType\"" => result_type = Some(value),
+        b"\"resultType\"" => result_type = value.0,
+        b"\"ttlMs\"" if keeps => {
+            let ttl_ms = core::str::from_utf8(value.0).ok().and_then(|digits| digits.parse().ok());
+            if let (Some(cache), Some(ttl_ms)) = (&mut cache, ttl_ms) {
+                cache.ttl_ms = ttl_ms;
+            }
+        }
+        b"\"cacheScope\"" if keeps => {
+            let public = value.0 == b"\"public\"";
+            if let Some(cache) = &mut cache {
+                cache.scope = if public { CacheScope::Public } else { CacheScope::Private };
+            }
+        }
+        _ if is_stamp(kind, key) => {}
         _ => copy(&mut object, key, value),
     });
     object.end();
-    if meta.is_none() && result_type.is_none() {
-        return (declaration.stamp.clone(), result.clone());
-    }
-    let mut stamp = Vec::new();
-    if let Some(value) = result_type {
-        stamp.extend_from_slice(b"\"resultType\":");
-        stamp.extend_from_slice(value.0);
-    } else {
-        stamp.extend_from_slice(b"\"resultType\":\"complete\"");
-    }
-    stamp.extend_from_slice(b",\"_meta\":");
-    let mut object = List::object(&mut stamp);
+    (stamp(result_type, declaration.server_info(), meta, cache), Json::trusted(rest))
+}
+
+/// The `resultType` of a result that is one, as JSON.
+pub(super) const COMPLETE: &[u8] = b"\"complete\"";
+
+/// The key of `_meta` under which a server names itself.
+pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// The members that a modern result begins with.
+pub(super) fn stamp(
+    result_type: &[u8],
+    server_info: &Json,
+    meta: Option<Raw<'_>>,
+    cache: Option<CacheHint>,
+) -> Bytes {
+    let mut out = [b"\"resultType\":", result_type, b",\"_meta\":"].concat();
+    let mut object = List::object(&mut out);
     let mut named = false;
     if let Some(meta) = meta {
         meta.members(|key, value| {
@@ -116,10 +197,26 @@ fn merge(declaration: &Declaration, result: &Json) -> (Bytes, Json) {
         });
     }
     if !named {
-        object.member(SERVER_INFO, declaration.server_info().as_bytes());
+        object.member(SERVER_INFO, server_info.as_bytes());
     }
     object.end();
-    (stamp.into(), Json::trusted(rest))
+    if let Some(CacheHint { ttl_ms, scope }) = cache {
+        let scope = match scope {
+            CacheScope::Public => "public",
+            CacheScope::Private => "private",
+        };
+        let hints = alloc::format!(",\"ttlMs\":{ttl_ms},\"cacheScope\":\"{scope}\"");
+        out.extend_from_slice(hints.as_bytes());
+    }
+    out.into()
+}
+
+/// Whether `before`, `rare` and `after` stand together anywhere in `text`; fast where `rare` is.
+fn mentions(text: &[u8], before: &[u8], rare: u8, after: &[u8]) -> bool {
+    memchr::memchr_iter(rare, text).any(|at| {
+        let (head, tail) = text.split_at(at);
+        head.ends_with(before) && tail.get(1..).is_some_and(|tail| tail.starts_with(after))
+    })
 }
 
 fn copy(object: &mut List<'_, Vec<u8>>, key: Raw<'_>, value: Raw<'_>) {

@@ -5,9 +5,15 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{self, Poll};
 
+use serde::Serialize;
+
+use super::Catalog;
 use super::port::{Cancel, Command, Port};
-use crate::server::{Notification, Peer, Progress, ReplyId};
+use crate::error::UsageError;
+use crate::json::Json;
+use crate::server::{Change, Input, Notification, Peer, Progress, ReplyId};
 use crate::time::Duration;
+use crate::types::{LoggingLevel, LoggingMessageNotificationParams};
 
 /// A handler's side of its request.
 #[derive(Clone, Debug)]
@@ -15,19 +21,21 @@ pub struct Context {
     port: Arc<Port>,
     cancel: Arc<Cancel>,
     about: ReplyId,
-    peer: Peer,
-    wants_progress: bool,
+    pub(super) asked: Asked,
+}
+
+/// What a request says about itself.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) peer: Peer,
+    pub(super) wants_progress: bool,
+    pub(super) log_level: Option<LoggingLevel>,
+    pub(super) input: Option<Arc<Input>>,
 }
 
 impl Context {
-    pub(super) fn new(
-        port: Arc<Port>,
-        cancel: Arc<Cancel>,
-        about: ReplyId,
-        peer: Peer,
-        wants_progress: bool,
-    ) -> Self {
-        Self { port, cancel, about, peer, wants_progress }
+    pub(super) fn new(port: Arc<Port>, cancel: Arc<Cancel>, about: ReplyId, asked: Asked) -> Self {
+        Self { port, cancel, about, asked }
     }
 
     /// Tells the client how far the request has come: a number that must increase from call to
@@ -35,15 +43,51 @@ impl Context {
     /// ask for it, if the number does not increase or is not finite, while more than 1 MiB waits
     /// for a client that does not read, or after the request has ended.
     pub fn progress(&self, progress: impl Into<Progress>) {
-        if self.wants_progress {
-            let progress = Notification::Progress(progress.into());
-            self.port.command(Command::Notify(self.about, progress));
+        if self.asked.wants_progress {
+            self.notify(Notification::Progress(progress.into()));
         }
     }
 
     /// Whether the client asked to be told of progress.
     pub fn wants_progress(&self) -> bool {
-        self.wants_progress
+        self.asked.wants_progress
+    }
+
+    /// Tells the client something about this request: a string, or any other value. Nothing is sent
+    /// unless the registry declares [`logging`](crate::server::Registry::logging) and the client
+    /// asked for messages as severe as this; nor if the value cannot be written as JSON, while more
+    /// than 1 MiB waits for a client that does not read, or after the request has ended.
+    ///
+    /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
+    pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
+        if self.asked.log_level.is_some_and(|least| level >= least)
+            && let Ok(data) = Json::encode(&data)
+        {
+            let message = LoggingMessageNotificationParams::new(level, data);
+            self.notify(Notification::Log(message));
+        }
+    }
+
+    /// The least severe messages for which [`Context::log`] does anything; `None` if there are
+    /// none.
+    pub fn log_level(&self) -> Option<LoggingLevel> {
+        self.asked.log_level
+    }
+
+    /// Tells the client about this request, as [`Server::notify`](crate::server::Server::notify)
+    /// does; what that would refuse goes nowhere.
+    pub fn notify(&self, notification: Notification) {
+        self.port.command(Command::Notify(self.about, notification));
+    }
+
+    /// Tells all clients that want to know of a change; see [`Catalog::publish`].
+    pub fn publish(&self, change: &Change) -> Result<(), UsageError> {
+        self.catalog().publish(change)
+    }
+
+    /// What the server offers.
+    pub fn catalog(&self) -> &Catalog {
+        self.port.catalog()
     }
 
     /// Completes when nobody waits for the answer any more. The handler is polled once more then;
@@ -64,7 +108,7 @@ impl Context {
 
     /// The client, as far as this request knows it.
     pub fn peer(&self) -> &Peer {
-        &self.peer
+        &self.asked.peer
     }
 }
 

@@ -1,28 +1,44 @@
-//! From async functions to handlers.
+//! From functions to handlers.
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
-use core::error::Error;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 
 use serde::de::DeserializeOwned;
 
-use super::Context;
+use super::result::{IntoResult, IntoToolResult, outcome};
+use super::{Context, Interrupt};
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::server::{Outcome, Registry};
-use crate::types::{CallToolResult, ContentBlock, Tool};
+use crate::types::{
+    CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
+    Prompt, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
+};
 
-/// An async handler of any arguments.
+/// A handler of requests, which is async, or of notifications, which is not.
 #[derive(Clone)]
-pub struct Handler(Arc<Call>);
+pub struct Handler(Kind);
 
-type Call = dyn Fn(&Json, Context) -> Running + Send + Sync;
+#[derive(Clone)]
+enum Kind {
+    Request(Arc<Call>),
+    Notification(Arc<Notify>),
+}
+
+type Call = dyn Fn(Given, Context) -> Running + Send + Sync;
+type Notify = dyn Fn(&Json) + Send + Sync;
+
+/// What a request brings. It may be the whole buffer that arrived, so it is dropped once it is
+/// typed.
+pub(super) struct Given {
+    pub(super) params: Json,
+    pub(super) arguments: Json,
+}
 
 /// What a handler's call comes to.
 pub(super) type BoxFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -32,6 +48,22 @@ pub(super) enum Running {
     /// It did not get as far as a future.
     Done(Outcome),
     Future(BoxFuture),
+}
+
+impl Running {
+    /// A handler on its way to a result of the type `T`.
+    fn to<T, R>(future: impl Future<Output = R> + Send + 'static) -> Self
+    where
+        T: serde::Serialize,
+        R: IntoResult<T>,
+    {
+        Self::Future(Box::pin(async move { outcome(future.await.into_result()) }))
+    }
+
+    fn invalid(error: &serde_json::Error) -> Self {
+        let message = alloc::format!("the parameters do not fit: {}", without_place(error));
+        Self::Done(Interrupt::from(ErrorData::invalid_params(message)).into())
+    }
 }
 
 impl Handler {
@@ -46,24 +78,136 @@ impl Handler {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
     {
-        Self(Arc::new(move |arguments, context| match arguments.decode() {
-            Ok(arguments) => {
-                let future = f(arguments, context);
-                Running::Future(Box::pin(async move { outcome(future.await) }))
+        Self::request(move |given, context| {
+            let arguments = given.arguments.decode();
+            drop(given);
+            match arguments {
+                Ok(arguments) => {
+                    let future = f(arguments, context);
+                    Running::Future(Box::pin(
+                        async move { outcome(future.await.into_tool_result()) },
+                    ))
+                }
+                Err(error) => {
+                    let what = without_place(&error);
+                    let text = alloc::format!("The arguments do not fit the input schema: {what}");
+                    Running::Done(outcome(Ok(CallToolResult::error(text))))
+                }
             }
-            Err(error) => {
-                let error = error.to_string();
-                // The place that serde_json names is one in a text that the model has not got.
-                let what = error.split_once(" at line ").map_or(&*error, |(what, _)| what);
-                let text = alloc::format!("The arguments do not fit the input schema: {what}");
-                Running::Done(outcome(CallToolResult::error(text)))
-            }
-        }))
+        })
     }
 
-    pub(super) fn call(&self, arguments: &Json, context: Context) -> Running {
-        (self.0)(arguments, context)
+    /// A handler for a resource; it gets the URI.
+    pub fn resource<F, Fut, R>(f: F) -> Self
+    where
+        F: Fn(String, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        Self::request(move |given, context| match given.params.decode() {
+            Ok(ReadResourceRequestParams { uri, .. }) => Running::to(f(uri, context)),
+            Err(error) => Running::invalid(&error),
+        })
     }
+
+    /// A handler for a resource template; it gets the URI, and the variables of the template as
+    /// an `A`: strings, and sequences of strings for lists (`{?tags*}`).
+    ///
+    /// A URI whose variables are no `A` is one of a resource that does not exist.
+    pub fn resource_template<A, F, Fut, R>(f: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(String, A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        Self::request(move |given, context| match given.params.decode() {
+            Ok(ReadResourceRequestParams { uri, .. }) => match given.arguments.decode() {
+                Ok(variables) => Running::to(f(uri, variables, context)),
+                Err(_) => Running::Done(Outcome::Error(ErrorData::resource_not_found(&uri))),
+            },
+            Err(error) => Running::invalid(&error),
+        })
+    }
+
+    /// A handler for a prompt with arguments of type `A`; they arrive as strings. Arguments that
+    /// are no `A` are answered with -32602.
+    pub fn prompt<A, F, Fut, R>(f: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<GetPromptResult>,
+    {
+        Self::request(move |given, context| match given.arguments.decode() {
+            Ok(arguments) => Running::to(f(arguments, context)),
+            Err(error) => Running::invalid(&error),
+        })
+    }
+
+    /// A handler for completions. Of more than 100 values the first 100 are sent.
+    pub fn completion<F, Fut, R>(f: F) -> Self
+    where
+        F: Fn(CompleteRequestParams, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<CompleteResult>,
+    {
+        Self::request(move |given, context| match given.params.decode() {
+            Ok(params) => Running::to(f(params, context)),
+            Err(error) => Running::invalid(&error),
+        })
+    }
+
+    /// A handler for a method with parameters of type `P`, whose result is an object. Parameters
+    /// that are no `P` are answered with -32602.
+    pub fn method<P, F, Fut, R>(f: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(P, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<Json>,
+    {
+        Self::request(move |given, context| match given.params.decode() {
+            Ok(params) => Running::to(f(params, context)),
+            Err(error) => Running::invalid(&error),
+        })
+    }
+
+    /// A handler for a notification with parameters of type `P`; others are dropped. It runs in
+    /// the adapter's task and must not block.
+    pub fn notification<P, F>(f: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(P) + Send + Sync + 'static,
+    {
+        Self(Kind::Notification(Arc::new(move |params| drop(params.decode().map(&f)))))
+    }
+
+    fn request(call: impl Fn(Given, Context) -> Running + Send + Sync + 'static) -> Self {
+        Self(Kind::Request(Arc::new(call)))
+    }
+
+    pub(super) fn call(&self, given: Given, context: Context) -> Running {
+        match &self.0 {
+            Kind::Request(call) => call(given, context),
+            Kind::Notification(_) => {
+                let error = ErrorData::internal("the handler is one of notifications");
+                Running::Done(Outcome::Error(error))
+            }
+        }
+    }
+
+    pub(super) fn notify(&self, params: &Json) {
+        if let Kind::Notification(notify) = &self.0 {
+            notify(params);
+        }
+    }
+}
+
+/// What is wrong; the place that `serde_json` names is one in a text that the peer has not got.
+fn without_place(error: &serde_json::Error) -> String {
+    let error = error.to_string();
+    error.split_once(" at line ").map_or(&*error, |(what, _)| what).into()
 }
 
 impl fmt::Debug for Handler {
@@ -73,7 +217,8 @@ impl fmt::Debug for Handler {
 }
 
 impl Registry<Handler> {
-    /// Adds a tool whose input schema comes from the type of its arguments.
+    /// Adds a tool whose input schema comes from the type of its arguments, and its output schema
+    /// from what it returns if that is a [`Structured`](super::Structured).
     ///
     /// ```
     /// # use mcp_proto::{server::Registry, types::Implementation};
@@ -103,8 +248,9 @@ impl Registry<Handler> {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
     {
-        let tool = Tool::of::<A>(name)?.description(description);
-        self.add_tool(tool, Handler::tool(f))
+        let mut tool = Tool::of::<A>(name)?.description(description);
+        tool.output_schema = R::output_schema()?;
+        self.tool_with(tool, f)
     }
 
     /// Adds a tool whose definition is given; fails as [`Registry::add_tool`] does.
@@ -115,101 +261,78 @@ impl Registry<Handler> {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
     {
-        self.add_tool(tool, Handler::tool(f))
+        self.insert_tool(tool, Handler::tool(f), R::ASKS)
     }
-}
 
-/// What a tool's handler may return.
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot return `{Self}`",
-    note = "return a String, a ContentBlock, a CallToolResult, or a Result of one of these"
-)]
-pub trait IntoToolResult {
-    /// The result, or an error that the model is not told of.
-    fn into_tool_result(self) -> Result<CallToolResult, ErrorData>;
-}
-
-impl IntoToolResult for CallToolResult {
-    fn into_tool_result(self) -> Result<CallToolResult, ErrorData> {
-        Ok(self)
+    /// Adds a resource; see [`Handler::resource`]. Fails as [`Registry::add_resource`] does.
+    pub fn resource<F, Fut, R>(&mut self, resource: Resource, f: F) -> Result<&mut Self, UsageError>
+    where
+        F: Fn(String, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        self.add_resource(resource, Handler::resource(f))
     }
-}
 
-impl IntoToolResult for String {
-    fn into_tool_result(self) -> Result<CallToolResult, ErrorData> {
-        Ok(CallToolResult::text(self))
+    /// Adds a resource template; see [`Handler::resource_template`]. Fails as
+    /// [`Registry::add_resource_template`] does.
+    pub fn resource_template<A, F, Fut, R>(
+        &mut self,
+        template: ResourceTemplate,
+        f: F,
+    ) -> Result<&mut Self, UsageError>
+    where
+        A: DeserializeOwned,
+        F: Fn(String, A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        self.add_resource_template(template, Handler::resource_template(f))
     }
-}
 
-impl IntoToolResult for &str {
-    fn into_tool_result(self) -> Result<CallToolResult, ErrorData> {
-        Ok(CallToolResult::text(self.to_owned()))
+    /// Adds a prompt; see [`Handler::prompt`]. Fails as [`Registry::add_prompt`] does.
+    pub fn prompt<A, F, Fut, R>(&mut self, prompt: Prompt, f: F) -> Result<&mut Self, UsageError>
+    where
+        A: DeserializeOwned,
+        F: Fn(A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<GetPromptResult>,
+    {
+        self.add_prompt(prompt, Handler::prompt(f))
     }
-}
 
-impl IntoToolResult for ContentBlock {
-    fn into_tool_result(self) -> Result<CallToolResult, ErrorData> {
-        Ok(CallToolResult::new(alloc::vec![self]))
+    /// Adds completions; see [`Handler::completion`]. Fails as [`Registry::add_completion`] does.
+    pub fn completion<F, Fut, R>(
+        &mut self,
+        reference: CompletionReference,
+        f: F,
+    ) -> Result<&mut Self, UsageError>
+    where
+        F: Fn(CompleteRequestParams, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<CompleteResult>,
+    {
+        self.add_completion(reference, Handler::completion(f))
     }
-}
 
-impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
-    fn into_tool_result(self) -> Result<CallToolResult, ErrorData> {
-        match self {
-            Ok(value) => value.into_tool_result(),
-            Err(error) => {
-                error.into_tool_error().map(|result| CallToolResult { is_error: true, ..result })
-            }
-        }
+    /// Adds a method; see [`Handler::method`]. Fails as [`Registry::add_method`] does.
+    pub fn method<P, F, Fut, R>(&mut self, method: &str, f: F) -> Result<&mut Self, UsageError>
+    where
+        P: DeserializeOwned,
+        F: Fn(P, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<Json>,
+    {
+        self.add_method(method, Handler::method(f))
     }
-}
 
-/// What a tool's handler may fail with. All but an [`ErrorData`] is told to the model, as a result
-/// with `isError`.
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot fail with `{Self}`",
-    note = "fail with a String, a CallToolResult, a Box<dyn Error + Send + Sync> or an ErrorData",
-    note = "for other errors use `?` in a function that returns a boxed one"
-)]
-pub trait IntoToolError {
-    /// The failure, or an error that the model is not told of.
-    fn into_tool_error(self) -> Result<CallToolResult, ErrorData>;
-}
-
-impl IntoToolError for CallToolResult {
-    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
-        Ok(self)
-    }
-}
-
-impl IntoToolError for String {
-    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
-        Ok(CallToolResult::text(self))
-    }
-}
-
-impl IntoToolError for &str {
-    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
-        Ok(CallToolResult::text(self))
-    }
-}
-
-impl IntoToolError for Box<dyn Error + Send + Sync> {
-    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
-        Ok(CallToolResult::text(self.to_string()))
-    }
-}
-
-impl IntoToolError for ErrorData {
-    fn into_tool_error(self) -> Result<CallToolResult, ErrorData> {
-        Err(self)
-    }
-}
-
-fn outcome(value: impl IntoToolResult) -> Outcome {
-    match value.into_tool_result().map(|result| Json::encode(&result)) {
-        Ok(Ok(json)) => Outcome::Complete(json),
-        Ok(Err(_)) => Outcome::Error(ErrorData::internal("the result cannot be written as JSON")),
-        Err(error) => Outcome::Error(error),
+    /// Adds a handler of a notification; see [`Handler::notification`]. Fails as
+    /// [`Registry::add_notification`] does.
+    pub fn notification<P, F>(&mut self, method: &str, f: F) -> Result<&mut Self, UsageError>
+    where
+        P: DeserializeOwned,
+        F: Fn(P) + Send + Sync + 'static,
+    {
+        self.add_notification(method, Handler::notification(f))
     }
 }

@@ -17,10 +17,13 @@
 //! | [`Service::output`], [`Service::handle_written`] | until it is empty: bytes to write |
 //! | [`Service::is_closed`] | all is said: flush and return |
 
+mod catalog;
 mod context;
 mod drive;
 mod handler;
+mod input;
 mod port;
+mod result;
 mod tasks;
 mod wire;
 
@@ -30,19 +33,28 @@ use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::Waker;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::{Buf, Bytes};
 
+use crate::error::ProtocolError;
 use crate::machine::{Action, Machine};
 use crate::message::ErrorData;
-use crate::server::{Config, Outcome, Registry, Request, ServerEvent};
+use crate::server::{Config, Outcome, Request, ServerEvent};
 use crate::stdio::Connection;
 use crate::time::{Duration, Instant};
 
+pub use catalog::Catalog;
+use catalog::Offer;
+use context::Asked;
 pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Io, drive};
-pub use handler::{Handler, IntoToolError, IntoToolResult};
-use port::{Cancel, Command, Port};
+use handler::Given;
+pub use handler::Handler;
+use port::{Cancel, Command, News, Port};
+#[cfg(feature = "schemars")]
+pub use result::Structured;
+pub use result::{Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult};
 use tasks::{Progressed, Tasks};
 use wire::Wire;
 
@@ -52,11 +64,12 @@ pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// A connection and its handlers; see the [module](self).
 pub struct Service {
     connection: Connection,
-    registry: Arc<Registry<Handler>>,
+    offer: Offer,
     tasks: Tasks,
     port: Arc<Port>,
     spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
     wire: Option<Wire>,
+    on_fault: Option<Box<OnFault>>,
     output: VecDeque<Bytes>,
     /// How many bytes `output` has.
     waiting: usize,
@@ -65,6 +78,8 @@ pub struct Service {
     drain: Duration,
     life: Life,
 }
+
+type OnFault = dyn FnMut(&ProtocolError) + Send;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Life {
@@ -88,16 +103,19 @@ const ROUNDS: usize = 16;
 
 impl Service {
     /// A service for the peer at the other end of a stream that is yet to be read.
-    pub fn new(registry: Arc<Registry<Handler>>, config: Config) -> Self {
-        let port = Arc::new(Port::new());
+    pub fn new(catalog: impl Into<Catalog>, config: Config) -> Self {
+        let catalog = catalog.into();
+        let port = Arc::new(Port::new(catalog.clone()));
+        let offer = catalog.join(&port);
         let drain = config.limits.drain;
         Self {
-            connection: Connection::server(registry.declaration(), config),
-            registry,
+            connection: Connection::server(offer.declaration.clone(), config),
+            offer,
             tasks: Tasks::new(port.clone()),
             port,
             spawn: None,
             wire: None,
+            on_fault: None,
             output: VecDeque::new(),
             waiting: 0,
             written: false,
@@ -117,6 +135,11 @@ impl Service {
     /// happens. Strings under keys that look secret are masked.
     pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
         self.wire = Some(Wire::new(now, Box::new(sink)));
+    }
+
+    /// Tells `f` what the peer did wrong that is not answered, such as a response to nothing.
+    pub fn on_fault(&mut self, f: impl FnMut(&ProtocolError) + Send + 'static) {
+        self.on_fault = Some(Box::new(f));
     }
 
     /// The peer sent `data`.
@@ -160,6 +183,7 @@ impl Service {
             let work = if rounds < ROUNDS { self.port.take_work() } else { None };
             let Some(work) = work else { break };
             rounds += 1;
+            self.learn(now, work.news);
             for command in work.commands {
                 self.obey(now, command);
             }
@@ -250,14 +274,42 @@ impl Service {
                 if let Some(wire) = &mut self.wire {
                     wire.event(now, &event);
                 }
-                if let ServerEvent::Cancelled { about, .. } = event {
-                    self.tasks.cancel(about);
-                }
+                self.react(event);
             }
             Action::Close => {
                 let patient = self.life == Life::Open;
                 self.life = Life::Closed { until: now + self.drain, patient };
             }
+        }
+    }
+
+    fn react(&mut self, event: ServerEvent) {
+        match event {
+            ServerEvent::Cancelled { about, .. } => self.tasks.cancel(about),
+            ServerEvent::Notification { handler, params, .. } => {
+                if let Some(handler) = self.offer.registry.handler(handler) {
+                    // There is nobody to tell of a panic.
+                    let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(&params)));
+                }
+            }
+            ServerEvent::PeerFault(error) => {
+                if let Some(on_fault) = &mut self.on_fault {
+                    on_fault(&error);
+                }
+            }
+            ServerEvent::Request(_) | ServerEvent::Pong { .. } | ServerEvent::Closed => {}
+        }
+    }
+
+    /// The catalog has changed.
+    fn learn(&mut self, now: Instant, news: News) {
+        if let Some(offer) = news.offer {
+            self.connection.declare(now, offer.declaration.clone());
+            self.offer = offer;
+        }
+        for change in &news.changes {
+            // It was declared when it was published; if it is not any more, nobody is told.
+            let _ = self.connection.publish(now, change);
         }
     }
 
@@ -276,18 +328,20 @@ impl Service {
     }
 
     fn start(&mut self, now: Instant, request: Request) {
-        let Request { reply, handler, params, arguments, peer, wants_progress, .. } = request;
-        // What arrived is released before the answer is made: the arguments once they are typed.
-        drop(params);
-        let peer = peer.detach();
-        let Some(handler) = self.registry.handler(handler) else {
-            let error = ErrorData::internal("the handler is not registered");
+        let Request { reply, handler, params, arguments, peer, .. } = request;
+        let Some(handler) = self.offer.registry.handler(handler) else {
+            let error = ErrorData::internal("what was asked for has been removed");
             return self.connection.respond(now, reply, Outcome::Error(error));
         };
+        let asked = Asked {
+            peer: peer.detach(),
+            wants_progress: request.wants_progress,
+            log_level: request.log_level,
+            input: request.input.map(Arc::from),
+        };
         let cancel = Arc::new(Cancel::new());
-        let (port, about) = (self.port.clone(), reply.id());
-        let context = Context::new(port, cancel.clone(), about, peer, wants_progress);
-        let call = move || handler.call(&arguments, context);
+        let context = Context::new(self.port.clone(), cancel.clone(), reply.id(), asked);
+        let call = move || handler.call(Given { params, arguments }, context);
         let progressed = self.tasks.start(reply, cancel, call, self.spawn.as_deref_mut());
         self.settle(now, progressed);
     }
@@ -295,7 +349,9 @@ impl Service {
     /// Answers after what the handler has reported.
     fn settle(&mut self, now: Instant, progressed: Progressed) {
         let Progressed::Done(reply, outcome) = progressed else { return };
-        for command in self.port.take_commands() {
+        let (commands, news) = self.port.take_commands();
+        self.learn(now, news);
+        for command in commands {
             self.obey(now, command);
         }
         self.connection.respond(now, reply, outcome);

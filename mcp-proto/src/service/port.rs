@@ -3,7 +3,7 @@
 //! Handlers put commands, wakes and sleeps in; the service takes them out in its turn. The lock
 //! is held for the time of a push or a take, never across a poll.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,9 @@ use core::task::Waker;
 use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
+use super::catalog::{Catalog, Offer};
 use crate::deadlines::Deadlines;
-use crate::server::{Notification, Outcome, Reply, ReplyId};
+use crate::server::{Change, Notification, Outcome, Reply, ReplyId};
 use crate::time::{Duration, Instant};
 
 /// What a handler asks of the service.
@@ -32,16 +33,32 @@ pub(super) struct Work {
     pub(super) commands: Vec<Command>,
     /// The slots of tasks that were woken.
     pub(super) ready: Vec<usize>,
+    /// What has changed.
+    pub(super) news: News,
+}
+
+/// What has changed in the catalog.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    pub(super) offer: Option<Offer>,
+    pub(super) changes: BTreeSet<Change>,
 }
 
 impl Work {
     fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.ready.is_empty()
+        self.commands.is_empty() && self.ready.is_empty() && self.news.is_empty()
+    }
+}
+
+impl News {
+    fn is_empty(&self) -> bool {
+        self.offer.is_none() && self.changes.is_empty()
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Port {
+    catalog: Catalog,
     #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
     state: Mutex<State>,
 }
@@ -65,7 +82,7 @@ struct State {
 }
 
 impl Port {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(catalog: Catalog) -> Self {
         #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
         let state = Mutex::new(State {
             now: Instant::ZERO,
@@ -78,7 +95,11 @@ impl Port {
             falling_asleep: Vec::new(),
             sleeps: 0,
         });
-        Self { state }
+        Self { catalog, state }
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        &self.catalog
     }
 
     pub(super) fn begin_turn(&self, now: Instant, waker: &Waker) {
@@ -107,9 +128,10 @@ impl Port {
         if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
     }
 
-    /// The commands among what has come in.
-    pub(super) fn take_commands(&self) -> Vec<Command> {
-        mem::take(&mut self.lock().work.commands)
+    /// What has come in beside wakes.
+    pub(super) fn take_commands(&self) -> (Vec<Command>, News) {
+        let work = &mut self.lock().work;
+        (mem::take(&mut work.commands), mem::take(&mut work.news))
     }
 
     /// Ends the turn; what has come in meanwhile asks for another one.
@@ -136,6 +158,21 @@ impl Port {
         self.add(|work| match command {
             Command::Notify(..) if work.commands.len() >= MAX_COMMANDS => {}
             Command::Notify(..) | Command::Respond(..) => work.commands.push(command),
+        });
+    }
+
+    /// There is another offer.
+    pub(super) fn offer(&self, offer: Offer) {
+        let mut before = None;
+        self.add(|work| before = work.news.offer.replace(offer));
+        // Handlers may run anything when they are dropped.
+        drop(before);
+    }
+
+    /// Something has changed.
+    pub(super) fn publish(&self, change: &Change) {
+        self.add(|work| {
+            work.news.changes.insert(change.clone());
         });
     }
 

@@ -80,7 +80,9 @@ impl Wire {
             },
             ServerEvent::PeerFault(error) => alloc::format!("! peer-fault {error}"),
             ServerEvent::Closed => "! closed".into(),
-            ServerEvent::Request(_) => return,
+            ServerEvent::Pong { answered: true, .. } => "! pong".into(),
+            ServerEvent::Pong { answered: false, .. } => "! no-pong".into(),
+            ServerEvent::Request(_) | ServerEvent::Notification { .. } => return,
         };
         self.print(now, &text);
     }

@@ -17,6 +17,36 @@ pub enum CacheScope {
     Private,
 }
 
+/// How long clients may keep a result, and for whom.
+///
+/// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheHint {
+    /// For how many milliseconds the result is fresh; 0 for not at all.
+    pub ttl_ms: u64,
+    /// Who may be given the result while it is fresh.
+    pub scope: CacheScope,
+}
+
+impl CacheHint {
+    /// Fresh for so many milliseconds, for whoever has the same authorization.
+    pub fn private(ttl_ms: u64) -> Self {
+        Self { ttl_ms, scope: CacheScope::Private }
+    }
+
+    /// Fresh for so many milliseconds, for anyone.
+    pub fn public(ttl_ms: u64) -> Self {
+        Self { ttl_ms, scope: CacheScope::Public }
+    }
+}
+
+impl Default for CacheHint {
+    /// Not fresh at all, for nobody else.
+    fn default() -> Self {
+        Self::private(0)
+    }
+}
+
 impl<'de> Deserialize<'de> for CacheScope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let scope = Json::deserialize(deserializer)?;

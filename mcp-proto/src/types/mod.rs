@@ -44,7 +44,7 @@ mod subscription;
 mod tool;
 
 pub use annotations::{Annotations, Icon, IconTheme, Role};
-pub use cache::CacheScope;
+pub use cache::{CacheHint, CacheScope};
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability,
     SamplingCapability, ServerCapabilities,

@@ -153,7 +153,7 @@ impl Bench {
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 
 /// A registry whose one tool, `t`, is `f`.
-pub(crate) fn registry<A, F, Fut, R>(f: F) -> Arc<Registry<Handler>>
+pub(crate) fn registry<A, F, Fut, R>(f: F) -> Registry<Handler>
 where
     A: DeserializeOwned,
     F: Fn(A, Context) -> Fut + Send + Sync + 'static,
@@ -163,7 +163,7 @@ where
     let mut registry = Registry::new(Implementation::new("bench", "1"));
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     registry.tool_with(Tool::new("t", schema), f).unwrap();
-    Arc::new(registry)
+    registry
 }
 
 /// The line that calls the tool.

@@ -1,0 +1,80 @@
+//! What of a server may change while it runs, and what of it may be cached.
+
+use alloc::string::String;
+
+/// A list that a server offers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum List {
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources and the resource templates.
+    Resources,
+}
+
+impl List {
+    pub(super) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
+
+    /// The notification that it has changed.
+    pub(super) fn notification(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+        }
+    }
+
+    /// The setting that declares it.
+    pub(super) fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools.listChanged",
+            Self::Prompts => "prompts.listChanged",
+            Self::Resources => "resources.listChanged",
+        }
+    }
+}
+
+/// Something that clients may want to be told of.
+///
+/// [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Change {
+    /// A list is not what it was; a client asks for it again.
+    ListChanged(List),
+    /// The resource with this URI is not what it was; a client reads it again.
+    ResourceUpdated(String),
+}
+
+/// Results that clients may keep for a time.
+///
+/// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Cacheable {
+    /// Those of `server/discover`.
+    Discover,
+    /// Those of `tools/list`.
+    Tools,
+    /// Those of `prompts/list`.
+    Prompts,
+    /// Those of `resources/list`.
+    Resources,
+    /// Those of `resources/templates/list`.
+    ResourceTemplates,
+    /// Those of `resources/read`, unless a handler's result says otherwise.
+    Contents,
+}
+
+impl Cacheable {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Discover,
+        Self::Tools,
+        Self::Prompts,
+        Self::Resources,
+        Self::ResourceTemplates,
+        Self::Contents,
+    ];
+}

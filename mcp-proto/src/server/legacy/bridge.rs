@@ -1,0 +1,316 @@
+//! What a legacy client is asked: input that a handler needs, and pings.
+//!
+//! In: a request whose handler needs input, which waits here while its client is asked; responses;
+//! deadlines. Out: requests to the client; the same request again, with the answers; or an error
+//! that names the input which did not come.
+//!
+//! | a request waits until | then |
+//! |---|---|
+//! | all answers are there | its handler sees it again, with an [`Input`] |
+//! | an answer is an error, or no object | -32603 |
+//! | `Limits::input_timeout` | -32603 |
+//! | the input ends | -32603 |
+//! | the client cancels it | nothing |
+//!
+//! Whatever else was asked for the same request is cancelled then.
+//!
+//! [Specification: Elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem;
+
+use super::super::calls::{Call, Calls};
+use super::super::{
+    Input, InputRequired, Life, Opening, PingId, Reason, Request, Server, ServerEvent,
+};
+use super::Session;
+use crate::error::{ProtocolError, UsageError};
+use crate::json::Json;
+use crate::json::write::List;
+use crate::message::{ErrorData, Outgoing, RequestId, Response};
+use crate::time::{Duration, Instant};
+use crate::types::{ElicitRequestParams, InputRequest, InputResponses};
+use crate::version::ProtocolVersion;
+
+/// What the client of a session has been asked and has not answered.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// By the ids of the requests to the client, which are counted from 1.
+    pending: BTreeMap<RequestId, Question>,
+    ids: u64,
+    /// The requests that wait for answers, by serial number.
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+#[derive(Debug)]
+enum Question {
+    Ping(PingId),
+    Input {
+        /// The request that waits for it.
+        serial: u64,
+        key: String,
+    },
+}
+
+#[derive(Debug)]
+struct Waiting {
+    call: Call,
+    /// The requests to the client that are not answered.
+    missing: BTreeSet<RequestId>,
+    responses: InputResponses,
+    state: Option<String>,
+}
+
+impl Asked {
+    fn next_id(&mut self) -> (u64, RequestId) {
+        self.ids += 1;
+        (self.ids, RequestId::number(i64::try_from(self.ids).unwrap_or(i64::MAX)))
+    }
+
+    /// The question that a response answers. Some clients answer `"1"` to `1`; there are no
+    /// strings among our ids that this could be mistaken for.
+    fn take(&mut self, id: &RequestId) -> Option<(RequestId, Question)> {
+        if let Some(question) = self.pending.remove(id) {
+            return Some((id.clone(), question));
+        }
+        let digits = id.as_str().strip_prefix('"')?.strip_suffix('"')?;
+        let id = RequestId::number(digits.parse().ok()?);
+        self.pending.remove(&id).map(|question| (id, question))
+    }
+}
+
+impl Server {
+    /// Asks a legacy client for a sign of life; a [`ServerEvent::Pong`] tells what came of it, after
+    /// `timeout` at the latest.
+    ///
+    /// Fails with [`UsageError::NoServerRequests`] unless the connection was opened with
+    /// `initialize`, and with [`UsageError::Closed`] after the end of input.
+    ///
+    /// [Specification: Ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)
+    pub fn ping(&mut self, now: Instant, timeout: Duration) -> Result<PingId, UsageError> {
+        if self.life != Life::Open {
+            return Err(UsageError::Closed);
+        }
+        let session = self.session().ok_or(UsageError::NoServerRequests)?;
+        let (number, id) = session.asked.next_id();
+        let ping = PingId(number);
+        session.asked.pending.insert(id.clone(), Question::Ping(ping));
+        self.deadlines.set(Reason::Ping(ping), now + timeout);
+        self.send(Outgoing::Request { id, method: "ping", params: Json::EMPTY_OBJECT });
+        Ok(ping)
+    }
+
+    pub(in super::super) fn ping_timed_out(&mut self, ping: PingId) {
+        if let Some(session) = self.session() {
+            session.asked.pending.retain(|_, question| match question {
+                Question::Ping(other) => *other != ping,
+                Question::Input { .. } => true,
+            });
+        }
+        self.event(ServerEvent::Pong { ping, answered: false });
+    }
+
+    /// Asks the client for what a handler needs.
+    pub(in super::super) fn bridge(
+        &mut self,
+        now: Instant,
+        mut call: Call,
+        required: InputRequired,
+    ) {
+        let InputRequired { requests, state } = required;
+        let rounds = self.config.limits.max_input_rounds;
+        let again = call.again.as_mut().map(|again| {
+            again.rounds += 1;
+            again.rounds
+        });
+        let serial = self.calls.find(&call.id).unwrap_or_default();
+        let is_open = self.life == Life::Open;
+        let refusal = match (self.session(), again) {
+            (Some(session), Some(round)) => {
+                let key = requests.iter().find(|(_, request)| !exists(session.version, request));
+                if !is_open {
+                    Some("the client sends nothing more, and so no input".into())
+                } else if !session.initialized && !requests.is_empty() {
+                    Some("the client is not initialized, and cannot be asked for input".into())
+                } else if round > rounds {
+                    Some(alloc::format!("Limits::max_input_rounds = {rounds} are over"))
+                } else {
+                    key.map(|(key, _)| alloc::format!("the input `{key}` needs 2025-11-25"))
+                }
+            }
+            (None, _) | (_, None) => Some("the handler said that it never asks for input".into()),
+        };
+        if let Some(why) = refusal {
+            let error = ErrorData::internal(why);
+            return self.settle(&call, Outgoing::Error { id: Some(call.id.clone()), error });
+        }
+        let mut missing = BTreeSet::new();
+        for (key, request) in requests {
+            let Some(session) = self.session() else { continue };
+            let (number, id) = session.asked.next_id();
+            session.asked.pending.insert(id.clone(), Question::Input { serial, key });
+            missing.insert(id.clone());
+            let (method, params) = (request.method(), params(request, number));
+            self.send(Outgoing::Request { id, method, params });
+        }
+        let complete = missing.is_empty();
+        let waiting = Waiting { call, missing, responses: InputResponses::new(), state };
+        if let Some(session) = self.session() {
+            session.asked.waiting.insert(serial, waiting);
+        }
+        if complete {
+            self.ask_again(now, serial);
+        } else {
+            self.deadlines.set(Reason::Input(serial), now + self.config.limits.input_timeout);
+        }
+    }
+
+    /// The client has answered something.
+    pub(in super::super) fn response(&mut self, now: Instant, response: Response) {
+        let id = response.id.as_ref();
+        let question = id.and_then(|id| self.session()?.asked.take(id));
+        match question {
+            None => self.fault(ProtocolError::UnexpectedResponse),
+            // Any answer is a sign of life.
+            Some((_, Question::Ping(ping))) => {
+                self.deadlines.clear(Reason::Ping(ping));
+                self.event(ServerEvent::Pong { ping, answered: true });
+            }
+            Some((id, Question::Input { serial, key })) => match response.body {
+                Ok(result) if result.raw().is_object() => {
+                    self.answered(now, serial, &id, key, result.detach());
+                }
+                Ok(_) => self.give_up(serial, &alloc::format!("the input `{key}` is no object")),
+                Err(error) => {
+                    let code = error.code.0;
+                    self.give_up(serial, &alloc::format!("the input `{key}` was refused ({code})"));
+                }
+            },
+        }
+        self.close_if_drained();
+    }
+
+    fn answered(&mut self, now: Instant, serial: u64, id: &RequestId, key: String, result: Json) {
+        let Some(session) = self.session() else { return };
+        let Some(waiting) = session.asked.waiting.get_mut(&serial) else { return };
+        waiting.missing.remove(id);
+        waiting.responses.insert(key, result.into());
+        if waiting.missing.is_empty() {
+            self.ask_again(now, serial);
+        }
+    }
+
+    /// Everything is answered: the handler sees the request again.
+    fn ask_again(&mut self, now: Instant, serial: u64) {
+        self.deadlines.clear(Reason::Input(serial));
+        let deadline = self.handler_deadline(now);
+        let logs = self.declaration.capabilities.logging.is_some();
+        let Some(session) = self.session() else { return };
+        let Some(waiting) = session.asked.waiting.remove(&serial) else { return };
+        let Waiting { mut call, responses, state, .. } = waiting;
+        let input = Some(Box::new(Input { responses, state }));
+        let asker = session.asker(logs, input);
+        call.deadline = deadline;
+        let Some(again) = &call.again else { return };
+        let (handler, method) = (again.handler, again.method.clone());
+        let (params, arguments) = (again.params.clone(), again.arguments.clone());
+        let wants_progress = call.token.is_some();
+        let reply = self.put_in_flight(Calls::bring_back, call);
+        self.event(ServerEvent::Request(Request {
+            reply,
+            handler,
+            method,
+            params,
+            arguments,
+            input: asker.input,
+            peer: asker.peer,
+            wants_progress,
+            log_level: asker.log_level,
+        }));
+    }
+
+    pub(in super::super) fn input_timed_out(&mut self, serial: u64) {
+        self.give_up(serial, "the client took longer than Limits::input_timeout to give input");
+    }
+
+    /// The client sends nothing more, so that no input will come, and no sign of life.
+    pub(in super::super) fn end_waiting(&mut self) {
+        let Some(session) = self.session() else { return };
+        let waiting: Vec<u64> = session.asked.waiting.keys().copied().collect();
+        for serial in waiting {
+            self.give_up(serial, "the client sends nothing more, and so no input");
+        }
+        let pending = self.session().map(|session| mem::take(&mut session.asked.pending));
+        for question in pending.unwrap_or_default().into_values() {
+            if let Question::Ping(ping) = question {
+                self.deadlines.clear(Reason::Ping(ping));
+                self.event(ServerEvent::Pong { ping, answered: false });
+            }
+        }
+    }
+
+    /// Answers a request that waits for input with an error.
+    fn give_up(&mut self, serial: u64, why: &str) {
+        if let Some(call) = self.withdraw(serial) {
+            let error = ErrorData::internal(String::from(why));
+            self.settle(&call, Outgoing::Error { id: Some(call.id.clone()), error });
+        }
+    }
+
+    /// The client cancelled a request that waits for input.
+    pub(in super::super) fn stop_waiting(&mut self, serial: u64) {
+        if let Some(call) = self.withdraw(serial) {
+            self.calls.settle(&call);
+            self.leave(call.batch);
+        }
+    }
+
+    /// Takes a request that waits for input out, and tells the client to forget what it was asked.
+    fn withdraw(&mut self, serial: u64) -> Option<Call> {
+        self.deadlines.clear(Reason::Input(serial));
+        let asked = &mut self.session()?.asked;
+        let Waiting { call, missing, .. } = asked.waiting.remove(&serial)?;
+        let open = missing.into_iter().filter(|id| asked.pending.remove(id).is_some());
+        let open: Vec<RequestId> = open.collect();
+        for id in open {
+            let mut params = Vec::new();
+            let mut object = List::object(&mut params);
+            object.member("requestId", id.as_str().as_bytes());
+            object.end();
+            let (method, params) = ("notifications/cancelled".into(), Json::trusted(params));
+            self.send(Outgoing::Notification { method, params });
+        }
+        Some(call)
+    }
+
+    fn session(&mut self) -> Option<&mut Session> {
+        match &mut self.opening {
+            Opening::Legacy(session) => Some(session),
+            Opening::Undecided | Opening::Modern => None,
+        }
+    }
+}
+
+/// Whether a revision has what is asked.
+fn exists(version: ProtocolVersion, request: &InputRequest) -> bool {
+    let is_url = matches!(request, InputRequest::Elicit(ElicitRequestParams::Url(_)));
+    !is_url || version == ProtocolVersion::V2025_11_25
+}
+
+/// The parameters of the legacy request. One for a URL needs a name, which no other request of
+/// the session has.
+fn params(request: InputRequest, number: u64) -> Json {
+    let params = match request {
+        InputRequest::Elicit(ElicitRequestParams::Url(mut url)) => {
+            url.elicitation_id.get_or_insert_with(|| alloc::format!("elicitation-{number}"));
+            Json::encode(&url)
+        }
+        InputRequest::Elicit(params) => Json::encode(&params),
+        InputRequest::CreateMessage(params) => Json::encode(&params),
+        InputRequest::ListRoots(params) => Json::encode(&params),
+    };
+    params.unwrap_or(Json::EMPTY_OBJECT)
+}

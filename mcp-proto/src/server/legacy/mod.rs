@@ -1,0 +1,180 @@
+//! What only the legacy era needs: `initialize`, its session, `ping`, log levels, subscriptions to
+//! resources, batches, and requests to the client.
+//!
+//! In: a request or a batch that the table routes as legacy, and responses. Out: answers, requests
+//! in flight, and requests to the client.
+//!
+//! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
+
+mod batches;
+mod bridge;
+mod wrap;
+
+use alloc::boxed::Box;
+
+use bytes::Bytes;
+
+use super::dispatch::Asker;
+use super::input::Inputs;
+use super::serve::{Served, not_found, string};
+use super::{Input, Opening, Peer, Server};
+use crate::error::ProtocolError;
+use crate::json::{Json, Raw};
+use crate::message::{Member, Method, Outgoing, Params, Request};
+use crate::meta;
+use crate::negotiate;
+use crate::time::Instant;
+use crate::types::{LoggingLevel, SetLevelRequestParams};
+use crate::version::{Era, ProtocolVersion};
+
+use batches::Batches;
+use bridge::Asked;
+pub(super) use wrap::{wrapped_content, wrapped_schema};
+
+/// What `initialize` established.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) version: ProtocolVersion,
+    client_info: Json,
+    capabilities: Json,
+    /// What the client may be asked for.
+    inputs: Inputs,
+    /// The least severe log messages that it wants.
+    log_level: LoggingLevel,
+    /// Whether it has sent `notifications/initialized`.
+    initialized: bool,
+    batches: Batches,
+    asked: Asked,
+}
+
+impl Server {
+    pub(super) fn legacy_request(&mut self, now: Instant, request: Request, batch: Option<u64>) {
+        let id = request.id.clone();
+        if let Err(error) = self.serve_legacy(now, request, batch) {
+            self.refuse(batch, Some(id), &error);
+        }
+    }
+
+    fn serve_legacy(
+        &mut self,
+        now: Instant,
+        request: Request,
+        batch: Option<u64>,
+    ) -> Result<(), ProtocolError> {
+        let logs = self.declaration.capabilities.logging.is_some();
+        let subscribes = self.declaration.subscribes();
+        let result = if request.method == Method::Initialize {
+            self.initialize(&request.params)?
+        } else if request.method == Method::Ping {
+            Json::EMPTY_OBJECT
+        } else if request.method == Method::SetLevel && logs {
+            self.set_level(&request.params)?
+        } else if request.method == Method::Subscribe && subscribes {
+            self.subscribe(&request.params)?
+        } else if request.method == Method::Unsubscribe && subscribes {
+            self.subscriptions.unsubscribe(&string(&request.params, Member::Uri)?);
+            Json::EMPTY_OBJECT
+        } else {
+            match self.declaration.serve(Era::Legacy, &request)? {
+                Served::Page(_, result) | Served::Result(result) => result,
+                Served::Handler(target) => {
+                    let Opening::Legacy(session) = &self.opening else {
+                        return Err(not_found(&request.method));
+                    };
+                    let asker = session.asker(logs, None);
+                    return self.call(now, request, target, asker, batch);
+                }
+            }
+        };
+        self.answer(batch, Outgoing::Result { id: request.id, stamp: Bytes::new(), result });
+        Ok(())
+    }
+
+    fn set_level(&mut self, params: &Params) -> Result<Json, ProtocolError> {
+        let params: SetLevelRequestParams =
+            params.json().decode().map_err(|_| ProtocolError::InvalidParam {
+                member: "level",
+                expected: "one of debug, info, notice, warning, error, critical, alert, emergency",
+            })?;
+        if let Opening::Legacy(session) = &mut self.opening {
+            session.log_level = params.level;
+        }
+        Ok(Json::EMPTY_OBJECT)
+    }
+
+    fn subscribe(&mut self, params: &Params) -> Result<Json, ProtocolError> {
+        let uri = string(params, Member::Uri)?;
+        if self.declaration.resource(&uri).is_none() {
+            return Err(ProtocolError::ResourceNotFound { uri: uri.into_owned() });
+        }
+        self.subscriptions.subscribe(&uri, &self.config.limits)?;
+        Ok(Json::EMPTY_OBJECT)
+    }
+
+    /// The client has taken note of the answer to `initialize`.
+    pub(super) fn initialized(&mut self) {
+        if let Opening::Legacy(session) = &mut self.opening {
+            session.initialized = true;
+            self.subscriptions.start_session();
+        }
+    }
+
+    /// The least severe log messages that the session wants; all until it says so.
+    pub(super) fn session_level(&self) -> Option<LoggingLevel> {
+        match &self.opening {
+            Opening::Legacy(session) => Some(session.log_level),
+            Opening::Undecided | Opening::Modern => None,
+        }
+    }
+
+    fn initialize(&mut self, params: &Params) -> Result<Json, ProtocolError> {
+        let invalid = |member: Member, expected| ProtocolError::InvalidParam {
+            member: member.name(),
+            expected,
+        };
+        let requested = params.raw(Member::ProtocolVersion).and_then(Raw::string);
+        let requested = requested.ok_or(invalid(Member::ProtocolVersion, "a string"))?;
+        let capabilities = params.get(Member::Capabilities).filter(|json| json.raw().is_object());
+        let capabilities = capabilities.ok_or(invalid(Member::Capabilities, "an object"))?;
+        let client_info = params.get(Member::ClientInfo).filter(meta::is_implementation);
+        let client_info = client_info.ok_or(invalid(
+            Member::ClientInfo,
+            "an object with the strings `name` and `version`",
+        ))?;
+        for (member, value) in
+            [(Member::Capabilities, &capabilities), (Member::ClientInfo, &client_info)]
+        {
+            if value.as_bytes().len() > self.config.limits.max_client_bytes {
+                return Err(invalid(member, "no longer than Limits::max_client_bytes"));
+            }
+        }
+        let version = negotiate::legacy_version(&requested);
+        self.opening = Opening::Legacy(Session {
+            version,
+            client_info: client_info.detach(),
+            inputs: Inputs::of(&capabilities),
+            capabilities: capabilities.detach(),
+            log_level: LoggingLevel::Debug,
+            initialized: false,
+            batches: Batches::default(),
+            asked: Asked::default(),
+        });
+        self.subscriptions.open_session();
+        Ok(self.declaration.initialize(version))
+    }
+}
+
+impl Session {
+    fn asker(&self, logs: bool, input: Option<Box<Input>>) -> Asker {
+        Asker {
+            inputs: self.inputs,
+            input,
+            log_level: logs.then_some(self.log_level),
+            peer: Peer {
+                version: self.version,
+                client_info: Some(self.client_info.clone()),
+                capabilities: self.capabilities.clone(),
+            },
+        }
+    }
+}

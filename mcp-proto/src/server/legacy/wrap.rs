@@ -1,0 +1,134 @@
+//! Structured content as legacy clients know it: an object, and a schema of an object.
+//!
+//! In: an output schema of anything else, and a result with such content. Out: both with the
+//! content as the member `result` of an object, which is what other implementations do too.
+//! References inside of the schema (`#/$defs/…`) follow it to its place.
+//!
+//! [Specification: Structured Content](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content)
+
+use alloc::vec::Vec;
+
+use crate::json::write::{self, List};
+use crate::json::{Json, Raw};
+
+/// Where the schema goes.
+const PLACE: &str = "#/properties/result";
+
+/// Deeper than this no reference is looked for.
+const MAX_DEPTH: usize = 128;
+
+/// A schema of an object whose member `result` is what `schema` says.
+pub(in super::super) fn wrapped_schema(schema: &Json) -> Json {
+    let mut out = Vec::new();
+    let mut object = List::object(&mut out);
+    schema.raw().members(|key, value| {
+        // It is looked for at the root alone.
+        if key.0 == b"\"$schema\"" {
+            object.member("$schema", value.0);
+        }
+    });
+    object.text("type", "object");
+    object.key("properties");
+    let mut properties = List::object(object.out());
+    properties.key("result");
+    write_schema(properties.out(), schema.raw(), Position::Schema, MAX_DEPTH);
+    properties.end();
+    object.member("required", b"[\"result\"]");
+    object.end();
+    Json::trusted(out)
+}
+
+/// The structured content of a tool's result inside of an object: always if its schema is
+/// (`wraps`), and wherever it is no object.
+pub(in super::super) fn wrapped_content(result: &Json, wraps: bool) -> Json {
+    let mut out = Vec::new();
+    let mut object = List::object(&mut out);
+    result.raw().members(|key, value| {
+        let item = object.item();
+        item.extend_from_slice(key.0);
+        item.push(b':');
+        if key.0 == b"\"structuredContent\"" && (wraps || !value.is_object()) {
+            let mut content = List::object(item);
+            content.member("result", value.0);
+            content.end();
+        } else {
+            item.extend_from_slice(value.0);
+        }
+    });
+    object.end();
+    Json::trusted(out)
+}
+
+/// What a value inside of a schema is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Schema,
+    /// An object of schemas by names of the author's choice.
+    Names,
+    /// Data, in which nothing is a reference.
+    Data,
+}
+
+fn write_schema(out: &mut Vec<u8>, value: Raw<'_>, position: Position, depth: usize) {
+    let moves = position != Position::Data && depth > 0 && !has_base(value, position);
+    match value.0.first() {
+        Some(b'{') if moves => {
+            let mut object = List::object(out);
+            value.members(|key, value| {
+                let item = object.item();
+                item.extend_from_slice(key.0);
+                item.push(b':');
+                let name = key.string().unwrap_or_default();
+                let is_reference =
+                    position == Position::Schema && matches!(&*name, "$ref" | "$dynamicRef");
+                match value.string().filter(|_| is_reference) {
+                    Some(reference) => write_reference(item, &reference),
+                    None => write_schema(item, value, below(position, &name), depth - 1),
+                }
+            });
+            object.end();
+        }
+        Some(b'[') if moves => {
+            let mut array = List::array(out);
+            value.elements(|element| {
+                write_schema(array.item(), element, Position::Schema, depth - 1);
+            });
+            array.end();
+        }
+        _ => out.extend_from_slice(value.0),
+    }
+}
+
+/// A reference to a place in the same document is one to where that place has gone.
+fn write_reference(out: &mut Vec<u8>, reference: &str) {
+    match reference.strip_prefix('#') {
+        Some(place) if place.is_empty() || place.starts_with('/') => {
+            write::string(out, &[PLACE, place].concat());
+        }
+        _ => write::string(out, reference),
+    }
+}
+
+/// What the value of a member is.
+fn below(position: Position, name: &str) -> Position {
+    match (position, name) {
+        (Position::Names, _) => Position::Schema,
+        (_, "const" | "enum" | "default" | "examples") => Position::Data,
+        (
+            _,
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
+            | "dependencies",
+        ) => Position::Names,
+        _ => Position::Schema,
+    }
+}
+
+/// Whether references inside are to a document of its own: it has an `$id` that is no fragment.
+fn has_base(value: Raw<'_>, position: Position) -> bool {
+    let mut found = false;
+    value.members(|key, value| {
+        let id = value.string().filter(|_| key.0 == b"\"$id\"");
+        found |= id.is_some_and(|id| !id.starts_with('#'));
+    });
+    found && position == Position::Schema
+}

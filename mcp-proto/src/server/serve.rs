@@ -1,0 +1,176 @@
+//! What both eras have: from a request to its answer, or to the handler that will make it.
+//!
+//! In: a request whose era is known and whose envelope is good. Out: a page of a list, an empty
+//! completion, or a [`Target`]; or the rung at which it fails, method or params.
+//!
+//! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
+
+use alloc::string::{String, ToString};
+
+use super::calls::CallKind;
+use super::declaration::{Completes, Declaration, PromptEntry, ToolEntry};
+use super::registry::Reference;
+use super::{Cacheable, HandlerId};
+use crate::error::ProtocolError;
+use crate::json::{Json, Raw};
+use crate::message::{Member, Method, Params, Request};
+use crate::types::CompleteRequestParams;
+use crate::version::Era;
+
+/// What answers a request.
+pub(super) enum Served {
+    /// This page of a list.
+    Page(Cacheable, Json),
+    /// This result.
+    Result(Json),
+    /// A handler.
+    Handler(Target),
+}
+
+/// The handler of a request, and what it gets.
+pub(super) struct Target {
+    pub(super) handler: HandlerId,
+    pub(super) kind: CallKind,
+    pub(super) arguments: Json,
+}
+
+impl Declaration {
+    /// What answers a request of a method that both eras have.
+    pub(super) fn serve(&self, era: Era, request: &Request) -> Result<Served, ProtocolError> {
+        let (params, has) = (&request.params, &self.capabilities);
+        match &request.method {
+            Method::CallTool if has.tools.is_some() => self.tool(params),
+            Method::ListTools if has.tools.is_some() => self.list(era, Cacheable::Tools, params),
+            Method::ListResources if has.resources.is_some() => {
+                self.list(era, Cacheable::Resources, params)
+            }
+            Method::ListResourceTemplates if has.resources.is_some() => {
+                self.list(era, Cacheable::ResourceTemplates, params)
+            }
+            Method::ReadResource if has.resources.is_some() => self.read(params),
+            Method::ListPrompts if has.prompts.is_some() => {
+                self.list(era, Cacheable::Prompts, params)
+            }
+            Method::GetPrompt if has.prompts.is_some() => self.prompt(params),
+            Method::Complete if has.completions.is_some() => self.complete(params),
+            Method::Other(method) => match self.method(method) {
+                Some(handler) => {
+                    let arguments = params.json().clone();
+                    Ok(Served::Handler(Target { handler, kind: CallKind::Other, arguments }))
+                }
+                None => Err(not_found(&request.method)),
+            },
+            Method::Initialize
+            | Method::Discover
+            | Method::Ping
+            | Method::ListTools
+            | Method::CallTool
+            | Method::ListResources
+            | Method::ListResourceTemplates
+            | Method::ReadResource
+            | Method::Subscribe
+            | Method::Unsubscribe
+            | Method::ListPrompts
+            | Method::GetPrompt
+            | Method::Complete
+            | Method::SetLevel
+            | Method::Listen
+            | Method::Initialized
+            | Method::Cancelled
+            | Method::Progress => Err(not_found(&request.method)),
+        }
+    }
+
+    fn list(&self, era: Era, list: Cacheable, params: &Params) -> Result<Served, ProtocolError> {
+        let cursor = match params.raw(Member::Cursor) {
+            None => None,
+            Some(raw) => Some(raw.string().ok_or(ProtocolError::InvalidCursor)?),
+        };
+        let page = self.page(era, list, cursor.as_deref()).cloned();
+        Ok(Served::Page(list, page.ok_or(ProtocolError::InvalidCursor)?))
+    }
+
+    fn tool(&self, params: &Params) -> Result<Served, ProtocolError> {
+        let name = string(params, Member::Name)?;
+        let Some(ToolEntry { handler, wraps }) = self.tools.get(&*name) else {
+            return Err(ProtocolError::UnknownTool { name: name.into_owned() });
+        };
+        let (handler, kind) = (*handler, CallKind::Tool { wraps: *wraps });
+        Ok(Served::Handler(Target { handler, kind, arguments: arguments(params)? }))
+    }
+
+    fn read(&self, params: &Params) -> Result<Served, ProtocolError> {
+        let uri = string(params, Member::Uri)?;
+        let Some((handler, arguments)) = self.resource(&uri) else {
+            return Err(ProtocolError::ResourceNotFound { uri: uri.into_owned() });
+        };
+        let kind = CallKind::Resource { retried: false };
+        Ok(Served::Handler(Target { handler, kind, arguments }))
+    }
+
+    fn prompt(&self, params: &Params) -> Result<Served, ProtocolError> {
+        let name = string(params, Member::Name)?;
+        let Some(PromptEntry { handler, required }) = self.prompts.get(&*name) else {
+            return Err(ProtocolError::UnknownPrompt { name: name.into_owned() });
+        };
+        let arguments = arguments(params)?;
+        let mut bad = None;
+        let mut missing: alloc::vec::Vec<&String> = required.iter().collect();
+        arguments.raw().members(|key, value| {
+            let name = key.string().unwrap_or_default();
+            missing.retain(|required| **required != *name);
+            if value.string().is_none() {
+                bad.get_or_insert_with(|| name.into_owned());
+            }
+        });
+        if let Some(name) = bad.or_else(|| missing.first().map(ToString::to_string)) {
+            return Err(ProtocolError::InvalidArgument { name });
+        }
+        let (handler, kind) = (*handler, CallKind::Prompt);
+        Ok(Served::Handler(Target { handler, kind, arguments }))
+    }
+
+    fn complete(&self, params: &Params) -> Result<Served, ProtocolError> {
+        let invalid = |member, expected| ProtocolError::InvalidParam { member, expected };
+        let asked: CompleteRequestParams = params
+            .json()
+            .decode()
+            .map_err(|_| invalid("ref", "a reference, and `params.argument` a name and a value"))?;
+        let reference = Reference::from(asked.reference);
+        match self.completion(&reference) {
+            Some(Completes::Handler(handler)) => {
+                let arguments = params.json().clone();
+                Ok(Served::Handler(Target { handler, kind: CallKind::Completion, arguments }))
+            }
+            Some(Completes::Nothing) => Ok(Served::Result(NO_COMPLETIONS)),
+            None => {
+                let (Reference::Prompt(reference) | Reference::Template(reference)) = reference;
+                Err(ProtocolError::UnknownReference { reference })
+            }
+        }
+    }
+}
+
+const NO_COMPLETIONS: Json = Json::constant(r#"{"completion":{"values":[]}}"#);
+
+pub(super) fn not_found(method: &Method) -> ProtocolError {
+    ProtocolError::MethodNotFound { method: method.name().into() }
+}
+
+/// A member of the parameters that must be a string.
+pub(super) fn string(
+    params: &Params,
+    member: Member,
+) -> Result<alloc::borrow::Cow<'_, str>, ProtocolError> {
+    let expected = "a string";
+    let value = params.raw(member).and_then(Raw::string);
+    value.ok_or(ProtocolError::InvalidParam { member: member.name(), expected })
+}
+
+fn arguments(params: &Params) -> Result<Json, ProtocolError> {
+    match params.get(Member::Arguments) {
+        None => Ok(Json::EMPTY_OBJECT),
+        Some(arguments) if arguments.raw().is_object() => Ok(arguments),
+        Some(_) => Err(ProtocolError::InvalidParam { member: "arguments", expected: "an object" }),
+    }
+}

@@ -1,0 +1,280 @@
+//! Who wants to be told of which changes, and what they have not been told yet.
+//!
+//! In: `subscriptions/listen` of modern clients; the session and the subscriptions of a legacy
+//! one; and changes. Out: notifications, one by one, as the driver takes them; what changes again
+//! before it was told is told once.
+//!
+//! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use super::stamp::SERVER_INFO;
+use super::{Change, List, Server};
+use crate::error::ProtocolError;
+use crate::json::{Json, write};
+use crate::limits::Limits;
+use crate::message::{Outgoing, Params, RequestId};
+use crate::types::{SubscriptionFilter, SubscriptionsListenRequestParams};
+
+/// The key of `_meta` under which a message names its subscription.
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// The listener that is a legacy session; requests are counted from 1.
+const SESSION: u64 = 0;
+
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    /// By the serial numbers of their requests.
+    listeners: BTreeMap<u64, Listener>,
+    /// Those that have something to be told, each once.
+    stirred: VecDeque<u64>,
+    /// The subscriptions in all, and the bytes of their URIs.
+    count: usize,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Listener {
+    /// The id of its request; a legacy session has none.
+    id: Option<RequestId>,
+    /// Whether it may be told anything yet.
+    ready: bool,
+    lists: BTreeSet<List>,
+    uris: BTreeSet<String>,
+    untold: BTreeSet<Change>,
+}
+
+impl Listener {
+    fn wants(&self, change: &Change) -> bool {
+        match change {
+            Change::ListChanged(list) => self.lists.contains(list),
+            Change::ResourceUpdated(uri) => self.uris.contains(uri),
+        }
+    }
+
+    fn tell(&self, change: &Change) -> Outgoing {
+        let mut params = Vec::new();
+        let mut object = write::List::object(&mut params);
+        if let Some(id) = &self.id {
+            object.member("_meta", &subscription_meta(id));
+        }
+        let method = match change {
+            Change::ListChanged(list) => list.notification(),
+            Change::ResourceUpdated(uri) => {
+                object.text("uri", uri);
+                "notifications/resources/updated"
+            }
+        };
+        object.end();
+        Outgoing::Notification { method: method.into(), params: Json::trusted(params) }
+    }
+}
+
+impl Subscriptions {
+    /// A legacy session has begun; it is told of all lists, once it is ready.
+    pub(super) fn open_session(&mut self) {
+        let lists = List::ALL.into_iter().collect();
+        let (uris, untold) = (BTreeSet::new(), BTreeSet::new());
+        self.listeners.insert(SESSION, Listener { id: None, ready: false, lists, uris, untold });
+    }
+
+    /// The client of a legacy session has said that it is initialized.
+    pub(super) fn start_session(&mut self) {
+        if let Some(session) = self.listeners.get_mut(&SESSION)
+            && !core::mem::replace(&mut session.ready, true)
+            && !session.untold.is_empty()
+        {
+            self.stirred.push_back(SESSION);
+        }
+    }
+
+    /// The client of a legacy session wants to hear of a resource.
+    pub(super) fn subscribe(&mut self, uri: &str, limits: &Limits) -> Result<(), ProtocolError> {
+        let known = self.listeners.get(&SESSION).is_some_and(|session| session.uris.contains(uri));
+        if !known {
+            self.admit(1, uri.len(), limits)?;
+        }
+        if let Some(session) = self.listeners.get_mut(&SESSION)
+            && session.uris.insert(uri.into())
+        {
+            self.count += 1;
+            self.bytes += uri.len();
+        }
+        Ok(())
+    }
+
+    /// It does not want to any more.
+    pub(super) fn unsubscribe(&mut self, uri: &str) {
+        if let Some(session) = self.listeners.get_mut(&SESSION)
+            && session.uris.remove(uri)
+        {
+            session.untold.remove(&Change::ResourceUpdated(uri.into()));
+            self.count -= 1;
+            self.bytes -= uri.len();
+        }
+    }
+
+    pub(super) fn publish(&mut self, change: &Change) {
+        for (serial, listener) in &mut self.listeners {
+            if listener.wants(change) {
+                if listener.ready && listener.untold.is_empty() {
+                    self.stirred.push_back(*serial);
+                }
+                listener.untold.insert(change.clone());
+            }
+        }
+    }
+
+    /// The next notification.
+    fn next(&mut self) -> Option<Outgoing> {
+        while let Some(serial) = self.stirred.pop_front() {
+            let Some(listener) = self.listeners.get_mut(&serial) else { continue };
+            let Some(change) = listener.untold.pop_first() else { continue };
+            if !listener.untold.is_empty() {
+                self.stirred.push_back(serial);
+            }
+            return Some(listener.tell(&change));
+        }
+        None
+    }
+
+    /// Whether so many subscriptions more, with so many bytes of URIs, may be open.
+    fn admit(&self, count: usize, bytes: usize, limits: &Limits) -> Result<(), ProtocolError> {
+        let Limits { max_subscriptions, max_subscription_bytes, .. } = *limits;
+        if self.count.saturating_add(count) > max_subscriptions {
+            return Err(ProtocolError::TooManySubscriptions { max_subscriptions });
+        }
+        if self.bytes.saturating_add(bytes) > max_subscription_bytes {
+            return Err(ProtocolError::TooManySubscriptionBytes { max_subscription_bytes });
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, serial: u64, id: RequestId, lists: BTreeSet<List>, uris: BTreeSet<String>) {
+        self.count += 1;
+        self.bytes += uris.iter().map(String::len).sum::<usize>();
+        let (id, untold) = (Some(id), BTreeSet::new());
+        self.listeners.insert(serial, Listener { id, ready: true, lists, uris, untold });
+    }
+
+    fn close(&mut self, serial: u64) -> Option<RequestId> {
+        let listener = self.listeners.remove(&serial)?;
+        self.count -= 1;
+        self.bytes -= listener.uris.iter().map(String::len).sum::<usize>();
+        listener.id
+    }
+
+    fn oldest(&self) -> Option<u64> {
+        self.listeners.keys().find(|serial| **serial != SESSION).copied()
+    }
+}
+
+impl Server {
+    /// The next notification of a change.
+    pub(super) fn next_change(&mut self) -> Option<Outgoing> {
+        self.subscriptions.next()
+    }
+
+    /// Serves `subscriptions/listen`.
+    pub(super) fn listen(&mut self, id: RequestId, params: &Params) -> Result<(), ProtocolError> {
+        let wanted = params.json().decode::<SubscriptionsListenRequestParams>();
+        let wanted = wanted.map_err(|_| ProtocolError::InvalidParam {
+            member: "notifications",
+            expected: "a SubscriptionFilter",
+        })?;
+        let (lists, uris) = self.honoured(wanted.notifications);
+        let bytes = uris.iter().map(String::len).sum();
+        self.subscriptions.admit(1, bytes, &self.config.limits)?;
+        self.send(acknowledged(&id, &lists, &uris));
+        if lists.is_empty() && uris.is_empty() {
+            let end = self.end_of_subscription(id);
+            self.send(end);
+            return Ok(());
+        }
+        let serial = self.calls.hold(id.clone());
+        self.subscriptions.open(serial, id, lists, uris);
+        Ok(())
+    }
+
+    /// The client does not listen any more.
+    pub(super) fn stop_listening(&mut self, serial: u64) {
+        if let Some(id) = self.subscriptions.close(serial) {
+            self.calls.release(&id);
+        }
+    }
+
+    /// Ends all subscriptions of modern clients, after what there is to tell them.
+    pub(super) fn end_subscriptions(&mut self) {
+        while let Some(change) = self.next_change() {
+            self.send(change);
+        }
+        while let Some(serial) = self.subscriptions.oldest() {
+            let Some(id) = self.subscriptions.close(serial) else { continue };
+            self.calls.release(&id);
+            let mut params = Vec::new();
+            let mut object = write::List::object(&mut params);
+            object.member("requestId", id.as_str().as_bytes());
+            object.end();
+            let end = self.end_of_subscription(id);
+            self.send(end);
+            let method = "notifications/cancelled".into();
+            self.send(Outgoing::Notification { method, params: Json::trusted(params) });
+        }
+    }
+
+    /// What of the wanted notifications there is.
+    fn honoured(&self, wanted: SubscriptionFilter) -> (BTreeSet<List>, BTreeSet<String>) {
+        let declared = &self.declaration.list_changed;
+        let lists = List::ALL.into_iter().filter(|list| {
+            declared.contains(list)
+                && match list {
+                    List::Tools => wanted.tools_list_changed,
+                    List::Prompts => wanted.prompts_list_changed,
+                    List::Resources => wanted.resources_list_changed,
+                }
+        });
+        let mut uris = wanted.resource_subscriptions;
+        uris.retain(|uri| {
+            self.declaration.subscribes() && self.declaration.resource(uri).is_some()
+        });
+        (lists.collect(), uris.into_iter().collect())
+    }
+
+    fn end_of_subscription(&self, id: RequestId) -> Outgoing {
+        let mut stamp = b"\"resultType\":\"complete\",\"_meta\":".to_vec();
+        let mut meta = write::List::object(&mut stamp);
+        meta.member(SERVER_INFO, self.declaration.server_info().as_bytes());
+        meta.member(SUBSCRIPTION_ID, id.as_str().as_bytes());
+        meta.end();
+        Outgoing::Result { id, stamp: Bytes::from(stamp), result: Json::EMPTY_OBJECT }
+    }
+}
+
+fn acknowledged(id: &RequestId, lists: &BTreeSet<List>, uris: &BTreeSet<String>) -> Outgoing {
+    let filter = SubscriptionFilter {
+        tools_list_changed: lists.contains(&List::Tools),
+        prompts_list_changed: lists.contains(&List::Prompts),
+        resources_list_changed: lists.contains(&List::Resources),
+        resource_subscriptions: uris.iter().cloned().collect(),
+    };
+    let filter = Json::encode(&filter).unwrap_or(Json::EMPTY_OBJECT);
+    let mut params = Vec::new();
+    let mut object = write::List::object(&mut params);
+    object.member("_meta", &subscription_meta(id));
+    object.member("notifications", filter.as_bytes());
+    object.end();
+    let method = "notifications/subscriptions/acknowledged".into();
+    Outgoing::Notification { method, params: Json::trusted(params) }
+}
+
+fn subscription_meta(id: &RequestId) -> Vec<u8> {
+    let mut meta = Vec::new();
+    let mut object = write::List::object(&mut meta);
+    object.member(SUBSCRIPTION_ID, id.as_str().as_bytes());
+    object.end();
+    meta
+}

@@ -1,0 +1,136 @@
+//! What all connections of a server share: what it offers, and who is to be told when that changes.
+
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
+use core::fmt;
+#[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use super::Handler;
+use super::port::Port;
+use crate::error::UsageError;
+use crate::server::{Change, Declaration, Registry};
+
+/// What a server offers, to be changed while it runs. Cheap to clone; all clones are the same
+/// catalog.
+///
+/// ```
+/// use mcp_proto::server::{Change, List, Registry};
+/// use mcp_proto::service::Catalog;
+/// use mcp_proto::types::Implementation;
+///
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Nothing {}
+/// let mut registry = Registry::new(Implementation::new("workshop", "1.0.0"));
+/// registry.list_changed(List::Tools);
+/// let catalog = Catalog::from(registry);
+/// // Serve it, and later on:
+/// catalog.update(|registry| {
+///     registry.tool("saw", "Saws", |_: Nothing, _| async { "sawn" }).map(|_| ())
+/// })?;
+/// # Ok::<(), mcp_proto::UsageError>(())
+/// ```
+#[derive(Clone)]
+pub struct Catalog {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+    state: Mutex<State>,
+    /// Held for as long as somebody changes the registry.
+    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+    updating: Mutex<()>,
+}
+
+struct State {
+    offer: Offer,
+    ports: Vec<Weak<Port>>,
+}
+
+/// A registry and what its machines know of it.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    pub(super) registry: Arc<Registry<Handler>>,
+    pub(super) declaration: Arc<Declaration>,
+}
+
+impl Offer {
+    fn new(registry: Registry<Handler>) -> Self {
+        let declaration = registry.declaration();
+        Self { registry: Arc::new(registry), declaration }
+    }
+}
+
+impl From<Registry<Handler>> for Catalog {
+    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+    fn from(registry: Registry<Handler>) -> Self {
+        let state = State { offer: Offer::new(registry), ports: Vec::new() };
+        let (state, updating) = (Mutex::new(state), Mutex::new(()));
+        Self { shared: Arc::new(Shared { state, updating }) }
+    }
+}
+
+impl Catalog {
+    /// Changes what is offered. Clients are told which lists have changed by that, as far as
+    /// [`Registry::list_changed`] declares it. What is removed while it runs runs on.
+    ///
+    /// Updates wait for each other: `change` must not update the same catalog.
+    pub fn update<R>(&self, change: impl FnOnce(&mut Registry<Handler>) -> R) -> R {
+        let _alone = self.shared.updating.lock().unwrap_or_else(PoisonError::into_inner);
+        let registry = self.with(|state| state.offer.registry.clone());
+        let mut registry = Registry::clone(&registry);
+        let result = change(&mut registry);
+        let offer = Offer::new(registry);
+        let ports = self.with(|state| {
+            state.offer = offer.clone();
+            state.ports()
+        });
+        for port in ports {
+            port.offer(offer.clone());
+        }
+        result
+    }
+
+    /// Tells all clients that want to know of a change.
+    ///
+    /// Fails with [`UsageError::Undeclared`] without [`Registry::list_changed`] or
+    /// [`Registry::subscribe`].
+    pub fn publish(&self, change: &Change) -> Result<(), UsageError> {
+        let (offer, ports) = self.with(|state| (state.offer.clone(), state.ports()));
+        offer.declaration.check(change)?;
+        for port in ports {
+            port.publish(change);
+        }
+        Ok(())
+    }
+
+    /// Has `port` told of all that changes from now on, and says what is offered until then.
+    pub(super) fn join(&self, port: &Arc<Port>) -> Offer {
+        self.with(|state| {
+            state.ports.push(Arc::downgrade(port));
+            state.offer.clone()
+        })
+    }
+
+    /// Nothing that may run code of others is called with this.
+    fn with<R>(&self, look: impl FnOnce(&mut State) -> R) -> R {
+        look(&mut self.shared.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl State {
+    /// The connections that are still there.
+    fn ports(&mut self) -> Vec<Arc<Port>> {
+        let ports: Vec<Arc<Port>> = self.ports.iter().filter_map(Weak::upgrade).collect();
+        self.ports = ports.iter().map(Arc::downgrade).collect();
+        ports
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalog").finish_non_exhaustive()
+    }
+}

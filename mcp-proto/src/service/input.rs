@@ -1,0 +1,137 @@
+//! Input, as a handler asks for it: with `?`.
+//!
+//! A handler that needs input runs from its beginning as often as there are rounds. What it asks
+//! for is there at once if the client has given it, in this round or an earlier one: the answers of
+//! earlier rounds travel in the `requestState`. They are the client's word either way.
+
+use alloc::string::String;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{Context, Interrupt};
+use crate::json::Json;
+use crate::message::ErrorData;
+use crate::server::{Input, InputRequired};
+use crate::types::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+    InputRequest, InputRequests, InputResponses, ListRootsResult, RequestParams,
+};
+
+/// The answers of earlier rounds, as they travel in the `requestState`.
+#[derive(Serialize, Deserialize)]
+struct Answers {
+    answers: InputResponses,
+}
+
+impl Context {
+    /// Asks the user. `key` tells what is asked from what else this handler asks.
+    ///
+    /// Returns the answer if there is one; else an [`Interrupt`] to end the handler with, which is
+    /// called again once the client has answered. So whatever stands before happens again, and
+    /// must do no harm. The `requestState` is in use then: a handler with one of its own returns an
+    /// [`InputRequired`] itself.
+    ///
+    /// ```
+    /// # use mcp_proto::service::{Context, Interrupt};
+    /// # use mcp_proto::types::{ElicitAction, ElicitRequestFormParams, RequestedSchema};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Remove { path: String }
+    /// async fn remove(remove: Remove, context: Context) -> Result<String, Interrupt> {
+    ///     let question = format!("Remove {}?", remove.path);
+    ///     let form = ElicitRequestFormParams::new(question, RequestedSchema::new());
+    ///     let answer = context.elicit("sure", form)?;
+    ///     Ok(match answer.action {
+    ///         ElicitAction::Accept => "removed".into(),
+    ///         _ => "kept".into(),
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// The client must have declared it: see [`Peer::capabilities`](crate::server::Peer). A modern
+    /// client that has not gets error -32021, a legacy one -32603.
+    ///
+    /// [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
+    pub fn elicit(
+        &self,
+        key: &str,
+        params: impl Into<ElicitRequestParams>,
+    ) -> Result<ElicitResult, Interrupt> {
+        self.ask_one(key, || InputRequest::Elicit(params.into()))
+    }
+
+    /// Asks the client's model; see [`Context::elicit`].
+    ///
+    /// [Specification: Sampling](https://modelcontextprotocol.io/specification/2026-07-28/client/sampling)
+    pub fn create_message(
+        &self,
+        key: &str,
+        params: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, Interrupt> {
+        self.ask_one(key, || params.into())
+    }
+
+    /// Asks for the client's roots; see [`Context::elicit`].
+    ///
+    /// [Specification: Roots](https://modelcontextprotocol.io/specification/2026-07-28/client/roots)
+    pub fn list_roots(&self, key: &str) -> Result<ListRootsResult, Interrupt> {
+        self.ask_one(key, || InputRequest::ListRoots(RequestParams::default()))
+    }
+
+    /// Asks for several things at once; see [`Context::elicit`]. Returns the answers, among them
+    /// those of earlier rounds, if none is missing.
+    pub fn ask(&self, mut requests: InputRequests) -> Result<InputResponses, Interrupt> {
+        let answers = self.answers()?;
+        requests.retain(|key, _| !answers.contains_key(key));
+        if requests.is_empty() {
+            return Ok(answers);
+        }
+        let state = if answers.is_empty() { None } else { Some(carry(answers)?) };
+        Err(InputRequired { requests, state }.into())
+    }
+
+    /// What the client has given in this round; `None` the first time.
+    pub fn input(&self) -> Option<&Input> {
+        self.asked.input.as_deref()
+    }
+
+    fn ask_one<T: DeserializeOwned>(
+        &self,
+        key: &str,
+        request: impl FnOnce() -> InputRequest,
+    ) -> Result<T, Interrupt> {
+        let mut requests = InputRequests::new();
+        requests.insert(key.into(), request());
+        let mut answers = self.ask(requests)?;
+        let answer = answers.remove(key).and_then(|answer| answer.json().decode().ok());
+        answer.ok_or_else(|| {
+            let message = alloc::format!("the input `{key}` is no answer to what was asked");
+            ErrorData::invalid_params(message).into()
+        })
+    }
+
+    /// The answers of all rounds so far.
+    fn answers(&self) -> Result<InputResponses, Interrupt> {
+        let Some(Input { responses, state }) = self.input() else {
+            return Ok(InputResponses::new());
+        };
+        let mut answers = match state {
+            None => InputResponses::new(),
+            Some(state) => {
+                let carried = Json::parse(state.clone()).ok().and_then(|state| state.decode().ok());
+                let Some(Answers { answers }) = carried else {
+                    return Err(ErrorData::invalid_params("the `requestState` is not ours").into());
+                };
+                answers
+            }
+        };
+        answers.extend(responses.clone());
+        Ok(answers)
+    }
+}
+
+fn carry(answers: InputResponses) -> Result<String, Interrupt> {
+    let state = Json::encode(&Answers { answers });
+    let state = state.map_err(|_| ErrorData::internal("the answers cannot be written as JSON"))?;
+    Ok(state.as_str().into())
+}
