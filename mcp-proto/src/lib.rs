@@ -95,6 +95,7 @@
 //! | drive a server by hand | [`stdio`], and the example `sync` |
 //! | say what a server offers | [`server::Registry`] |
 //! | write async handlers | the module `service`, feature `service`; the crates `mcp-tokio` and `mcp-async-std` build on it |
+//! | keep state at the client between two rounds | the module `request_state`, feature `request-state` |
 //! | bound what a peer may use | [`Limits`] |
 //! | know which era a message belongs to | [`negotiate`] |
 //!
@@ -107,6 +108,7 @@
 //! | `std` | the standard library; without it the crate needs `core` and `alloc` alone |
 //! | `server` | [`server`] and [`stdio`] |
 //! | `service` | async handlers without a runtime |
+//! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | input schemas from Rust types |
 
 #![no_std]
@@ -128,6 +130,8 @@ mod machine;
 pub mod message;
 mod meta;
 pub mod negotiate;
+#[cfg(feature = "request-state")]
+pub mod request_state;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "service")]

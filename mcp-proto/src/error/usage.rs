@@ -70,6 +70,23 @@ pub enum UsageError {
         /// The method.
         method: String,
     },
+    /// A key that seals `requestState` must have at least 32 bytes.
+    ShortKey {
+        /// How many it has.
+        bytes: usize,
+    },
+    /// A key of this id is there.
+    DuplicateKey {
+        /// The id.
+        id: u32,
+    },
+    /// A sealed `requestState` would be longer than is accepted back.
+    RequestStateTooLong {
+        /// The bytes of its payload.
+        payload: usize,
+        /// The most that a payload can have.
+        max: usize,
+    },
     /// A value could not be written as JSON.
     NotJson {
         /// What it belongs to.
@@ -116,6 +133,15 @@ impl fmt::Display for UsageError {
             Self::ReservedMethod { method } => {
                 write!(f, "\"{method}\" is a method of the specification")
             }
+            Self::ShortKey { bytes } => {
+                write!(f, "a key of {bytes} bytes is too short; 32 random ones make a key")
+            }
+            Self::DuplicateKey { id } => write!(f, "a key with the id {id} is already there"),
+            Self::RequestStateTooLong { payload, max } => write!(
+                f,
+                "a payload of {payload} bytes is too long for a `requestState`: {max} fit; keep \
+                 more than that on the server, and its name in the payload"
+            ),
             Self::NotJson { name } => write!(f, "\"{name}\" cannot be written as JSON"),
         }
     }

@@ -1,0 +1,69 @@
+//! Whose request a sealed state is good for.
+
+use sha2::{Digest, Sha256};
+
+use super::canonical;
+use crate::json::Json;
+
+/// The request that a state belongs to: a state is minted with one, and verified with that of the
+/// request that brings it back.
+///
+/// Two bindings are equal if these are:
+///
+/// - the method;
+/// - the salient parameters: `name` and `arguments` of `tools/call` and `prompts/get`, `uri` of
+///   `resources/read`, and of other methods all but `_meta`, `inputResponses` and `requestState`.
+///   They are compared as JSON values: the order of keys, blanks and escapes do not matter, since
+///   a client may write a request anew. All else does: `1` and `1.0` differ, and so do a
+///   member that is absent, one that is `null` and one that is empty;
+/// - the principal: none differs from an empty one.
+///
+/// It is made of digests and holds nothing of the request. It costs a pass over the parameters, and
+/// a copy of each object in them whose keys are out of order.
+///
+/// [Specification: Server Requirements](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow)
+#[derive(Clone, Debug)]
+pub struct Binding {
+    request: [u8; 32],
+    principal: Option<[u8; 32]>,
+}
+
+impl Binding {
+    /// The binding to a request, of whomever: without a principal.
+    pub fn new(method: &str, params: &Json) -> Self {
+        let keep = |key: &[u8]| match method {
+            "tools/call" | "prompts/get" => matches!(key, b"\"name\"" | b"\"arguments\""),
+            "resources/read" => key == b"\"uri\"",
+            _ => !matches!(key, b"\"_meta\"" | b"\"inputResponses\"" | b"\"requestState\""),
+        };
+        let hash = request_hash(method);
+        let request = match canonical::text(params, keep) {
+            Some(text) => hash.chain_update([0]).chain_update(text),
+            // Deeper than a peer can send: the text as it is can only be too strict.
+            None => hash.chain_update([1]).chain_update(params.as_bytes()),
+        };
+        Self { request: request.finalize().into(), principal: None }
+    }
+
+    /// Binds to whoever was authenticated, too: whatever names one user and never another, such as
+    /// the issuer and the subject of a token.
+    pub fn principal(mut self, principal: impl AsRef<[u8]>) -> Self {
+        self.principal = Some(Sha256::digest(principal.as_ref()).into());
+        self
+    }
+
+    /// What goes into the code of authentication: of two bindings that differ neither begins with
+    /// the other.
+    pub(super) fn parts(&self) -> [&[u8]; 3] {
+        match &self.principal {
+            None => [&self.request, &[0], &[]],
+            Some(principal) => [&self.request, &[1], principal],
+        }
+    }
+}
+
+/// The length comes before the method, so that what follows cannot be taken for a part of it.
+fn request_hash(method: &str) -> Sha256 {
+    let length = u64::try_from(method.len()).unwrap_or(u64::MAX);
+    Sha256::new().chain_update(length.to_be_bytes()).chain_update(method)
+}

@@ -1,0 +1,359 @@
+//! A `requestState` that a client can bring back and nothing else: sealed, bound and short-lived.
+//!
+//! A handler that needs input answers with an `InputRequiredResult` and forgets the request; what
+//! it wants to know in the next round goes to the client and comes back as `requestState`. It is
+//! attacker's input then. In: what to remember, and the request. Out: a string for
+//! `InputRequiredResult::request_state`; and the other way round, or why not
+//! ([`RequestStateError`]). Handlers call this; no machine does.
+//!
+//! - **Integrity, not secrecy.** A state is authenticated with HMAC-SHA-256. The client can read
+//!   the payload: what it must not know is encrypted before, or stays on the server.
+//! - **Bound** to method, salient parameters and principal ([`Binding`]).
+//! - **Short-lived.** Time is an argument, as the time since the Unix epoch: a state outlives
+//!   restarts and may come back to another process that has the key.
+//! - **Not single-use** by itself: see [`UsedNonces`].
+//!
+//! # Two rounds
+//!
+//! ```
+//! use mcp_proto::request_state::{Binding, RequestStateCodec, RequestStateKey};
+//! use mcp_proto::{Duration, ErrorData, Json};
+//! use serde::{Deserialize, Serialize};
+//!
+//! /// What the handler wants to know again.
+//! #[derive(Serialize, Deserialize, Debug, PartialEq)]
+//! struct Draft {
+//!     price: u32,
+//! }
+//!
+//! /// What is in the parameters beside the arguments.
+//! #[derive(Deserialize)]
+//! #[serde(rename_all = "camelCase")]
+//! struct Params {
+//!     request_state: Option<String>,
+//! }
+//!
+//! enum Answer {
+//!     /// Becomes an `InputRequiredResult` that asks the user to confirm.
+//!     Ask { state: String },
+//!     Bought(Draft),
+//! }
+//!
+//! fn buy(
+//!     codec: &RequestStateCodec,
+//!     now: Duration,     // since the Unix epoch
+//!     nonce: [u8; 16],   // random bytes
+//!     user: &str,
+//!     params: &Json,
+//! ) -> Result<Answer, ErrorData> {
+//!     let binding = Binding::new("tools/call", params).principal(user);
+//!     let read: Params = params.decode().map_err(|e| ErrorData::internal(e.to_string()))?;
+//!     let Some(state) = read.request_state else {
+//!         let draft = Json::encode(&Draft { price: 12 }).expect("a draft is JSON");
+//!         let state = codec
+//!             .mint(now, nonce, &binding, draft.as_bytes())
+//!             .map_err(|e| ErrorData::internal(e.to_string()))?;
+//!         return Ok(Answer::Ask { state });
+//!     };
+//!     Ok(Answer::Bought(codec.verify(now, &binding, &state)?.decode()?))
+//! }
+//!
+//! let codec = RequestStateCodec::new(RequestStateKey::new(1, &[7; 32])?);
+//! let now = Duration::from_secs(1_785_196_800);
+//!
+//! let first = Json::parse(r#"{"name":"buy","arguments":{"what":"tea","cups":2}}"#)?;
+//! let Answer::Ask { state } = buy(&codec, now, [1; 16], "alice", &first)? else { panic!() };
+//!
+//! // The client asks the user, and sends the request again, not in the same words.
+//! let again = |what| Json::parse(format!(
+//!     r#"{{"name":"buy","arguments":{{"cups":2, "what":"{what}"}},"requestState":"{state}"}}"#
+//! ));
+//! let later = now + Duration::from_secs(30);
+//! let Answer::Bought(draft) = buy(&codec, later, [2; 16], "alice", &again("tea")?)? else {
+//!     panic!()
+//! };
+//! assert_eq!(draft, Draft { price: 12 });
+//!
+//! // It is good for nothing else.
+//! assert!(buy(&codec, later, [2; 16], "alice", &again("gold")?).is_err());
+//! assert!(buy(&codec, later, [2; 16], "mallory", &again("tea")?).is_err());
+//! assert!(buy(&codec, now + Duration::from_secs(600), [2; 16], "alice", &again("tea")?).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The string
+//!
+//! URL-safe Base64 without padding, of these bytes, numbers big-endian:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version of the format, 1 |
+//! | 4 | id of the key |
+//! | 16 | nonce |
+//! | 8 | expiry, milliseconds since the Unix epoch |
+//! | any | payload |
+//! | 32 | HMAC-SHA-256 of a label, the [`Binding`] and all bytes before |
+//!
+//! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
+
+mod binding;
+mod canonical;
+mod error;
+mod nonces;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::de::DeserializeOwned;
+use sha2::Sha256;
+
+use crate::error::UsageError;
+use crate::time::Duration;
+
+pub use binding::Binding;
+pub use error::RequestStateError;
+pub use nonces::UsedNonces;
+
+/// The longest `requestState` that is accepted, in bytes of its text: 64 KiB. None longer is
+/// minted.
+pub const MAX_REQUEST_STATE_BYTES: usize = 64 * 1024;
+
+/// How long a state lives unless [`RequestStateCodec::ttl`] says otherwise: 10 minutes.
+pub const DEFAULT_REQUEST_STATE_TTL: Duration = Duration::from_secs(10 * 60);
+
+/// How far the clocks of servers that share keys may differ: 1 minute.
+pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
+
+const VERSION: u8 = 1;
+
+/// What all other uses of a key, should it have any, do not begin with.
+const LABEL: &[u8] = b"mcp-proto requestState\0";
+
+const NONCE: usize = 16;
+const CODE: usize = 32;
+
+/// What stands around a payload.
+const OVERHEAD: usize = 1 + 4 + NONCE + 8 + CODE;
+
+/// The longest payload that fits, in bytes: just under 48 KiB.
+const MAX_PAYLOAD: usize = MAX_REQUEST_STATE_BYTES / 4 * 3 - OVERHEAD;
+
+/// A secret and the number by which states name it.
+#[derive(Clone)]
+pub struct RequestStateKey {
+    id: u32,
+    mac: Hmac<Sha256>,
+}
+
+impl RequestStateKey {
+    /// A key; `id` is not secret, and never given to another key. The secret is at least 32 bytes
+    /// of randomness, the same for all processes that a client may come back to, and of no other
+    /// service: that would accept the states of this one.
+    ///
+    /// # Errors
+    ///
+    /// [`UsageError::ShortKey`].
+    pub fn new(id: u32, secret: &[u8]) -> Result<Self, UsageError> {
+        let short = UsageError::ShortKey { bytes: secret.len() };
+        if secret.len() < 32 {
+            return Err(short);
+        }
+        Hmac::new_from_slice(secret).map(|mac| Self { id, mac }).map_err(|_| short)
+    }
+}
+
+/// The id alone.
+impl fmt::Debug for RequestStateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RequestStateKey({})", self.id)
+    }
+}
+
+/// Mints and verifies sealed `requestState` strings.
+///
+/// To replace a key, first make all servers [`accept`](Self::accept) the next one, then make it the
+/// current one and `accept` the earlier one, and drop that once the ttl has passed.
+#[derive(Clone, Debug)]
+pub struct RequestStateCodec {
+    current: RequestStateKey,
+    others: Vec<RequestStateKey>,
+    ttl: Duration,
+}
+
+impl RequestStateCodec {
+    /// A codec that mints and verifies with one key.
+    pub const fn new(current: RequestStateKey) -> Self {
+        Self { current, others: Vec::new(), ttl: DEFAULT_REQUEST_STATE_TTL }
+    }
+
+    /// Verifies what was minted with this key, too.
+    ///
+    /// # Errors
+    ///
+    /// [`UsageError::DuplicateKey`] if there is a key of the same id.
+    pub fn accept(mut self, key: RequestStateKey) -> Result<Self, UsageError> {
+        if self.key(key.id).is_some() {
+            return Err(UsageError::DuplicateKey { id: key.id });
+        }
+        self.others.push(key);
+        Ok(self)
+    }
+
+    /// How long a state lives, in milliseconds at the finest; default
+    /// [`DEFAULT_REQUEST_STATE_TTL`]. It is as long as a user may take to answer.
+    ///
+    /// A state that has longer to live is refused, so that a shorter ttl holds at once, for what was
+    /// minted before too; [`CLOCK_SKEW`] is allowed for.
+    pub const fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Seals a payload into a string.
+    ///
+    /// `now` is the time since the Unix epoch (`SystemTime::now().duration_since(UNIX_EPOCH)`),
+    /// `nonce` 16 random bytes. The payload is anything; for a typed value
+    /// `Json::encode(&value)?.as_bytes()`.
+    ///
+    /// # Errors
+    ///
+    /// [`UsageError::RequestStateTooLong`] if the payload is longer than just under 48 KiB.
+    pub fn mint(
+        &self,
+        now: Duration,
+        nonce: [u8; 16],
+        binding: &Binding,
+        payload: &[u8],
+    ) -> Result<String, UsageError> {
+        if payload.len() > MAX_PAYLOAD {
+            let payload = payload.len();
+            return Err(UsageError::RequestStateTooLong { payload, max: MAX_PAYLOAD });
+        }
+        let expires = millis(now).saturating_add(millis(self.ttl));
+        let mut bytes = Vec::with_capacity(OVERHEAD + payload.len());
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&self.current.id.to_be_bytes());
+        bytes.extend_from_slice(&nonce);
+        bytes.extend_from_slice(&expires.to_be_bytes());
+        bytes.extend_from_slice(payload);
+        let code = authenticate(&self.current, binding, &bytes).finalize().into_bytes();
+        bytes.extend_from_slice(&code);
+        Ok(URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// Opens a string that a client sent.
+    ///
+    /// `now` is the time since the Unix epoch. Nothing in the string is believed before its code of
+    /// authentication was found to be right, in constant time.
+    ///
+    /// # Errors
+    ///
+    /// All of [`RequestStateError`] but `Replayed`, `Full` and `Payload`. It becomes the answer by
+    /// `?` in a handler that fails with [`ErrorData`](crate::ErrorData).
+    pub fn verify(
+        &self,
+        now: Duration,
+        binding: &Binding,
+        state: &str,
+    ) -> Result<Verified, RequestStateError> {
+        if state.len() > MAX_REQUEST_STATE_BYTES {
+            return Err(RequestStateError::TooLong);
+        }
+        // The engine is strict: one string for each sequence of bytes.
+        let bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| RequestStateError::Malformed)?;
+        let bytes = Bytes::from(bytes);
+        let sealed = Sealed::read(&bytes).ok_or(RequestStateError::Malformed)?;
+        let id = sealed.key;
+        let key = self.key(id).ok_or(RequestStateError::UnknownKey { id })?;
+        authenticate(key, binding, sealed.authentic)
+            .verify_slice(sealed.code)
+            .map_err(|_| RequestStateError::Forged)?;
+        let now = millis(now);
+        if now >= sealed.expires {
+            return Err(RequestStateError::Expired);
+        }
+        if sealed.expires - now > millis(self.ttl.saturating_add(CLOCK_SKEW)) {
+            return Err(RequestStateError::ExpiresTooLate);
+        }
+        Ok(Verified {
+            payload: bytes.slice_ref(sealed.payload),
+            nonce: sealed.nonce,
+            expires: Duration::from_millis(sealed.expires),
+        })
+    }
+
+    fn key(&self, id: u32) -> Option<&RequestStateKey> {
+        core::iter::once(&self.current).chain(&self.others).find(|key| key.id == id)
+    }
+}
+
+/// What a state held that is genuine and in time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Verified {
+    /// What was sealed.
+    pub payload: Bytes,
+    /// The nonce that it was minted with.
+    pub nonce: [u8; 16],
+    /// When it expires, since the Unix epoch; no state is verified from then on.
+    pub expires: Duration,
+}
+
+impl Verified {
+    /// Reads a payload that is JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestStateError::Payload`] if it is not, or not a `T`.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, RequestStateError> {
+        serde_json::from_slice(&self.payload).map_err(|_| RequestStateError::Payload)
+    }
+}
+
+/// The parts of a state.
+struct Sealed<'a> {
+    key: u32,
+    nonce: [u8; NONCE],
+    expires: u64,
+    payload: &'a [u8],
+    /// All of the above, as it stands.
+    authentic: &'a [u8],
+    code: &'a [u8; CODE],
+}
+
+impl<'a> Sealed<'a> {
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (authentic, code) = bytes.split_last_chunk()?;
+        let rest = authentic.strip_prefix(&[VERSION])?;
+        let (key, rest) = rest.split_first_chunk()?;
+        let (nonce, rest) = rest.split_first_chunk()?;
+        let (expires, payload) = rest.split_first_chunk()?;
+        Some(Self {
+            key: u32::from_be_bytes(*key),
+            nonce: *nonce,
+            expires: u64::from_be_bytes(*expires),
+            payload,
+            authentic,
+            code,
+        })
+    }
+}
+
+/// The label and the binding cannot run into what follows: each says where it ends.
+fn authenticate(key: &RequestStateKey, binding: &Binding, authentic: &[u8]) -> Hmac<Sha256> {
+    let mut mac = key.mac.clone().chain_update(LABEL);
+    for part in binding.parts() {
+        mac.update(part);
+    }
+    mac.chain_update(authentic)
+}
+
+/// What does not fit is the end of time, at which everything has expired.
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
