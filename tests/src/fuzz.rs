@@ -7,11 +7,13 @@ mod line;
 mod message;
 mod model;
 mod oracle;
+mod request_state;
 mod script;
 mod seen;
 mod stdio;
 
 pub use line::line;
 pub use message::message;
+pub use request_state::request_state;
 pub use script::{Op, Script};
 pub use stdio::{Answers, registry, run, server_stdio};

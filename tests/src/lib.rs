@@ -5,6 +5,7 @@
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
+pub mod base64;
 pub mod everything;
 pub mod fuzz;
 #[cfg(unix)]

@@ -12,8 +12,12 @@ use mcp_tests::{fuzz, transcript};
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target in `fuzz/fuzz_targets`, and the function that it wraps.
-const TARGETS: &[Target] =
-    &[("line", fuzz::line), ("message", fuzz::message), ("server_stdio", fuzz::server_stdio)];
+const TARGETS: &[Target] = &[
+    ("line", fuzz::line),
+    ("message", fuzz::message),
+    ("request_state", fuzz::request_state),
+    ("server_stdio", fuzz::server_stdio),
+];
 
 #[test]
 fn the_line_corpus_replays() {
@@ -23,6 +27,11 @@ fn the_line_corpus_replays() {
 #[test]
 fn the_message_corpus_replays() {
     replay("message");
+}
+
+#[test]
+fn the_request_state_corpus_replays() {
+    replay("request_state");
 }
 
 #[test]

@@ -39,8 +39,7 @@ pub(super) fn judge(text: &[u8], limits: &Limits) -> Verdict {
     match json.as_bytes().first() {
         Some(b'{') => {}
         Some(b'[') => {
-            let elements = serde_json::from_str::<Vec<&RawValue>>(json).unwrap_or_default();
-            return Verdict::Array(elements.iter().map(|raw| raw.get().to_owned()).collect());
+            return Verdict::Array(elements(json).into_iter().map(str::to_owned).collect());
         }
         _ => return Verdict::Invalid,
     }
@@ -58,6 +57,12 @@ pub(super) fn json(text: &[u8], max_depth: usize) -> Option<&str> {
     let text = str::from_utf8(text).ok()?;
     let json = serde_json::from_str::<&RawValue>(text).ok()?.get();
     (depth(json) <= max_depth.min(128)).then_some(json)
+}
+
+/// The elements of an array.
+pub(super) fn elements(json: &str) -> Vec<&str> {
+    let elements = serde_json::from_str::<Vec<&RawValue>>(json).unwrap_or_default();
+    elements.into_iter().map(RawValue::get).collect()
 }
 
 /// How deep a valid JSON text is nested.
@@ -128,6 +133,11 @@ impl<'a> Object<'a> {
     /// The last member with this key.
     pub(super) fn get(&self, key: &str) -> Option<&'a str> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.get())
+    }
+
+    /// All of them.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.get()))
     }
 
     /// Whether a key stands twice.
