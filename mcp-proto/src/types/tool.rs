@@ -75,13 +75,6 @@ impl Tool {
         }
     }
 
-    /// Sets the JSON Schema of its structured content to that of `T`.
-    #[cfg(feature = "schemars")]
-    pub fn output_of<T: schemars::JsonSchema>(self) -> Result<Self, UsageError> {
-        let schema = Self::of::<T>("")?.input_schema;
-        Ok(self.output_schema(schema))
-    }
-
     /// Sets the name for display.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
