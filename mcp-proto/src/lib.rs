@@ -94,6 +94,7 @@
 //! |---|---|
 //! | drive a server by hand | [`stdio`], and the example `sync` |
 //! | say what a server offers | [`server::Registry`] |
+//! | mirror arguments into HTTP headers | [`headers`] |
 //! | write async handlers | the module `service`, feature `service`; the crates `mcp-tokio` and `mcp-async-std` build on it |
 //! | keep state at the client between two rounds | the module `request_state`, feature `request-state` |
 //! | bound what a peer may use | [`Limits`] |
@@ -124,6 +125,7 @@ extern crate std;
 mod deadlines;
 mod error;
 pub mod frame;
+pub mod headers;
 mod json;
 mod limits;
 mod machine;

@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["negotiate"],
     &["meta"],
     &["types", "version", "request_state"],
-    &["message", "frame", "machine"],
+    &["message", "frame", "machine", "headers"],
     &["json", "deadlines"],
     &["limits", "error", "time"],
 ];

@@ -4,11 +4,13 @@
 //! it, the page of the specification and, where there is one, the setting to change. The text
 //! goes out as the `message` of the JSON-RPC error, and to the application in a `PeerFault`.
 
+mod plan;
 mod protocol;
 mod usage;
 
 use core::fmt;
 
+pub use plan::PlanError;
 pub use protocol::ProtocolError;
 pub use usage::UsageError;
 

@@ -3,6 +3,8 @@
 use alloc::string::String;
 use core::fmt;
 
+use super::PlanError;
+
 /// The caller's fault: the command changed nothing.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -87,6 +89,13 @@ pub enum UsageError {
         /// The most that a payload can have.
         max: usize,
     },
+    /// A tool's `inputSchema` has an `x-mcp-header` that clients must reject.
+    InvalidHeader {
+        /// The tool's name.
+        name: String,
+        /// What is wrong with it.
+        reason: PlanError,
+    },
     /// A value could not be written as JSON.
     NotJson {
         /// What it belongs to.
@@ -142,6 +151,7 @@ impl fmt::Display for UsageError {
                 "a payload of {payload} bytes is too long for a `requestState`: {max} fit; keep \
                  more than that on the server, and its name in the payload"
             ),
+            Self::InvalidHeader { name, reason } => write!(f, "\"{name}\": {reason}"),
             Self::NotJson { name } => write!(f, "\"{name}\" cannot be written as JSON"),
         }
     }

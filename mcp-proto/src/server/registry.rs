@@ -9,6 +9,7 @@ use super::entries::Entries;
 use super::template::UriTemplate;
 use super::{Cacheable, List};
 use crate::error::UsageError;
+use crate::headers::Plan;
 use crate::json::{Json, Raw};
 use crate::message::Method;
 use crate::types::{
@@ -181,9 +182,10 @@ impl<H> Registry<H> {
     /// Fails, and adds nothing, with [`UsageError::Duplicate`], with
     /// [`UsageError::InvalidToolName`] unless the name has 1 to 128 of the characters
     /// `A-Z a-z 0-9 _ - .`, and with [`UsageError::InvalidSchema`] unless the input schema is an
-    /// object with `"type": "object"` and the output schema an object. (Legacy clients know output
-    /// schemas of objects alone: for them another one is put inside of an object, as its member
-    /// `result`, and structured content likewise.)
+    /// object with `"type": "object"` and the output schema an object, and with
+    /// [`UsageError::InvalidHeader`] if clients on HTTP must reject its `x-mcp-header`s. (Legacy
+    /// clients know output schemas of objects alone: for them another one is put inside of an
+    /// object, as its member `result`, and structured content likewise.)
     pub fn add_tool(&mut self, tool: Tool, handler: H) -> Result<&mut Self, UsageError> {
         self.insert_tool(tool, handler, true)
     }
@@ -201,6 +203,9 @@ impl<H> Registry<H> {
         let output = tool.output_schema.as_ref().is_none_or(|schema| schema.raw().is_object());
         if !has_type_object(&tool.input_schema) || !output {
             return Err(UsageError::InvalidSchema { name: tool.name });
+        }
+        if let Err(reason) = Plan::compile(&tool.input_schema) {
+            return Err(UsageError::InvalidHeader { name: tool.name, reason });
         }
         self.tools.check(&tool)?;
         let handler = self.keep(handler, asks);

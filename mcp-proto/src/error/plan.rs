@@ -1,0 +1,139 @@
+//! What can be wrong with the `x-mcp-header` annotations of a tool.
+
+use alloc::string::String;
+use core::fmt;
+
+/// Why the `inputSchema` of a tool cannot be mirrored into headers. A server that registers such a
+/// tool is at fault; a client on HTTP must leave it out of the list.
+///
+/// `at` is the place of the schema that is wrong, as a JSON Pointer behind a `#`.
+///
+/// [Specification: x-mcp-header](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header)
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// An annotation is not a string.
+    NotAString {
+        /// Where it stands.
+        at: String,
+    },
+    /// A name is empty, or no token of RFC 9110.
+    InvalidName {
+        /// Where it stands.
+        at: String,
+        /// The name.
+        name: String,
+    },
+    /// A name stands twice; names differ by more than the case of their letters.
+    DuplicateName {
+        /// Where it stands.
+        at: String,
+        /// The name.
+        name: String,
+        /// Where it stands, too.
+        other: String,
+    },
+    /// An annotated property is no string, integer or boolean.
+    InvalidType {
+        /// Where it stands.
+        at: String,
+        /// Its `type`, as JSON.
+        declared: String,
+    },
+    /// An annotation stands where a chain of `properties` alone does not lead.
+    Misplaced {
+        /// Where it stands.
+        at: String,
+    },
+    /// A key stands twice in a schema with annotations: readers may take either.
+    DuplicateKey {
+        /// The object that has it twice.
+        at: String,
+        /// The key.
+        key: String,
+    },
+    /// The schema is nested more than 128 deep.
+    TooDeep,
+    /// The names of the headers and of the properties that lead to them are too long.
+    TooLarge {
+        /// The most bytes that they may have together.
+        max_bytes: usize,
+    },
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAString { at } => {
+                write!(f, "`x-mcp-header` at {} must be a string", Excerpt(at))
+            }
+            Self::InvalidName { at, name } => write!(
+                f,
+                "`x-mcp-header` \"{}\" at {} must have one or more of the characters \
+                 A-Z a-z 0-9 ! # $ % & ' * + - . ^ _ ` | ~",
+                Excerpt(name),
+                Excerpt(at)
+            ),
+            Self::DuplicateName { at, name, other } => write!(
+                f,
+                "`x-mcp-header` \"{}\" at {} stands at {} too; names that differ in case alone \
+                 are the same header",
+                Excerpt(name),
+                Excerpt(at),
+                Excerpt(other)
+            ),
+            Self::InvalidType { at, declared } => write!(
+                f,
+                "the property at {} has an `x-mcp-header` and the type {}; it must be a string, \
+                 an integer or a boolean",
+                Excerpt(at),
+                // JSON as it stands, but for its length.
+                declared.chars().take(EXCERPT).collect::<String>()
+            ),
+            Self::Misplaced { at } => write!(
+                f,
+                "`x-mcp-header` at {} is not reached from the root by `properties` alone; \
+                 annotate a property of the root or of an object nested in place (in Rust, give \
+                 the nested type `#[schemars(inline)]`)",
+                Excerpt(at)
+            ),
+            Self::DuplicateKey { at, key } => {
+                write!(f, "\"{}\" stands twice at {}", Excerpt(key), Excerpt(at))
+            }
+            Self::TooDeep => f.write_str("the schema is nested more than 128 deep"),
+            Self::TooLarge { max_bytes } => write!(
+                f,
+                "the names of the headers and of the properties that lead to them have more than \
+                 {max_bytes} bytes"
+            ),
+        }?;
+        f.write_str(
+            "; see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header",
+        )
+    }
+}
+
+/// The same text: `main` prints the `Debug` of an error that it returns.
+impl fmt::Debug for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for PlanError {}
+
+/// How much of somebody's words is shown, in characters.
+const EXCERPT: usize = 200;
+
+/// Somebody's words on one line.
+struct Excerpt<'a>(&'a str);
+
+impl fmt::Display for Excerpt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut characters = self.0.chars();
+        for character in characters.by_ref().take(EXCERPT) {
+            write!(f, "{}", character.escape_debug())?;
+        }
+        if characters.next().is_some() { f.write_str("…") } else { Ok(()) }
+    }
+}
