@@ -110,7 +110,7 @@
 //! | `server` | [`server`] and [`stdio`] |
 //! | `service` | async handlers without a runtime |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
-//! | `schemars` | input schemas from Rust types |
+//! | `schemars` | schemas of tools and arguments of prompts from Rust types |
 
 #![no_std]
 #![cfg_attr(

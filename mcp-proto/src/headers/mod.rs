@@ -8,10 +8,21 @@
 //!
 //! [Specification: Custom Headers from Tool Parameters](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters)
 
+#![cfg_attr(
+    feature = "schemars",
+    doc = "\n# In Rust\n\nA field of type [`Header`] is annotated by its type; see there."
+)]
+
 mod name;
 mod plan;
+#[cfg(feature = "schemars")]
+mod typed;
 
+#[cfg(feature = "schemars")]
+pub(crate) use name::ANNOTATION;
 pub use name::{PREFIX, is_name};
 pub use plan::{Declared, Entry, Kind, Plan, PlanWarning};
+#[cfg(feature = "schemars")]
+pub use typed::{Header, HeaderName, HeaderValue};
 
 pub use crate::error::PlanError;

@@ -22,6 +22,8 @@ mod capabilities;
 mod codec;
 mod completion;
 mod content;
+#[cfg(feature = "schemars")]
+mod derived;
 mod elicitation;
 mod elicitation_schema;
 mod enum_schema;

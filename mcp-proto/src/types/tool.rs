@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
 use super::codec::{is_false, present};
+#[cfg(feature = "schemars")]
+use super::derived;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType};
 #[cfg(feature = "schemars")]
 use crate::error::UsageError;
@@ -56,23 +58,16 @@ impl Tool {
         }
     }
 
-    /// A tool with arguments of type `A`: the schema of the type without `$schema` and `title`.
-    /// [`Registry::add_tool`](crate::server::Registry::add_tool) refuses it unless `A` is a
-    /// struct with named fields.
+    /// A tool with arguments of type `A`: the schema of what is read as one, without `$schema` and
+    /// `title`. [`Registry::add_tool`](crate::server::Registry::add_tool) refuses it unless `A` is
+    /// a struct with named fields. Fields may be [headers](crate::headers::Header).
     ///
     /// Fails with [`UsageError::NotJson`] if the schema of `A` cannot be written.
     #[cfg(feature = "schemars")]
     pub fn of<A: schemars::JsonSchema>(name: impl Into<String>) -> Result<Self, UsageError> {
         let name = name.into();
-        let settings = schemars::generate::SchemaSettings::draft2020_12();
-        let mut schema = settings.into_generator().into_root_schema_for::<A>();
-        // The dialect is the default one, and the type's name says nothing to a model.
-        schema.remove("$schema");
-        schema.remove("title");
-        match Json::encode(&schema) {
-            Ok(schema) => Ok(Self::new(name, schema)),
-            Err(_) => Err(UsageError::NotJson { name }),
-        }
+        let schema = derived::input_schema::<A>(&name)?;
+        Ok(Self::new(name, schema))
     }
 
     /// Sets the name for display.
@@ -91,6 +86,32 @@ impl Tool {
     pub fn output_schema(mut self, schema: Json) -> Self {
         self.output_schema = Some(schema);
         self
+    }
+
+    /// Sets the JSON Schema of its structured content to that of what a `T` is written as, without
+    /// `$schema` and `title`. `T` may be anything, not an object alone.
+    ///
+    /// ```
+    /// use mcp_proto::types::Tool;
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct City {
+    ///     name: String,
+    /// }
+    /// #[derive(serde::Serialize, schemars::JsonSchema)]
+    /// struct Weather {
+    ///     celsius: i32,
+    /// }
+    ///
+    /// let tool = Tool::of::<City>("weather")?.output_of::<Weather>()?;
+    /// # Ok::<(), mcp_proto::UsageError>(())
+    /// ```
+    ///
+    /// Fails with [`UsageError::NotJson`] if the schema of `T` cannot be written.
+    #[cfg(feature = "schemars")]
+    pub fn output_of<T: schemars::JsonSchema>(self) -> Result<Self, UsageError> {
+        let schema = derived::output_schema::<T>(&self.name)?;
+        Ok(self.output_schema(schema))
     }
 
     /// Sets the hints about its behaviour.

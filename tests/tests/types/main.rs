@@ -7,6 +7,7 @@
     reason = "a test ends here, and says why"
 )]
 
+mod derived;
 mod examples;
 mod shapes;
 

@@ -1,0 +1,276 @@
+//! Schemas of tools from Rust types, exactly.
+
+#![expect(dead_code, reason = "schemas of types are looked at, and not their values")]
+
+use std::collections::BTreeMap;
+
+use mcp_proto::header_name;
+use mcp_proto::headers::{Declared, Header, HeaderValue, Kind, Plan};
+use mcp_proto::server::Registry;
+use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::{Json, UsageError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{decode, read};
+
+header_name!(Region = "Region");
+header_name!(Priority = "X-Priority");
+header_name!(Dry = "Dry");
+header_name!(Shard = "Shard");
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug, Default)]
+struct Query {
+    /// Where to run it.
+    region: Header<String, Region>,
+    #[serde(default)]
+    priority: Header<Option<u8>, Priority>,
+    dry: Option<Header<bool, Dry>>,
+    #[serde(default)]
+    shard: Header<i32, Shard>,
+    sql: String,
+}
+
+#[test]
+fn headers_are_the_plain_type_and_their_name() {
+    assert_eq!(
+        input::<Query>(),
+        json!({
+            "type": "object",
+            "properties": {
+                "region": {
+                    "description": "Where to run it.",
+                    "type": "string",
+                    "x-mcp-header": "Region",
+                },
+                "priority": {
+                    "type": "integer",
+                    "format": "uint8",
+                    "minimum": 0,
+                    "maximum": 255,
+                    "x-mcp-header": "X-Priority",
+                },
+                "dry": {"type": "boolean", "x-mcp-header": "Dry"},
+                "shard": {
+                    "type": "integer",
+                    "format": "int32",
+                    "default": 0,
+                    "x-mcp-header": "Shard",
+                },
+                "sql": {"type": "string"},
+            },
+            "required": ["region", "sql"],
+        })
+    );
+    let tool = Tool::of::<Query>("query").unwrap();
+    let plan = Plan::compile(&tool.input_schema).unwrap();
+    assert!(plan.warnings().next().is_none());
+    let mut found: Vec<_> = plan.entries().iter().map(|e| (e.header(), e.declared())).collect();
+    found.sort_by_key(|(header, _)| *header);
+    let expected = [
+        ("Mcp-Param-Dry", Declared::Exact(Kind::Boolean)),
+        ("Mcp-Param-Region", Declared::Exact(Kind::String)),
+        ("Mcp-Param-Shard", Declared::Exact(Kind::Integer)),
+        ("Mcp-Param-X-Priority", Declared::Exact(Kind::Integer)),
+    ];
+    assert_eq!(found, expected);
+    add(tool).unwrap();
+}
+
+#[test]
+fn headers_read_and_write_as_their_values() {
+    let least: Query = read(r#"{"region":"eu","sql":""}"#);
+    assert_eq!(least.region.len(), 2);
+    assert_eq!((*least.priority, &least.dry, *least.shard), (None, &None, 0));
+    let all = r#"{"region":"eu","priority":7,"dry":true,"shard":-1,"sql":"x"}"#;
+    let query: Query = read(all);
+    assert_eq!((*query.priority, *query.shard), (Some(7), -1));
+    assert_eq!(query.dry, Some(Header::new(true)));
+    assert_eq!(Json::encode(&query).unwrap().as_str(), all);
+    assert_eq!(query.clone().region.into_inner(), "eu");
+    assert_ne!(query, least);
+    assert_eq!(format!("{:?}", query.region), "\"eu\"");
+    // `null` is as good as nothing.
+    let null: Query = read(r#"{"region":"eu","priority":null,"dry":null,"sql":""}"#);
+    assert_eq!(null, least);
+    assert!(decode::<Query>(r#"{"region":1,"sql":""}"#).is_err());
+}
+
+#[test]
+fn an_optional_header_without_default_is_required_by_its_schema() {
+    #[derive(JsonSchema)]
+    struct Arguments {
+        region: Header<Option<String>, Region>,
+    }
+    let region = json!({"type": "string", "x-mcp-header": "Region"});
+    let expected =
+        json!({"type": "object", "properties": {"region": region}, "required": ["region"]});
+    assert_eq!(input::<Arguments>(), expected);
+}
+
+#[test]
+fn what_is_annotated_by_hand_is_checked_as_well() {
+    #[derive(JsonSchema)]
+    struct Good {
+        #[schemars(extend("x-mcp-header" = "Region"))]
+        region: Option<String>,
+    }
+    #[derive(JsonSchema)]
+    struct Bad {
+        #[schemars(extend("x-mcp-header" = "Ratio"))]
+        ratio: f64,
+    }
+    let region = json!({"type": "string", "x-mcp-header": "Region"});
+    assert_eq!(input::<Good>(), json!({"type": "object", "properties": {"region": region}}));
+    assert!(matches!(add(Tool::of::<Bad>("bad").unwrap()), Err(UsageError::InvalidHeader { .. })));
+}
+
+#[test]
+fn a_header_in_a_nested_type_wants_the_type_in_place() {
+    #[derive(JsonSchema)]
+    struct Place {
+        region: Header<String, Region>,
+    }
+    #[derive(JsonSchema)]
+    #[schemars(inline)]
+    struct InPlace {
+        region: Header<String, Region>,
+    }
+    #[derive(JsonSchema)]
+    struct Arguments<P> {
+        place: P,
+    }
+    let error = add(Tool::of::<Arguments<Place>>("nested").unwrap()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("#/$defs/Place/properties/region"), "{text}");
+    assert!(text.contains("#[schemars(inline)]"), "{text}");
+    let tool = Tool::of::<Arguments<InPlace>>("nested").unwrap();
+    let plan = Plan::compile(&tool.input_schema).unwrap();
+    assert_eq!(plan.entries()[0].path(), ["place", "region"]);
+}
+
+/// Whether a type may be in a header.
+macro_rules! is_header_value {
+    ($of:ty) => {{
+        trait Otherwise {
+            const IS: bool = false;
+        }
+        impl<T> Otherwise for T {}
+        struct Is<T>(T);
+        impl<T: HeaderValue> Is<T> {
+            const IS: bool = true;
+        }
+        <Is<$of>>::IS
+    }};
+}
+
+#[test]
+fn only_what_every_peer_can_represent_goes_into_headers() {
+    let are = [
+        is_header_value!(String),
+        is_header_value!(bool),
+        is_header_value!(i8),
+        is_header_value!(i16),
+        is_header_value!(i32),
+        is_header_value!(u8),
+        is_header_value!(u16),
+        is_header_value!(u32),
+        is_header_value!(Option<String>),
+        is_header_value!(Option<u32>),
+    ];
+    assert_eq!(are, [true; 10]);
+    let are = [
+        is_header_value!(f32),
+        is_header_value!(f64),
+        is_header_value!(i64),
+        is_header_value!(u64),
+        is_header_value!(i128),
+        is_header_value!(u128),
+        is_header_value!(isize),
+        is_header_value!(usize),
+        is_header_value!(Option<u64>),
+        is_header_value!(Option<Option<u8>>),
+        is_header_value!(Vec<String>),
+        is_header_value!(()),
+    ];
+    assert_eq!(are, [false; 12]);
+}
+
+#[test]
+fn input_is_what_is_read_and_output_what_is_written() {
+    #[derive(JsonSchema, Serialize, Deserialize)]
+    struct Both {
+        #[serde(rename(serialize = "written", deserialize = "read"))]
+        renamed: u8,
+        #[serde(default)]
+        default: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        skipped: Option<bool>,
+        #[serde(skip_serializing)]
+        secret: bool,
+        #[serde(skip_deserializing)]
+        computed: bool,
+    }
+    let byte = json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255});
+    let optional = json!({"type": ["boolean", "null"]});
+    let default = json!({"type": "boolean", "default": false});
+    assert_eq!(
+        input::<Both>(),
+        json!({
+            "type": "object",
+            "properties": {
+                "read": byte,
+                "default": default,
+                "skipped": optional,
+                "secret": {"type": "boolean", "writeOnly": true},
+            },
+            "required": ["read", "secret"],
+        })
+    );
+    assert_eq!(
+        output::<Both>(),
+        json!({
+            "type": "object",
+            "properties": {
+                "written": byte,
+                "default": default,
+                "skipped": optional,
+                "computed": {"type": "boolean", "default": false, "readOnly": true},
+            },
+            "required": ["written", "default", "computed"],
+        })
+    );
+}
+
+#[test]
+fn output_may_be_anything() {
+    #[derive(JsonSchema, Serialize)]
+    struct Named(u32);
+    assert_eq!(output::<String>(), json!({"type": "string"}));
+    assert_eq!(output::<Option<bool>>(), json!({"type": ["boolean", "null"]}));
+    assert_eq!(
+        output::<Vec<Named>>(),
+        json!({
+            "type": "array",
+            "items": {"$ref": "#/$defs/Named"},
+            "$defs": {"Named": {"type": "integer", "format": "uint32", "minimum": 0}},
+        })
+    );
+    assert_eq!(output::<Value>(), json!({}));
+}
+
+fn input<A: JsonSchema>() -> Value {
+    Tool::of::<A>("tool").unwrap().input_schema.decode().unwrap()
+}
+
+fn output<T: JsonSchema>() -> Value {
+    let tool = Tool::of::<BTreeMap<String, String>>("tool").unwrap().output_of::<T>().unwrap();
+    let schema = tool.output_schema.clone().unwrap().decode().unwrap();
+    add(tool).unwrap();
+    schema
+}
+
+fn add(tool: Tool) -> Result<(), UsageError> {
+    Registry::new(Implementation::new("test", "1")).add_tool(tool, ()).map(drop)
+}
