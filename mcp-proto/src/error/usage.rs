@@ -96,6 +96,18 @@ pub enum UsageError {
         /// What is wrong with it.
         reason: PlanError,
     },
+    /// The arguments of a prompt must come from a struct with named fields.
+    InvalidPromptArguments {
+        /// The prompt's name.
+        name: String,
+    },
+    /// An argument of a prompt must be a string.
+    InvalidPromptArgument {
+        /// The prompt's name.
+        name: String,
+        /// The argument's name.
+        argument: String,
+    },
     /// A value could not be written as JSON.
     NotJson {
         /// What it belongs to.
@@ -152,6 +164,15 @@ impl fmt::Display for UsageError {
                  more than that on the server, and its name in the payload"
             ),
             Self::InvalidHeader { name, reason } => write!(f, "\"{name}\": {reason}"),
+            Self::InvalidPromptArguments { name } => write!(
+                f,
+                "the arguments of the prompt \"{name}\" must come from a struct with named fields"
+            ),
+            Self::InvalidPromptArgument { name, argument } => write!(
+                f,
+                "the argument \"{argument}\" of the prompt \"{name}\" must be a string, an \
+                 enum of strings, or an Option of one"
+            ),
             Self::NotJson { name } => write!(f, "\"{name}\" cannot be written as JSON"),
         }
     }

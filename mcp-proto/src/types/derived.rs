@@ -1,17 +1,20 @@
-//! Schemas from Rust types.
+//! Schemas and arguments from Rust types.
 //!
-//! In: a type, and the name of the tool for errors. Out: `inputSchema` or `outputSchema`, in
-//! JSON Schema 2020-12. Called by the constructors of tools.
+//! In: a type, and the name of the tool or prompt for errors. Out: `inputSchema`, `outputSchema`
+//! or `arguments`, in JSON Schema 2020-12. Called by the constructors of tools and prompts.
 //!
 //! [Specification: JSON Schema Usage](https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage)
 
 use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
+use super::PromptArgument;
 use crate::error::UsageError;
 use crate::headers::ANNOTATION;
 use crate::json::Json;
@@ -53,5 +56,64 @@ fn no_null_in_headers(schema: &mut Schema) {
             let only = only.clone();
             schema.insert("type".to_owned(), only);
         }
+    }
+}
+
+/// The fields of an `A`: the required ones in their order, then the others.
+pub(super) fn prompt_arguments<A: JsonSchema>(
+    name: &str,
+) -> Result<Vec<PromptArgument>, UsageError> {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    let settings = settings.with(|settings| settings.inline_subschemas = true);
+    let schema = settings.into_generator().into_root_schema_for::<A>();
+    // Fields that are there in some cases alone cannot be said.
+    let is_struct = schema.get("type").is_some_and(|word| word == "object")
+        && !["oneOf", "anyOf", "allOf"].iter().any(|key| schema.get(*key).is_some());
+    if !is_struct {
+        return Err(UsageError::InvalidPromptArguments { name: name.to_owned() });
+    }
+    let required: Vec<&str> = match schema.get("required") {
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let fields = schema.get("properties").and_then(Value::as_object);
+    let mut arguments = Vec::new();
+    for (field, schema) in fields.into_iter().flatten() {
+        if !is_string(schema) {
+            let (name, argument) = (name.to_owned(), field.clone());
+            return Err(UsageError::InvalidPromptArgument { name, argument });
+        }
+        let text = |key| schema.get(key).and_then(Value::as_str).map(String::from);
+        arguments.push(PromptArgument {
+            name: field.clone(),
+            title: text("title"),
+            description: text("description"),
+            required: required.contains(&&**field),
+        });
+    }
+    // `required` is an array and keeps the order of the fields; the others come last.
+    let place = |argument: &PromptArgument| {
+        required.iter().position(|name| *name == argument.name).unwrap_or(required.len())
+    };
+    arguments.sort_by_key(place);
+    Ok(arguments)
+}
+
+/// Whether only strings are valid, or `null` where a field may be left out.
+fn is_string(schema: &Value) -> bool {
+    let variants = ["oneOf", "anyOf"].iter().find_map(|key| schema.get(*key)?.as_array());
+    match (variants, schema.get("type")) {
+        (Some(variants), _) => {
+            variants.iter().any(is_string)
+                && variants.iter().all(|variant| {
+                    is_string(variant) || variant.get("type").is_some_and(|word| word == "null")
+                })
+        }
+        (None, Some(Value::Array(words))) => {
+            words.iter().any(|word| word == "string")
+                && words.iter().all(|word| word == "string" || word == "null")
+        }
+        (None, Some(word)) => word == "string",
+        (None, None) => false,
     }
 }

@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
 use super::codec::is_false;
+#[cfg(feature = "schemars")]
+use super::derived;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, Role};
+#[cfg(feature = "schemars")]
+use crate::error::UsageError;
 use crate::json::Json;
 
 /// A prompt as it is listed.
@@ -45,6 +49,38 @@ impl Prompt {
             icons: Vec::new(),
             meta: None,
         }
+    }
+
+    /// A prompt with arguments of type `A`: a struct whose fields are strings, enums of strings, or
+    /// an `Option` of these. What their comments say is what the arguments are for. The required
+    /// ones come first, in the order of the fields; the others follow by name, or in their order
+    /// where the feature `preserve_order` of `serde_json` is on.
+    ///
+    /// ```
+    /// use mcp_proto::types::{Prompt, PromptArgument};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Review {
+    ///     /// The code to look at.
+    ///     code: String,
+    ///     language: Option<String>,
+    /// }
+    ///
+    /// let prompt = Prompt::of::<Review>("review")?;
+    /// assert_eq!(prompt.arguments, [
+    ///     PromptArgument::required("code").description("The code to look at."),
+    ///     PromptArgument::new("language"),
+    /// ]);
+    /// # Ok::<(), mcp_proto::UsageError>(())
+    /// ```
+    ///
+    /// Fails with [`UsageError::InvalidPromptArguments`] if `A` is something else, and with
+    /// [`UsageError::InvalidPromptArgument`] if a field is.
+    #[cfg(feature = "schemars")]
+    pub fn of<A: schemars::JsonSchema>(name: impl Into<String>) -> Result<Self, UsageError> {
+        let name = name.into();
+        let arguments = derived::prompt_arguments::<A>(&name)?;
+        Ok(Self { arguments, ..Self::new(name) })
     }
 
     /// Sets what it is for.

@@ -1,4 +1,4 @@
-//! Schemas of tools from Rust types, exactly.
+//! Schemas of tools and arguments of prompts from Rust types, exactly.
 
 #![expect(dead_code, reason = "schemas of types are looked at, and not their values")]
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use mcp_proto::header_name;
 use mcp_proto::headers::{Declared, Header, HeaderValue, Kind, Plan};
 use mcp_proto::server::Registry;
-use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::types::{Implementation, Prompt, Tool};
 use mcp_proto::{Json, UsageError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -258,6 +258,111 @@ fn output_may_be_anything() {
         })
     );
     assert_eq!(output::<Value>(), json!({}));
+}
+
+#[test]
+fn prompts_get_their_arguments_from_fields() {
+    /// Told by its type.
+    #[derive(JsonSchema)]
+    struct Language(String);
+    #[derive(JsonSchema)]
+    enum Tone {
+        Kind,
+        Strict,
+    }
+    #[derive(JsonSchema)]
+    enum Depth {
+        /// A glance.
+        Short,
+        /// All of it.
+        Long,
+    }
+    #[derive(JsonSchema)]
+    struct Review {
+        /// The code to look at.
+        source: String,
+        /// # How
+        ///
+        /// How it is said.
+        tone: Tone,
+        #[serde(rename = "as")]
+        language: Language,
+        depth: Option<Depth>,
+        #[serde(default)]
+        author: String,
+        extra: Option<Language>,
+    }
+    let prompt = Prompt::of::<Review>("review").unwrap().description("Reviews");
+    assert_eq!(
+        serde_json::to_value(&prompt).unwrap(),
+        json!({
+            "name": "review",
+            "description": "Reviews",
+            "arguments": [
+                {"name": "source", "description": "The code to look at.", "required": true},
+                {"name": "tone", "title": "How", "description": "How it is said.", "required": true},
+                {"name": "as", "description": "Told by its type.", "required": true},
+                {"name": "author"},
+                {"name": "depth"},
+                {"name": "extra", "description": "Told by its type."},
+            ],
+        })
+    );
+}
+
+#[test]
+fn a_prompt_without_fields_has_no_arguments() {
+    #[derive(JsonSchema)]
+    struct Nothing {}
+    assert_eq!(Prompt::of::<Nothing>("p"), Ok(Prompt::new("p")));
+}
+
+#[test]
+fn arguments_of_prompts_are_strings_in_a_struct() {
+    #[derive(JsonSchema)]
+    struct With<T> {
+        first: String,
+        field: T,
+    }
+    #[derive(JsonSchema)]
+    enum Mixed {
+        Text(String),
+        None,
+    }
+    #[derive(JsonSchema)]
+    #[serde(tag = "kind")]
+    enum Either {
+        One { a: String },
+        Two { b: String },
+    }
+    #[derive(JsonSchema)]
+    struct Flattened {
+        first: String,
+        #[serde(flatten)]
+        either: Either,
+    }
+    fn argument<T: JsonSchema>() {
+        let name = "p".to_owned();
+        let error = UsageError::InvalidPromptArgument { name, argument: "field".to_owned() };
+        assert_eq!(Prompt::of::<With<T>>("p"), Err(error));
+    }
+    fn arguments<A: JsonSchema>() {
+        let error = UsageError::InvalidPromptArguments { name: "p".to_owned() };
+        assert_eq!(Prompt::of::<A>("p"), Err(error));
+    }
+    argument::<u8>();
+    argument::<Option<bool>>();
+    argument::<Vec<String>>();
+    argument::<BTreeMap<String, String>>();
+    argument::<Mixed>();
+    argument::<Option<Mixed>>();
+    argument::<Value>();
+    argument::<()>();
+    arguments::<()>();
+    arguments::<String>();
+    arguments::<Vec<String>>();
+    arguments::<Either>();
+    arguments::<Flattened>();
 }
 
 fn input<A: JsonSchema>() -> Value {
