@@ -174,9 +174,10 @@ fn undeclared(
     request: &InputRequest,
     lacking: ClientCapabilities,
 ) -> ErrorData {
+    let needed = Json::encode(&lacking).unwrap_or(Json::EMPTY_OBJECT);
     let method = request.method();
     let message = alloc::format!(
-        "the input `{key}` needs `{method}` of a kind that the client does not declare"
+        "the input `{key}` (`{method}`) needs what the client does not declare: {needed}"
     );
     match era {
         Era::Legacy => ErrorData::internal(message),

@@ -24,6 +24,13 @@ pub struct HandlerId {
     pub(super) asks: bool,
 }
 
+impl HandlerId {
+    /// Whether it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
+    pub(crate) fn asks(self) -> bool {
+        self.asks
+    }
+}
+
 /// What a server offers, each with a handler of the caller's type `H`.
 ///
 /// ```

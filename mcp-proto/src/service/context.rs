@@ -11,6 +11,7 @@ use super::Catalog;
 use super::port::{Cancel, Command, Port};
 use crate::error::UsageError;
 use crate::json::Json;
+use crate::message::Method;
 use crate::server::{Change, Input, Notification, Peer, Progress, ReplyId};
 use crate::time::Duration;
 use crate::types::{LoggingLevel, LoggingMessageNotificationParams};
@@ -31,6 +32,8 @@ pub(super) struct Asked {
     pub(super) wants_progress: bool,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) input: Option<Arc<Input>>,
+    /// The request itself, if its handler may ask for input.
+    pub(super) request: Option<(Method, Json)>,
 }
 
 impl Context {

@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::{Context, Interrupt};
 use crate::json::Json;
 use crate::message::ErrorData;
+#[cfg(feature = "request-state")]
+use crate::request_state::Binding;
 use crate::server::{Input, InputRequired};
 use crate::types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
-    InputRequest, InputRequests, InputResponses, ListRootsResult, RequestParams,
+    InputRequest, InputRequests, InputResponses, ListRootsResult,
 };
 
 /// The answers of earlier rounds, as they travel in the `requestState`.
@@ -75,7 +77,7 @@ impl Context {
     ///
     /// [Specification: Roots](https://modelcontextprotocol.io/specification/2026-07-28/client/roots)
     pub fn list_roots(&self, key: &str) -> Result<ListRootsResult, Interrupt> {
-        self.ask_one(key, || InputRequest::ListRoots(RequestParams::default()))
+        self.ask_one(key, InputRequest::list_roots)
     }
 
     /// Asks for several things at once; see [`Context::elicit`]. Returns the answers, among them
@@ -93,6 +95,39 @@ impl Context {
     /// What the client has given in this round; `None` the first time.
     pub fn input(&self) -> Option<&Input> {
         self.asked.input.as_deref()
+    }
+
+    /// What a sealed `requestState` of this request is bound to; add the principal if there is one.
+    /// `None` if the type of the handler says that it never asks for input.
+    ///
+    /// ```
+    /// # use mcp_proto::service::{Context, Interrupt};
+    /// # use mcp_proto::server::InputRequired;
+    /// # use mcp_proto::types::{ElicitRequestFormParams, RequestedSchema};
+    /// # use mcp_proto::request_state::RequestStateCodec;
+    /// # use mcp_proto::{ErrorData, UsageError};
+    /// # use std::time::Duration;
+    /// fn pay(
+    ///     codec: &RequestStateCodec,
+    ///     now: Duration,
+    ///     nonce: [u8; 16],
+    ///     context: &Context,
+    /// ) -> Result<String, Interrupt> {
+    ///     let binding = context.binding().ok_or_else(|| ErrorData::internal("it asks"))?;
+    ///     if let Some(state) = context.input().and_then(|input| input.state.as_deref()) {
+    ///         let order = codec.verify(now, &binding, state).map_err(ErrorData::from)?;
+    ///         return Ok(format!("{} bytes of an order of ours", order.payload.len()));
+    ///     }
+    ///     let state = codec.mint(now, nonce, &binding, b"order 7");
+    ///     let form = ElicitRequestFormParams::new("Pay?", RequestedSchema::new());
+    ///     let required = InputRequired::new("pay", form);
+    ///     Err(required.state(state.map_err(|_| ErrorData::internal("too long"))?).into())
+    /// }
+    /// ```
+    #[cfg(feature = "request-state")]
+    pub fn binding(&self) -> Option<Binding> {
+        let (method, params) = self.asked.request.as_ref()?;
+        Some(Binding::new(method.name(), params))
     }
 
     fn ask_one<T: DeserializeOwned>(

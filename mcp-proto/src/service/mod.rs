@@ -328,8 +328,8 @@ impl Service {
     }
 
     fn start(&mut self, now: Instant, request: Request) {
-        let Request { reply, handler, params, arguments, peer, .. } = request;
-        let Some(handler) = self.offer.registry.handler(handler) else {
+        let Request { reply, params, arguments, peer, .. } = request;
+        let Some(handler) = self.offer.registry.handler(request.handler) else {
             let error = ErrorData::internal("what was asked for has been removed");
             return self.connection.respond(now, reply, Outcome::Error(error));
         };
@@ -338,6 +338,7 @@ impl Service {
             wants_progress: request.wants_progress,
             log_level: request.log_level,
             input: request.input.map(Arc::from),
+            request: request.handler.asks().then(|| (request.method, params.clone())),
         };
         let cancel = Arc::new(Cancel::new());
         let context = Context::new(self.port.clone(), cancel.clone(), reply.id(), asked);

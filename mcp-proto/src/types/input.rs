@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::codec::variant;
 use super::{
-    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
-    ListRootsResult, RequestParams, ResultType,
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestURLParams, ElicitResult, ListRootsResult, RequestParams, ResultType,
 };
 use crate::json::Json;
 
@@ -62,6 +62,11 @@ pub enum InputRequest {
 }
 
 impl InputRequest {
+    /// Asks where the server may work.
+    pub fn list_roots() -> Self {
+        Self::ListRoots(RequestParams::default())
+    }
+
     /// The method of the request.
     pub fn method(&self) -> &'static str {
         match self {
@@ -69,6 +74,18 @@ impl InputRequest {
             Self::CreateMessage(_) => "sampling/createMessage",
             Self::ListRoots(_) => "roots/list",
         }
+    }
+}
+
+impl From<ElicitRequestFormParams> for InputRequest {
+    fn from(params: ElicitRequestFormParams) -> Self {
+        Self::Elicit(params.into())
+    }
+}
+
+impl From<ElicitRequestURLParams> for InputRequest {
+    fn from(params: ElicitRequestURLParams) -> Self {
+        Self::Elicit(params.into())
     }
 }
 
