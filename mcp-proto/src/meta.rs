@@ -5,10 +5,6 @@
 //!
 //! [Specification: `_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
 
-use alloc::borrow::Cow;
-
-use serde::Deserialize;
-
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
@@ -34,7 +30,7 @@ impl RequestMeta {
         let (Some(claim), Some(client_capabilities)) = (claim, &capabilities) else {
             return Err(missing(params));
         };
-        if claim.string().is_none() {
+        if !claim.is_string() {
             return Err(invalid(Member::MetaProtocolVersion, "a string"));
         }
         if !client_capabilities.raw().is_object() {
@@ -91,14 +87,21 @@ pub(crate) fn progress_token(
     }
 }
 
-/// Whether a value is an `Implementation`: an object with the strings `name` and `version`.
+/// Whether a value is an `Implementation`: an object with the strings `name` and `version`, each
+/// once.
 pub(crate) fn is_implementation(value: &Json) -> bool {
-    #[derive(Deserialize)]
-    struct Fields<'a> {
-        #[serde(borrow, rename = "name")]
-        _name: Cow<'a, str>,
-        #[serde(borrow, rename = "version")]
-        _version: Cow<'a, str>,
-    }
-    value.raw().is_object() && serde_json::from_slice::<Fields<'_>>(value.as_bytes()).is_ok()
+    let (mut names, mut versions, mut strings) = (0, 0, true);
+    value.raw().members(|key, value| {
+        let known = key.lookup(|key| match key {
+            b"\"name\"" => Some(0),
+            b"\"version\"" => Some(1),
+            _ => None,
+        });
+        if let Some(at) = known {
+            names += 1 - at;
+            versions += at;
+            strings &= value.is_string();
+        }
+    });
+    (names, versions, strings) == (1, 1, true)
 }

@@ -139,6 +139,12 @@ impl<'a> Raw<'a> {
         self.0.first() == Some(&b'{')
     }
 
+    /// Whether [`Raw::string`] is one.
+    pub(crate) fn is_string(self) -> bool {
+        self.0.first() == Some(&b'"')
+            && (memchr::memchr(b'\\', self.0).is_none() || self.string().is_some())
+    }
+
     /// The string that the value is; `None` for other values, and for a string that escapes half
     /// a surrogate pair.
     pub(crate) fn string(self) -> Option<Cow<'a, str>> {

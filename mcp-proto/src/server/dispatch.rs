@@ -66,10 +66,10 @@ impl Server {
     }
 
     fn notification(&mut self, notification: message::Notification) {
-        if notification.method == Method::Cancelled {
+        if matches!(notification.method, Method::Cancelled) {
             return self.cancelled(&notification.params);
         }
-        if notification.method == Method::Initialized {
+        if matches!(notification.method, Method::Initialized) {
             self.initialized();
         }
         // The others are a handler's, or nobody's.
@@ -196,9 +196,9 @@ fn facts(message: &Message) -> (Kind, Claim) {
     };
     match message {
         Message::Request(request) => {
-            let kind = if request.method == Method::Initialize {
+            let kind = if matches!(request.method, Method::Initialize) {
                 Kind::Initialize
-            } else if request.method == Method::Ping {
+            } else if matches!(request.method, Method::Ping) {
                 Kind::Ping
             } else {
                 Kind::Request

@@ -103,9 +103,9 @@ impl Server {
             Ok(None) => self.bridge(now, call, required),
             Ok(Some(result)) => {
                 let stamp = self.declaration.input_required_stamp.clone();
-                self.settle(&call, Outgoing::Result { id: call.id.clone(), stamp, result });
+                self.settle(call, |call| Outgoing::Result { id: call.id, stamp, result });
             }
-            Err(error) => self.settle(&call, Outgoing::Error { id: Some(call.id.clone()), error }),
+            Err(error) => self.settle_with(call, error),
         }
     }
 }

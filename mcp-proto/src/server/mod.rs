@@ -214,8 +214,8 @@ impl Server {
         } else {
             // It goes before the answer is made.
             call.again = None;
-            let answer = stamp::outgoing(&call, &self.declaration, outcome);
-            self.settle(&call, answer);
+            let declaration = self.declaration.clone();
+            self.settle(call, |call| stamp::outgoing(call, &declaration, outcome));
         }
         self.close_if_drained();
     }
@@ -326,16 +326,18 @@ impl Server {
 
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ServerAction> {
-        let action = self.queue.pop_front();
-        action.or_else(|| self.next_change().map(ServerAction::Send))
+        match self.queue.pop_front() {
+            None if self.subscriptions.has_news() => self.next_change().map(ServerAction::Send),
+            action => action,
+        }
     }
 
     /// The next action if it is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
         match self.queue.front() {
-            None => return self.next_change(),
+            None if self.subscriptions.has_news() => return self.next_change(),
             Some(ServerAction::Send(_)) => {}
-            Some(ServerAction::Event(_) | ServerAction::Close) => return None,
+            None | Some(ServerAction::Event(_) | ServerAction::Close) => return None,
         }
         match self.queue.pop_front() {
             Some(ServerAction::Send(message)) => Some(message),
@@ -367,10 +369,16 @@ impl Server {
     }
 
     /// Sends the answer to a request that was set aside.
-    fn settle(&mut self, call: &Call, answer: Outgoing) {
-        self.calls.settle(call);
-        self.answer(call.batch, answer);
-        self.leave(call.batch);
+    fn settle(&mut self, call: Call, answer: impl FnOnce(Call) -> Outgoing) {
+        self.calls.settle(&call);
+        let batch = call.batch;
+        self.answer(batch, answer(call));
+        self.leave(batch);
+    }
+
+    /// Sends an error for a request that was set aside.
+    fn settle_with(&mut self, call: Call, error: ErrorData) {
+        self.settle(call, |call| Outgoing::Error { id: Some(call.id), error });
     }
 
     fn watch_oldest(&mut self) {
@@ -394,7 +402,7 @@ impl Server {
         if let Some(call) = self.set_aside(about) {
             self.event(ServerEvent::Cancelled { about, cause: CancelCause::TimedOut });
             let error = ErrorData::internal("the handler took longer than Limits::handler_timeout");
-            self.settle(&call, Outgoing::Error { id: Some(call.id.clone()), error });
+            self.settle_with(call, error);
         }
     }
 

@@ -22,7 +22,7 @@ use crate::version::Era;
 impl Server {
     pub(super) fn modern_request(&mut self, now: Instant, request: Request) {
         let id = request.id.clone();
-        let discovers = request.method == Method::Discover;
+        let discovers = matches!(request.method, Method::Discover);
         match self.serve_modern(now, request) {
             Err(error) => self.refuse(None, Some(id), &error),
             Ok(()) if discovers => {}
@@ -38,13 +38,13 @@ impl Server {
         let meta = RequestMeta::read(&request.params)?;
         let claim = request.params.raw(Member::MetaProtocolVersion);
         let version = negotiate::modern_version(&claim.and_then(Raw::string).unwrap_or_default())?;
-        if request.method == Method::Discover {
+        if matches!(request.method, Method::Discover) {
             let stamp = self.declaration.cache_stamp(Cacheable::Discover).clone();
             let result = self.declaration.discover().clone();
             self.modern_result(request.id, stamp, result);
             return Ok(());
         }
-        if request.method == Method::Listen {
+        if matches!(request.method, Method::Listen) {
             return self.listen(request.id, &request.params);
         }
         match self.declaration.serve(Era::Modern, &request)? {

@@ -20,8 +20,8 @@ use crate::types::{CacheHint, CacheScope, CompleteResult};
 use crate::version::Era;
 
 /// The response that carries an outcome.
-pub(super) fn outgoing(call: &Call, declaration: &Declaration, outcome: Outcome) -> Outgoing {
-    let id = call.id.clone();
+pub(super) fn outgoing(call: Call, declaration: &Declaration, outcome: Outcome) -> Outgoing {
+    let Call { id, era, kind, .. } = call;
     let result = match outcome {
         Outcome::Complete(result) if result.raw().is_object() => result,
         Outcome::Complete(_) => {
@@ -33,17 +33,17 @@ pub(super) fn outgoing(call: &Call, declaration: &Declaration, outcome: Outcome)
             return Outgoing::Error { id: Some(id), error };
         }
         Outcome::Error(error) => {
-            return Outgoing::Error { id: Some(id), error: permitted(call.era, error) };
+            return Outgoing::Error { id: Some(id), error: permitted(era, error) };
         }
     };
-    let result = if call.kind == CallKind::Completion { shortened(result) } else { result };
-    match call.era {
+    let result = if kind == CallKind::Completion { shortened(result) } else { result };
+    match era {
         Era::Legacy => {
-            let result = legacy_result(call.kind, result);
+            let result = legacy_result(kind, result);
             Outgoing::Result { id, stamp: Bytes::new(), result }
         }
         Era::Modern => {
-            let (stamp, result) = modern_result(call.kind, declaration, result);
+            let (stamp, result) = modern_result(kind, declaration, result);
             Outgoing::Result { id, stamp, result }
         }
     }

@@ -129,6 +129,11 @@ impl Subscriptions {
         }
     }
 
+    /// Whether there is something to tell.
+    pub(super) fn has_news(&self) -> bool {
+        !self.stirred.is_empty()
+    }
+
     /// The next notification.
     fn next(&mut self) -> Option<Outgoing> {
         while let Some(serial) = self.stirred.pop_front() {

@@ -57,23 +57,25 @@ fn poll_drive(
     flushed: &mut bool,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
+    // Whatever it was woken for, the service gets a turn.
+    let mut turns = true;
     for _ in 0..ROUNDS {
         let now = io.now();
+        turns |= poll_read(service, io, now, context)?.is_ready();
+        if !turns {
+            turns = service.poll_timeout().is_some_and(|at| io.poll_timer(context, at).is_ready())
+                || poll_stop(service, io, now, context).is_ready();
+            if !turns {
+                return Poll::Pending;
+            }
+        }
         service.turn(now, context.waker());
         let clogged = service.is_clogged();
         let written = poll_write(service, io, flushed, context)?;
-        if clogged && written.is_ready() {
-            continue;
-        }
         if service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }
-        let progressed = poll_read(service, io, now, context)?.is_ready()
-            || service.poll_timeout().is_some_and(|at| io.poll_timer(context, at).is_ready())
-            || poll_stop(service, io, now, context).is_ready();
-        if !progressed {
-            return Poll::Pending;
-        }
+        turns = clogged && written.is_ready();
     }
     // Under a flood of input the loop above never comes to this.
     let now = io.now();

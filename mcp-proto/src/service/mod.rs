@@ -183,7 +183,9 @@ impl Service {
             let work = if rounds < ROUNDS { self.port.take_work() } else { None };
             let Some(work) = work else { break };
             rounds += 1;
-            self.learn(now, work.news);
+            if !work.news.is_empty() {
+                self.learn(now, work.news);
+            }
             for command in work.commands {
                 self.obey(now, command);
             }
@@ -351,7 +353,9 @@ impl Service {
     fn settle(&mut self, now: Instant, progressed: Progressed) {
         let Progressed::Done(reply, outcome) = progressed else { return };
         let (commands, news) = self.port.take_commands();
-        self.learn(now, news);
+        if !news.is_empty() {
+            self.learn(now, news);
+        }
         for command in commands {
             self.obey(now, command);
         }

@@ -51,7 +51,7 @@ impl Work {
 }
 
 impl News {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.offer.is_none() && self.changes.is_empty()
     }
 }

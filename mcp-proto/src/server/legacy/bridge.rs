@@ -144,8 +144,7 @@ impl Server {
             (None, _) | (_, None) => Some("the handler said that it never asks for input".into()),
         };
         if let Some(why) = refusal {
-            let error = ErrorData::internal(why);
-            return self.settle(&call, Outgoing::Error { id: Some(call.id.clone()), error });
+            return self.settle_with(call, ErrorData::internal(why));
         }
         let mut missing = BTreeSet::new();
         for (key, request) in requests {
@@ -255,8 +254,7 @@ impl Server {
     /// Answers a request that waits for input with an error.
     fn give_up(&mut self, serial: u64, why: &str) {
         if let Some(call) = self.withdraw(serial) {
-            let error = ErrorData::internal(String::from(why));
-            self.settle(&call, Outgoing::Error { id: Some(call.id.clone()), error });
+            self.settle_with(call, ErrorData::internal(String::from(why)));
         }
     }
 

@@ -63,15 +63,15 @@ impl Server {
     ) -> Result<(), ProtocolError> {
         let logs = self.declaration.capabilities.logging.is_some();
         let subscribes = self.declaration.subscribes();
-        let result = if request.method == Method::Initialize {
+        let result = if matches!(request.method, Method::Initialize) {
             self.initialize(&request.params)?
-        } else if request.method == Method::Ping {
+        } else if matches!(request.method, Method::Ping) {
             Json::EMPTY_OBJECT
-        } else if request.method == Method::SetLevel && logs {
+        } else if matches!(request.method, Method::SetLevel) && logs {
             self.set_level(&request.params)?
-        } else if request.method == Method::Subscribe && subscribes {
+        } else if matches!(request.method, Method::Subscribe) && subscribes {
             self.subscribe(&request.params)?
-        } else if request.method == Method::Unsubscribe && subscribes {
+        } else if matches!(request.method, Method::Unsubscribe) && subscribes {
             self.subscriptions.unsubscribe(&string(&request.params, Member::Uri)?);
             Json::EMPTY_OBJECT
         } else {
