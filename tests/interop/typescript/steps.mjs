@@ -1,43 +1,84 @@
 // The steps that every TypeScript client takes, whichever SDK it is built on.
 
 import assert from 'node:assert/strict';
+import { MODEL_TEXT, ROOT, answerRequests } from './host.mjs';
+import { fail, setDeadline, step, until } from './run.mjs';
 
-const TOOLS = ['echo', 'test_error_handling', 'test_tool_with_progress', 'wait'];
+const TOOLS = [
+  'echo',
+  'test_elicitation',
+  'test_error_handling',
+  'test_image_content',
+  'test_sampling',
+  'test_simple_text',
+  'test_tool_with_logging',
+  'test_tool_with_progress',
+  'wait',
+];
+const LOGGED = ['Tool execution started', 'Tool processing data', 'Tool execution completed'];
+const WATCHED = 'test://watched-resource';
 const INVALID_PARAMS = -32602;
-const DEADLINE_MS = 30_000;
-
-/** Splits `[ARGUMENT...] -- COMMAND...` into the arguments and what a stdio transport spawns. */
-export function parseArguments([...words]) {
-  const end = words.indexOf('--');
-  const [command, ...args] = words.slice(end + 1);
-  assert(end >= 0 && command, 'usage: client [MODE] -- COMMAND...');
-  return { arguments: words.slice(0, end), server: { command, args } };
-}
 
 /**
- * Takes every step against the server behind `transport`, or fails the process.
+ * Takes every step against the server behind `sdk.transport`, or fails the process.
  *
- * `negotiated()` is the protocol version that `client` ended up with, `version` what it must be;
- * `callTool(name, arguments, options)` hides that the SDKs order their parameters differently.
+ * `sdk` hides in what the SDKs differ, and says in what the eras do:
+ * - `client`, `transport`: how to reach the server
+ * - `isLegacy`: which era they must speak; `negotiated()`: the protocol version that came of it
+ * - `callTool(name, arguments, options)`
+ * - `callToolLogging(name, level)`: calls a tool and asks for what it logs from `level` on
+ * - `unknownResource`: the code of that error
+ * - `onRequest(method, handler)`, `onNotification(method, handler)`
+ * - `watch(uri)`: asks for changes of the lists and of a resource, and returns how to stop them
  */
-export async function takeSteps({ client, transport, negotiated, version, callTool }) {
-  setTimeout(fail, DEADLINE_MS, `not done after ${DEADLINE_MS} ms`).unref();
+export async function takeSteps(sdk) {
+  setDeadline();
   // What the SDK cannot place comes here: a line that is no message, an answer after a cancel.
-  client.onerror = fail;
+  sdk.client.onerror = fail;
+  const host = answerRequests(sdk.onRequest);
 
+  await connect(sdk);
+  await useTools(sdk);
+  await readResources(sdk);
+  await getPrompts(sdk, host);
+  await complete(sdk);
+  await seeProgressAndLogs(sdk);
+  await answerOneRequest(sdk, host);
+  await answerManyRequests(sdk, host);
+  await seeChanges(sdk);
+  await cancel(sdk);
+  if (sdk.isLegacy) await step('ping', () => sdk.client.ping());
+  await step('close', () => sdk.client.close());
+}
+
+async function connect({ client, transport, isLegacy, negotiated }) {
   await step('connect', () => client.connect(transport));
-  await step('protocol version', () => assert.equal(negotiated(), version));
-  await step('server name', () => assert.equal(client.getServerVersion()?.name, 'everything'));
+  await step('protocol version', () =>
+    assert.equal(negotiated(), isLegacy ? '2025-11-25' : '2026-07-28'),
+  );
+  await step('server info', () => {
+    const { name, version } = client.getServerVersion();
+    assert.equal(name, 'everything');
+    assert.match(version, /^\d+\.\d+\.\d+/);
+  });
+}
+
+async function useTools({ client, callTool }) {
   await step('list tools', async () => {
-    const names = await toolNames(client);
+    const names = await listed('tools', 'name', (page) => client.listTools(page));
     assert.deepEqual(TOOLS.filter((name) => !names.includes(name)), []);
   });
-  await step('echo', () => echo(callTool, 'hello, ✓ wörld'));
-  await step('progress', async () => {
-    const seen = [];
-    const onprogress = ({ progress }) => seen.push(progress);
-    await callTool('test_tool_with_progress', {}, { onprogress });
-    assert.deepEqual(seen, [0, 50, 100]);
+  await step('tool with text', () => echo(callTool, 'hello, ✓ wörld'));
+  await step('tool with an image', async () => {
+    const { content: [{ type, mimeType, data }] } = await callTool('test_image_content', {});
+    assert.deepEqual([type, mimeType], ['image', 'image/png']);
+    assertPng(data);
+  });
+  await step('tools with other contents', async () => {
+    const types = async (name) => (await callTool(name, {})).content.map(({ type }) => type);
+    assert.deepEqual(await types('test_audio_content'), ['audio']);
+    assert.deepEqual(await types('test_embedded_resource'), ['resource']);
+    assert.deepEqual(await types('test_multiple_content_types'), ['text', 'image', 'resource']);
   });
   await step('tool error', async () => {
     const { isError, content } = await callTool('test_error_handling', {});
@@ -47,40 +88,217 @@ export async function takeSteps({ client, transport, negotiated, version, callTo
   await step('unknown tool', () =>
     assert.rejects(callTool('no_such_tool', {}), { code: INVALID_PARAMS }),
   );
+}
+
+async function readResources({ client, unknownResource }) {
+  const read = async (uri) => (await client.readResource({ uri })).contents[0];
+
+  await step('list resources', async () => {
+    const uris = await listed('resources', 'uri', (page) => client.listResources(page));
+    for (const uri of ['test://static-text', 'test://static-binary', WATCHED])
+      assert(uris.includes(uri), `no ${uri}`);
+  });
+  await step('list resource templates', async () =>
+    assert.deepEqual(
+      await listed('resourceTemplates', 'uriTemplate', (page) => client.listResourceTemplates(page)),
+      ['test://template/{id}/data'],
+    ),
+  );
+  await step('resource', async () => {
+    const { text } = await read('test://static-text');
+    assert.equal(text, 'This is the content of the static text resource.');
+  });
+  await step('binary resource', async () => {
+    const { mimeType, blob } = await read('test://static-binary');
+    assert.equal(mimeType, 'image/png');
+    assertPng(blob);
+  });
+  await step('resource by template', async () =>
+    assert.match((await read('test://template/123/data')).text, /123/),
+  );
+  await step('unknown resource', () =>
+    assert.rejects(read('test://no-such-resource'), { code: unknownResource }),
+  );
+}
+
+async function getPrompts({ client }, host) {
+  const get = async (name, args) => {
+    const { messages } = await client.getPrompt({ name, arguments: args });
+    return messages.map(({ content }) => content);
+  };
+
+  await step('list prompts', async () => {
+    const names = await listed('prompts', 'name', (page) => client.listPrompts(page));
+    for (const name of ['test_simple_prompt', 'test_prompt_with_arguments'])
+      assert(names.includes(name), `no ${name}`);
+  });
+  await step('prompt with arguments', async () => {
+    const [{ text }] = await get('test_prompt_with_arguments', { arg1: 'one', arg2: 'two' });
+    assert.match(text, /one.*two/s);
+  });
+  await step('prompt with a resource', async () => {
+    const resourceUri = 'test://static-text';
+    const contents = await get('test_prompt_with_embedded_resource', { resourceUri });
+    assert.equal(contents[0].resource.uri, resourceUri);
+  });
+  await step('prompt that asks', async () => {
+    host.asked = [];
+    const [{ text }] = await get('test_input_required_result_prompt');
+    assert.match(text, /my context/);
+    assert.deepEqual(host.asked, ['elicitation/create']);
+  });
+}
+
+async function complete({ client }) {
+  const values = async (ref, name, value) =>
+    (await client.complete({ ref, argument: { name, value } })).completion.values;
+
+  await step('complete a prompt argument', async () => {
+    const ref = { type: 'ref/prompt', name: 'test_prompt_with_arguments' };
+    assert.deepEqual(await values(ref, 'arg1', 'test'), ['testValue1', 'testValue2']);
+    assert.deepEqual(await values(ref, 'arg1', 'no'), []);
+  });
+  await step('complete a resource template', async () => {
+    const ref = { type: 'ref/resource', uri: 'test://template/{id}/data' };
+    assert.deepEqual(await values(ref, 'id', '12'), ['123', '124']);
+  });
+}
+
+async function seeProgressAndLogs({ callTool, callToolLogging, isLegacy, onNotification }) {
+  await step('progress', async () => {
+    const seen = [];
+    const onprogress = ({ progress, total }) => seen.push([progress, total]);
+    await callTool('test_tool_with_progress', {}, { onprogress });
+    assert.deepEqual(seen, [[0, 100], [50, 100], [100, 100]]);
+  });
+
+  const logs = [];
+  onNotification('notifications/message', ({ params }) => logs.push(params));
+  await step('no logs unless asked for', async () => {
+    await callToolLogging('test_tool_with_logging', 'error');
+    // A legacy server decides itself what a client that has set no level gets.
+    if (!isLegacy) await callTool('test_tool_with_logging', {});
+    await echo(callTool, 'the logs are over');
+    assert.deepEqual(logs, []);
+  });
+  await step('logs', async () => {
+    await callToolLogging('test_tool_with_logging', 'info');
+    await until(() => logs.length >= LOGGED.length);
+    assert.deepEqual(logs.map(({ data }) => data), LOGGED);
+    assert(logs.every(({ level }) => level === 'info'));
+  });
+}
+
+async function answerOneRequest({ callTool }, host) {
+  const elicit = async () => {
+    const text = await textOf(callTool('test_elicitation', { message: 'Who are you?' }));
+    return text.split(/^User response: (\w+): /).slice(1);
+  };
+
+  await step('elicitation, accepted', async () => {
+    const [action, content] = await elicit();
+    assert.equal(action, 'accept');
+    assert.deepEqual(JSON.parse(content), { username: 'my username', email: 'my email' });
+  });
+  await step('elicitation, declined', async () => {
+    host.action = 'decline';
+    const [action] = await elicit();
+    assert.equal(action, 'decline');
+    host.action = 'accept';
+  });
+  await step('sampling', async () => {
+    const text = await textOf(callTool('test_sampling', { prompt: 'Which capital?' }));
+    assert.equal(text, `LLM response: ${MODEL_TEXT}`);
+  });
+}
+
+async function answerManyRequests({ callTool }, host) {
+  const call = async (name, ...asked) => {
+    host.asked = [];
+    const text = await textOf(callTool(`test_input_required_result_${name}`, {}));
+    assert.deepEqual(host.asked.toSorted(), asked);
+    return text;
+  };
+
+  await step('input required: elicitation', async () =>
+    assert.equal(await call('elicitation', 'elicitation/create'), 'Hello, my name!'),
+  );
+  await step('input required: sampling', async () =>
+    assert((await call('sampling', 'sampling/createMessage')).includes(MODEL_TEXT)),
+  );
+  await step('input required: roots', async () =>
+    assert((await call('list_roots', 'roots/list')).includes(ROOT)),
+  );
+  await step('input required: two rounds', async () => {
+    const text = await call('multi_round', 'elicitation/create', 'elicitation/create');
+    assert.match(text, /my name/);
+    assert.match(text, /my color/);
+  });
+  await step('input required: all kinds at once', () =>
+    call('multiple_inputs', 'elicitation/create', 'roots/list', 'sampling/createMessage'),
+  );
+}
+
+async function seeChanges({ callTool, onNotification, watch }) {
+  const seen = { tools: 0, prompts: 0, updates: [] };
+  onNotification('notifications/tools/list_changed', () => seen.tools++);
+  onNotification('notifications/prompts/list_changed', () => seen.prompts++);
+  onNotification('notifications/resources/updated', ({ params }) => seen.updates.push(params.uri));
+
+  let stop;
+  await step('subscribe', async () => (stop = await watch(WATCHED)));
+  await step('changed tools', async () => {
+    await callTool('test_trigger_tool_change', {});
+    await until(() => seen.tools === 1);
+  });
+  await step('changed prompts', async () => {
+    await callTool('test_trigger_prompt_change', {});
+    await until(() => seen.prompts === 1);
+  });
+  await step('updated resource', async () => {
+    await callTool('test_trigger_resource_update', {});
+    await until(() => seen.updates.length);
+    assert.deepEqual(seen, { tools: 1, prompts: 1, updates: [WATCHED] });
+  });
+  await step('unsubscribe', async () => {
+    await stop();
+    await callTool('test_trigger_resource_update', {});
+    await echo(callTool, 'the updates are over');
+    assert.deepEqual(seen.updates, [WATCHED]);
+  });
+}
+
+async function cancel({ callTool }) {
   await step('cancel', () => {
     const waiting = callTool('wait', { seconds: 30 }, { signal: AbortSignal.timeout(200) });
     return assert.rejects(waiting, /aborted due to timeout/);
   });
-  await step('echo after cancel', () => echo(callTool, 'still here'));
-  await step('close', () => client.close());
+  await step('tool after cancel', () => echo(callTool, 'still here'));
 }
 
-async function step(name, take) {
-  try {
-    await take();
-  } catch (error) {
-    fail(`${name}: ${error}`);
-  }
-  console.log(`ok ${name}`);
-}
-
-function fail(error) {
-  console.log(`FAILED: ${error}`);
-  process.exit(1);
-}
-
-async function toolNames(client) {
-  const names = [];
+/** The `field` of every item, from the `items` of all pages that `list` gives. */
+async function listed(items, field, list) {
+  const fields = [];
   let cursor;
   do {
-    const page = await client.listTools(cursor && { cursor });
-    names.push(...page.tools.map(({ name }) => name));
+    const page = await list(cursor && { cursor });
+    fields.push(...page[items].map((item) => item[field]));
     cursor = page.nextCursor;
   } while (cursor);
-  return names;
+  return fields;
 }
 
 async function echo(callTool, message) {
-  const { content } = await callTool('echo', { message });
-  assert.deepEqual(content, [{ type: 'text', text: message }]);
+  assert.equal(await textOf(callTool('echo', { message })), message);
+}
+
+/** The text of a result that is one text and nothing else. */
+async function textOf(result) {
+  const { content } = await result;
+  assert.deepEqual(content.map(({ type }) => type), ['text']);
+  return content[0].text;
+}
+
+function assertPng(base64) {
+  assert.equal(Buffer.from(base64, 'base64').toString('latin1', 1, 4), 'PNG');
 }

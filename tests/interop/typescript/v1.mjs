@@ -2,10 +2,24 @@
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { parseArguments, takeSteps } from './steps.mjs';
+import * as types from '@modelcontextprotocol/sdk/types.js';
+import { CAPABILITIES } from './host.mjs';
+import { parseArguments } from './run.mjs';
+import { takeSteps } from './steps.mjs';
+
+// Where later clients take the name of a method, this one takes its schema.
+const SCHEMAS = {
+  'elicitation/create': types.ElicitRequestSchema,
+  'sampling/createMessage': types.CreateMessageRequestSchema,
+  'roots/list': types.ListRootsRequestSchema,
+  'notifications/message': types.LoggingMessageNotificationSchema,
+  'notifications/tools/list_changed': types.ToolListChangedNotificationSchema,
+  'notifications/prompts/list_changed': types.PromptListChangedNotificationSchema,
+  'notifications/resources/updated': types.ResourceUpdatedNotificationSchema,
+};
 
 const { server } = parseArguments(process.argv.slice(2));
-const client = new Client({ name: 'interop', version: '1.0.0' });
+const client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities: CAPABILITIES });
 const transport = new StdioClientTransport(server);
 
 // This client tells the negotiated version to its transport only.
@@ -15,7 +29,18 @@ transport.setProtocolVersion = (version) => (negotiated = version);
 await takeSteps({
   client,
   transport,
+  isLegacy: true,
   negotiated: () => negotiated,
-  version: '2025-11-25',
   callTool: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
+  async callToolLogging(name, level) {
+    await client.setLoggingLevel(level);
+    await client.callTool({ name });
+  },
+  unknownResource: -32002,
+  onRequest: (method, handler) => client.setRequestHandler(SCHEMAS[method], handler),
+  onNotification: (method, handler) => client.setNotificationHandler(SCHEMAS[method], handler),
+  async watch(uri) {
+    await client.subscribeResource({ uri });
+    return () => client.unsubscribeResource({ uri });
+  },
 });
