@@ -1,118 +1,126 @@
-"""client.py MODE -- COMMAND...: the Python SDK's client, which speaks both eras."""
+"""modern.py MODE -- COMMAND...: mcp 2, which speaks both eras."""
 
-import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.types import INVALID_PARAMS, SERVER_INFO_META_KEY, CallToolResult, TextContent
+from host import Host, wire
+from mcp import Client, MCPError, StdioServerParameters, types
+from mcp.client.subscriptions import PromptsListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
+from run import expect, ok, run
+from steps import take_steps
 
-# What `Client(mode=)` is given, and the protocol version that must come of it.
-MODES = {
-    "legacy": ("legacy", "2025-11-25"),
-    "auto": ("auto", "2026-07-28"),
-    "pinned": ("2026-07-28", "2026-07-28"),
-}
-TOOLS = {"echo", "test_error_handling", "test_tool_with_progress", "wait"}
-DEADLINE_SECONDS = 30
+MODES = {"legacy": "legacy", "auto": "auto", "pinned": "2026-07-28"}
 
 
-async def main(name: str, separator: str, command: str, *args: str) -> None:
-    assert separator == "--", "usage: client.py MODE -- COMMAND..."
-    mode, version = MODES[name]
-    with anyio.fail_after(DEADLINE_SECONDS):
-        server = StdioServerParameters(command=command, args=list(args))
-        async with Client(server, mode=mode) as client:
-            ok("connect")
-            await take_steps(client, version)
+async def main(mode: str, command: str, args: list[str]) -> None:
+    host = Host()
+    client = Client(
+        StdioServerParameters(command=command, args=args),
+        mode=MODES[mode],
+        elicitation_callback=host.elicit,
+        sampling_callback=host.sample,
+        list_roots_callback=host.list_roots,
+        logging_callback=host.log,
+        message_handler=host.notice,
+    )
+    async with client:
+        ok("connect")
+        await take_steps(Legacy(client) if mode == "legacy" else Modern(client, host), host)
     ok("close")
 
 
-async def take_steps(client: Client, version: str) -> None:
-    expect(client.protocol_version, version)
-    ok("protocol version")
+class BothEras:
+    """The steps that the SDK takes the same way in both eras."""
 
-    expect(await server_name(client), "everything")
-    ok("server name")
+    Error = MCPError
 
-    expect(TOOLS - await tool_names(client), set())
-    ok("list tools")
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.protocol_version = client.protocol_version
 
-    await echo(client, "hello, ✓ wörld")
-    ok("echo")
+    async def list(self, what: str, cursor: str | None) -> dict[str, Any]:
+        return wire(await getattr(self.client, f"list_{what}")(cursor=cursor))
 
-    seen: list[float] = []
+    async def call_tool(self, name: str, arguments: dict[str, Any], **options: Any) -> dict[str, Any]:
+        return wire(await self.client.call_tool(name, arguments, **options))
 
-    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-        seen.append(progress)
+    async def read_resource(self, uri: str) -> dict[str, Any]:
+        return wire(await self.client.read_resource(uri))
 
-    await client.call_tool("test_tool_with_progress", {}, progress_callback=on_progress)
-    expect(seen, [0, 50, 100])
-    ok("progress")
+    async def get_prompt(self, name: str, arguments: dict[str, str]) -> dict[str, Any]:
+        return wire(await self.client.get_prompt(name, arguments))
 
-    failed = await client.call_tool("test_error_handling", {})
-    expect(failed.is_error, True)
-    expect(texts(failed), ["This tool intentionally returns an error for testing"])
-    ok("tool error")
+    async def complete(self, ref: dict[str, str], argument: dict[str, str]) -> dict[str, Any]:
+        kinds = {"ref/prompt": types.PromptReference, "ref/resource": types.ResourceTemplateReference}
+        return wire(await self.client.complete(kinds[ref["type"]](**ref), argument))
 
-    try:
-        result: Any = await client.call_tool("no_such_tool", {})
-    except MCPError as error:
-        result = error.code
-    expect(result, INVALID_PARAMS)
-    ok("unknown tool")
-
-    with anyio.move_on_after(0.2) as waiting:
-        await client.call_tool("wait", {"seconds": 30})
-    expect(waiting.cancelled_caught, True)
-    ok("cancel")
-
-    await echo(client, "still here")
-    ok("echo after cancel")
+    async def cancel(self, name: str, arguments: dict[str, Any]) -> None:
+        with anyio.move_on_after(0.2) as waiting:
+            await self.client.call_tool(name, arguments)
+        expect(waiting.cancelled_caught, True)
 
 
-async def server_name(client: Client) -> str | None:
-    if client.server_info:
-        return client.server_info.name
-    # A pinned client asks for no introduction, but the server signs each of its results.
-    page = await client.list_tools()
-    return (page.meta or {}).get(SERVER_INFO_META_KEY, {}).get("name")
+class Legacy(BothEras):
+    is_legacy = True
+
+    async def server_info(self) -> dict[str, Any]:
+        return wire(self.client.server_info)
+
+    async def call_tool_logging(self, name: str, level: types.LoggingLevel) -> None:
+        await self.client.set_logging_level(level)
+        await self.client.call_tool(name)
+
+    @asynccontextmanager
+    async def watch(self, uri: str) -> AsyncIterator[None]:
+        await self.client.subscribe_resource(uri)
+        yield
+        await self.client.unsubscribe_resource(uri)
+
+    async def ping(self) -> None:
+        await self.client.send_ping()
 
 
-async def tool_names(client: Client) -> set[str]:
-    page = await client.list_tools()
-    names = {tool.name for tool in page.tools}
-    while page.next_cursor:
-        page = await client.list_tools(cursor=page.next_cursor)
-        names |= {tool.name for tool in page.tools}
-    return names
+class Modern(BothEras):
+    is_legacy = False
+
+    def __init__(self, client: Client, host: Host) -> None:
+        super().__init__(client)
+        self.host = host
+
+    async def server_info(self) -> dict[str, Any]:
+        if self.client.server_info:
+            return wire(self.client.server_info)
+        # A pinned client asks for no introduction, but the server signs each of its results.
+        page = await self.list("tools", None)
+        return page["_meta"][types.SERVER_INFO_META_KEY]
+
+    async def call_tool_logging(self, name: str, level: str) -> None:
+        await self.client.call_tool(name, meta={types.LOG_LEVEL_META_KEY: level})
+
+    @asynccontextmanager
+    async def watch(self, uri: str) -> AsyncIterator[None]:
+        listening = self.client.listen(
+            tools_list_changed=True, prompts_list_changed=True, resource_subscriptions=[uri]
+        )
+        async with listening as subscription:
+            asked = {"toolsListChanged": True, "promptsListChanged": True, "resourceSubscriptions": [uri]}
+            expect(wire(subscription.honored), asked)
+            yield
+            # The host sees every change, the subscription those that bear its id.
+            for change in self.host.changes:
+                expect(name_of(await anext(subscription)), change)
 
 
-async def echo(client: Client, message: str) -> None:
-    expect(texts(await client.call_tool("echo", {"message": message})), [message])
+def name_of(event: ServerEvent) -> str | None:
+    match event:
+        case ToolsListChanged():
+            return "notifications/tools/list_changed"
+        case PromptsListChanged():
+            return "notifications/prompts/list_changed"
+        case ResourceUpdated(uri):
+            return uri
 
 
-def texts(result: CallToolResult) -> list[str | None]:
-    return [item.text if isinstance(item, TextContent) else None for item in result.content]
-
-
-def expect(actual: Any, expected: Any) -> None:
-    if actual != expected:
-        raise AssertionError(f"got {actual!r}, not {expected!r}")
-
-
-def ok(step: str) -> None:
-    print("ok", step, flush=True)
-
-
-def causes(error: BaseException) -> list[BaseException]:
-    """What went wrong, out of the groups that the SDK's task groups wrap it in."""
-    if not isinstance(error, BaseExceptionGroup):
-        return [error]
-    return [cause for inner in error.exceptions for cause in causes(inner)]
-
-
-try:
-    anyio.run(main, *sys.argv[1:])
-except Exception as error:
-    sys.exit("\n".join(f"FAILED: {cause!r}" for cause in causes(error)))
+run(main)
