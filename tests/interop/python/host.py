@@ -25,7 +25,7 @@ class Host:
         """The method of every changed list, the URI of every updated resource."""
         self.faults: list[str] = []
         """What the SDK could not place: a line that is no message, an answer to no request."""
-        logging.getLogger().addHandler(_Warnings(self.faults))
+        logging.basicConfig(handlers=[logging.StreamHandler(), _Logged(self.faults)])
 
     async def elicit(self, context: Any, params: BaseModel) -> types.ElicitResult:
         self.asked.append("elicitation/create")
@@ -59,11 +59,11 @@ class Host:
             self.changes.append(method)
 
 
-class _Warnings(logging.Handler):
+class _Logged(logging.Handler):
     """The SDKs only log what they drop."""
 
     def __init__(self, faults: list[str]) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__()
         self.faults = faults
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -44,7 +44,7 @@ class Legacy:
     async def server_info(self) -> dict[str, Any]:
         return wire(self.introduction.serverInfo)
 
-    async def list(self, what: str, cursor: str | None) -> dict[str, Any]:
+    async def list_page(self, what: str, cursor: str | None) -> dict[str, Any]:
         page = types.PaginatedRequestParams(cursor=cursor)
         return wire(await getattr(self.session, f"list_{what}")(params=page))
 
@@ -74,11 +74,11 @@ class Legacy:
     async def cancel(self, name: str, arguments: dict[str, Any]) -> None:
         # This SDK abandons a call without a word to the server, and keeps the ids of its requests to
         # itself: the next one is in a private field.
-        id = self.session._request_id
+        request_id = self.session._request_id
         with anyio.move_on_after(0.2) as waiting:
             await self.session.call_tool(name, arguments)
         expect(waiting.cancelled_caught, True)
-        params = types.CancelledNotificationParams(requestId=id, reason="changed my mind")
+        params = types.CancelledNotificationParams(requestId=request_id, reason="changed my mind")
         cancelled = types.CancelledNotification(params=params)
         await self.session.send_notification(types.ClientNotification(cancelled))
 

@@ -1,6 +1,7 @@
 // The steps that every TypeScript client takes, whichever SDK it is built on.
 
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MODEL_TEXT, ROOT, answerRequests } from './host.mjs';
 import { fail, setDeadline, step, until } from './run.mjs';
 
@@ -270,10 +271,12 @@ async function seeChanges({ callTool, onNotification, watch }) {
 
 async function cancel({ callTool }) {
   await step('cancel', () => {
-    const waiting = callTool('wait', { seconds: 30 }, { signal: AbortSignal.timeout(200) });
+    const waiting = callTool('wait', { seconds: 1 }, { signal: AbortSignal.timeout(200) });
     return assert.rejects(waiting, /aborted due to timeout/);
   });
   await step('tool after cancel', () => echo(callTool, 'still here'));
+  // An answer that came all the same would be an error of the client.
+  await step('no answer after cancel', () => sleep(1000));
 }
 
 /** The `field` of every item, from the `items` of all pages that `list` gives. */

@@ -292,6 +292,7 @@ async fn cancel(client: &Client) -> Outcome {
     let waiting = client.send_cancellable_request(wait, PeerRequestOptions::no_options()).await?;
     time::sleep(Duration::from_millis(200)).await;
     waiting.cancel(Some("changed my mind".into())).await?;
+    // An answer that came all the same would be dropped by the SDK without a word.
     ok("cancel");
     echo(client, "still here").await?;
     ok("tool after cancel");
