@@ -15,6 +15,9 @@ from steps import take_steps
 # Here the SDK says that it dropped an answer, below the level of a warning.
 logging.getLogger("mcp.shared.jsonrpc_dispatcher").setLevel(logging.DEBUG)
 
+# Nor does it list a tool whose header mirrors a property of two types, one of which is null.
+logging.getLogger("client").addFilter(lambda record: "test_header_union" not in record.getMessage())
+
 MODES = {"legacy": "legacy", "auto": "auto", "pinned": "2026-07-28"}
 
 
