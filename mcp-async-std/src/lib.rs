@@ -19,8 +19,20 @@
 //! }
 //! ```
 //!
-//! [`serve`] needs no runtime but a thread that blocks on it, so it serves smol as well.
-//! async-std is discontinued (RUSTSEC-2025-0052) and recommends smol to its users.
+//! async-std is discontinued (RUSTSEC-2025-0052) and recommends smol to its users. [`serve`] needs no
+//! runtime but a thread that blocks on it, so it serves smol as well, and then async-std is not
+//! needed: without the default feature `async-std` the crate does not depend on it.
+//!
+//! ```no_run
+//! # use mcp_async_std::{Config, Implementation, Registry, serve};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let registry = Registry::new(Implementation::new("echo", "1.0.0"));
+//! let (stdin, stdout) =
+//!     (smol::Unblock::new(std::io::stdin()), smol::Unblock::new(std::io::stdout()));
+//! smol::block_on(serve(registry, Config::default(), stdin, stdout))?;
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Handlers
 //!
@@ -65,6 +77,7 @@
 //! Strings under keys such as `password` and `token` are masked; free text and numbers are not.
 
 mod driver;
+#[cfg(feature = "async-std")]
 mod stdio;
 
 pub use mcp_proto;
@@ -79,4 +92,5 @@ pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, T
 pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, UsageError};
 
 pub use driver::serve;
+#[cfg(feature = "async-std")]
 pub use stdio::{serve_stdio, serve_stdio_with};

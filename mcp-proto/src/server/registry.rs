@@ -26,6 +26,7 @@ pub struct HandlerId {
 
 impl HandlerId {
     /// Whether it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
+    #[cfg(feature = "request-state")]
     pub(crate) fn asks(self) -> bool {
         self.asks
     }

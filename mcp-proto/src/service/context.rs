@@ -11,6 +11,7 @@ use super::Catalog;
 use super::port::{Cancel, Command, Port};
 use crate::error::UsageError;
 use crate::json::Json;
+#[cfg(feature = "request-state")]
 use crate::message::Method;
 use crate::server::{Change, Input, Notification, Peer, Progress, ReplyId};
 use crate::time::Duration;
@@ -33,6 +34,7 @@ pub(super) struct Asked {
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) input: Option<Arc<Input>>,
     /// The request itself, if its handler may ask for input.
+    #[cfg(feature = "request-state")]
     pub(super) request: Option<(Method, Json)>,
 }
 

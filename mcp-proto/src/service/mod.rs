@@ -340,6 +340,7 @@ impl Service {
             wants_progress: request.wants_progress,
             log_level: request.log_level,
             input: request.input.map(Arc::from),
+            #[cfg(feature = "request-state")]
             request: request.handler.asks().then(|| (request.method, params.clone())),
         };
         let cancel = Arc::new(Cancel::new());
