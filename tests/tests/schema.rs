@@ -2,7 +2,7 @@
 //! that is spoken.
 //!
 //! Where a handler of a transcript returns what is not, a comment says so: `# not by the schema: why`
-//! is about the next `S>` line.
+//! is about the next `S>` line. Methods that begin with `custom/` are in no schema, and have any result.
 //!
 //! The revisions before 2025-11-25 have no form for an error about a message whose id could not be
 //! read. It is judged by 2025-11-25.
@@ -148,6 +148,9 @@ impl Conversation {
     fn server_says(&mut self, schemas: &mut Schemas, message: &Value) -> Vec<String> {
         let session = self.session.as_deref().unwrap_or(MODERN);
         if let Some(method) = message["method"].as_str() {
+            if message.get("id").is_some() && self.session.is_none() {
+                return vec![format!("only a legacy client is asked, and not {method}")];
+            }
             return match unasked(method) {
                 Some(name) => schemas.check(session, name, message),
                 None => vec![format!("a server does not send {method}")],
@@ -171,7 +174,10 @@ impl Conversation {
         };
         let result = &message["result"];
         let name = match result["resultType"].as_str() {
-            Some("input_required") => Some("InputRequiredResult"),
+            Some("input_required") => match &*method {
+                "tools/call" | "prompts/get" | "resources/read" => Some("InputRequiredResult"),
+                _ => return vec![format!("{method} cannot ask for input")],
+            },
             _ => result_of(&method),
         };
         let Some(name) = name else { return vec![format!("there is no {method}")] };
@@ -207,6 +213,7 @@ fn result_of(method: &str) -> Option<&'static str> {
         "subscriptions/listen" => "SubscriptionsListenResult",
         "tools/call" => "CallToolResult",
         "tools/list" => "ListToolsResult",
+        custom if custom.starts_with("custom/") => "Result",
         _ => return None,
     })
 }
@@ -227,6 +234,7 @@ fn unasked(method: &str) -> Option<&'static str> {
         "ping" => "PingRequest",
         "roots/list" => "ListRootsRequest",
         "sampling/createMessage" => "CreateMessageRequest",
+        custom if custom.starts_with("custom/") => "JSONRPCNotification",
         _ => return None,
     })
 }

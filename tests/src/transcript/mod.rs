@@ -36,19 +36,28 @@
 //! | `! release a` | the handler of the held call `a` returns the text `released` |
 //! | `! release a {…}` | it returns this result |
 //! | `! fail a` | it returns a result with `isError` |
-//! | `! crash a` | it ends with the JSON-RPC error -32603 |
+//! | `! crash a` | it ends with the JSON-RPC error -32603, or with the code behind the name |
+//! | `! ask a {…} "s"` | it asks for the input of these requests, by key; a state may follow |
 //! | `! progress a 1` | it reports progress; a total and a message in quotes may follow |
+//! | `! log a warning "x"` | it sends a log message, whose data is any JSON |
+//! | `! notify a method {…}` | it sends this notification |
+//! | `! publish tools, resource file:///a` | these have changed: the lists `tools`, `prompts`, `resources`, or a resource |
+//! | `! declare tools echo` | the server is another one from here on: a setting of what is offered |
+//! | `! ping p 5s` | the client is pinged, and has so long to answer |
 //!
 //! A participle comes out. The machine reports:
 //!
 //! | output | meaning |
 //! |---|---|
-//! | `! held a` | a call of the tool `hold` has reached its handler |
+//! | `! held a` | a call has reached a handler that waits |
+//! | `! held a with {…} "s"` | it has reached it with these answers, by key, and this state |
 //! | `! cancelled a` | the client cancelled the call; its reason in quotes may follow |
 //! | `! timed-out a` | `Limits::handler_timeout` has passed |
 //! | `! cut-off a` | the connection has ended, and `Limits::drain` has passed |
 //! | `! dropped a` | nobody waited for the answer that the handler gave |
-//! | `! refused a: why` | the machine did not take the progress that the handler reported |
+//! | `! refused a: why` | the machine did not take what was to be told; `publish` and a ping have no call |
+//! | `! notified method {…}` | a notification has reached its handler |
+//! | `! pong p` | the client has answered the ping; `! no-pong p` if it did not in time |
 //! | `! peer-fault rung: why` | something was dropped; the text is that of `ProtocolError` |
 //! | `! closed` | the connection has closed |
 //!
@@ -62,7 +71,7 @@
 //!
 //! # The server
 //!
-//! It is called `fixture`, version `1.0.0`, and has these tools:
+//! It is called `fixture`, version `1.0.0`, and has the first six of these tools:
 //!
 //! | tool | what it does |
 //! |---|---|
@@ -72,14 +81,37 @@
 //! | `crash` | ends with a JSON-RPC error, of its argument `code` if there is one |
 //! | `raw` | returns its arguments as the result |
 //! | `peer` | returns what it knows of the client |
+//! | `numbers`, `choice`, `thing` | like `raw`, with an output schema of an array, of anything, of an object |
+//!
+//! What else it can have, and has if a setting says so:
+//!
+//! | kind | name | what it does |
+//! |---|---|---|
+//! | resource | `text`, `blob` | `note:///text` and `note:///blob`; returns a text, two bytes |
+//! | resource | `hints` | `note:///hints`; returns a text that may be kept for 5 s, by anyone |
+//! | template | `note` | `note:///{name}`; returns its variables |
+//! | template | `path` | `note:///{+path}{?lines*}`; returns its variables |
+//! | template | `hold` | `hold:///{as}`; does not return until it is told to |
+//! | prompt | `greet` | returns its arguments, of which it needs `name` |
+//! | prompt | `hold` | does not return until it is told to; it needs `as` |
+//! | completion | | completes `3` to the numbers 1 to 3; does not return of itself for other values, which are what `!` lines call it |
+//! | method, fallback | | returns its parameters; with one called `as` it does not return until it is told to |
 //!
 //! # Settings
 //!
 //! | setting | meaning |
 //! |---|---|
 //! | `= era auto` | the `EraPolicy`: `auto` (default), `legacy-only` or `modern-only` |
-//! | `= tools echo hold` | the tools, in this order; default all, `none` is none |
-//! | `= page-size 2` | how many tools a page of `tools/list` has |
+//! | `= tools echo hold` | the tools, in this order; `none` is none |
+//! | `= resources text`, `= templates note`, `= prompts greet` | the same of the others, default none |
+//! | `= completion prompt greet`, `= completion template note` | what has arguments that are completed |
+//! | `= method custom/a`, `= fallback` | a method that no specification has; all of them |
+//! | `= notification method` | a notification that has a handler |
+//! | `= logging`, `= subscribe` | `Registry::logging`, `Registry::subscribe` |
+//! | `= list-changed tools prompts resources` | the lists that may change |
+//! | `= cache tools public 60000` | `Registry::cache` of `discover`, `tools`, `prompts`, `resources`, `templates` or `contents`, in milliseconds |
+//! | `= extension name {…}`, `= experimental name {…}` | what is declared beside |
+//! | `= page-size 2` | how many entries a page of a list has |
 //! | `= instructions text` | what `initialize` and `server/discover` tell the model |
 //! | `= limit drain 5s` | a field of `Limits`: a number, or a duration |
 //!
@@ -89,9 +121,11 @@
 //! format: `C>`, `S>`, `@` and `!` lines. What went wrong there becomes a test here by pasting, with
 //! its tools replaced by those above, and with the names of the calls that the machine reports.
 
+mod chunks;
 mod fixture;
 mod parse;
 mod player;
+mod settings;
 mod value;
 
 use std::fmt;

@@ -1,12 +1,13 @@
 //! Text to transcript. Errors name the file and the line.
 
 use std::fmt;
-use std::time::Duration;
 
-use mcp_proto::{EraPolicy, Json, Limits};
+use mcp_proto::Json;
+use mcp_proto::server::{Change, InputRequired, Notification, Progress};
+use mcp_proto::types::{LoggingLevel, LoggingMessageNotificationParams};
 
-use super::fixture::Tool;
-use super::value::{Answer, Content, Input, Line, Settings, Transcript};
+use super::settings::{Settings, duration, json, list, number};
+use super::value::{Answer, Content, Input, Line, Transcript};
 
 /// Why a text is not a transcript.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,14 +30,8 @@ type Result<T> = std::result::Result<T, String>;
 impl Transcript {
     /// Reads the text of a transcript; `name` is that of its file.
     pub fn parse(name: &str, text: &str) -> std::result::Result<Self, ParseError> {
-        let settings = Settings {
-            era_policy: EraPolicy::Auto,
-            tools: Tool::ALL.to_vec(),
-            page_size: None,
-            instructions: None,
-            limits: Limits::default(),
-        };
-        let mut transcript = Self { name: name.into(), settings, lines: Vec::new() };
+        let mut transcript =
+            Self { name: name.into(), settings: Settings::default(), lines: Vec::new() };
         let mut count = 0;
         for (at, text) in text.lines().enumerate() {
             count = at + 1;
@@ -73,7 +68,7 @@ impl Transcript {
                 bytes(strings).map(|bytes| Content::Input(Input::Bytes(bytes)))
             }
             Some(("@", time)) => duration(time).map(|time| Content::Input(Input::Elapse(time))),
-            Some(("!", event)) => match input(event)? {
+            Some(("!", event)) => match self.input(event)? {
                 Some(input) => Ok(Content::Input(input)),
                 None => output(begun),
             },
@@ -87,75 +82,79 @@ fn output(begun: bool) -> Result<Content> {
     if begun { Ok(Content::Output) } else { Err("an output needs an input before it".into()) }
 }
 
-impl Settings {
-    fn set(&mut self, setting: &str) -> Result<()> {
-        let (name, value) = setting.split_once(' ').unwrap_or((setting, ""));
-        match name {
-            "era" => {
-                self.era_policy = match value {
-                    "auto" => EraPolicy::Auto,
-                    "legacy-only" => EraPolicy::LegacyOnly,
-                    "modern-only" => EraPolicy::ModernOnly,
-                    _ => return Err("an era is auto, legacy-only or modern-only".into()),
-                }
+impl Transcript {
+    /// What a `!` line does to the machine; `None` if it is what the machine reports.
+    fn input(&self, event: &str) -> Result<Option<Input>> {
+        let (verb, all) = event.split_once(' ').unwrap_or((event, ""));
+        let (call, rest) = all.split_once(' ').unwrap_or((all, ""));
+        let name = call.to_owned();
+        let answer = |answer| Input::Answer { call: name.clone(), answer };
+        let notify = |notification| Input::Notify { call: name.clone(), notification };
+        let input = match verb {
+            "held" | "cancelled" | "timed-out" | "cut-off" | "dropped" | "refused" | "notified"
+            | "pong" | "no-pong" | "peer-fault" | "closed" => return Ok(None),
+            "eof" => Input::Eof,
+            "publish" => Input::Publish(all.split(", ").map(change).collect::<Result<_>>()?),
+            "declare" => {
+                self.settings.clone().set(all)?;
+                Input::Declare(all.into())
             }
-            "tools" if value == "none" => self.tools.clear(),
-            "tools" => self.tools = value.split_whitespace().map(tool).collect::<Result<_>>()?,
-            "page-size" => self.page_size = Some(number(value)?),
-            "instructions" => self.instructions = Some(value.into()),
-            "limit" => match value.split_once(' ') {
-                Some((field, value)) => self.limit(field, value)?,
-                None => return Err("a limit has a name and a value".into()),
-            },
-            _ => return Err(format!("no setting `{name}`")),
-        }
-        Ok(())
-    }
-
-    fn limit(&mut self, field: &str, value: &str) -> Result<()> {
-        let limits = &mut self.limits;
-        match field {
-            "max_line_bytes" => limits.max_line_bytes = number(value)?,
-            "max_depth" => limits.max_depth = number(value)?,
-            "max_in_flight" => limits.max_in_flight = number(value)?,
-            "max_in_flight_bytes" => limits.max_in_flight_bytes = number(value)?,
-            "max_token_bytes" => limits.max_token_bytes = number(value)?,
-            "max_client_bytes" => limits.max_client_bytes = number(value)?,
-            "handler_timeout" => limits.handler_timeout = duration(value)?,
-            "drain" => limits.drain = duration(value)?,
-            _ => return Err(format!("no limit `{field}`")),
-        }
-        Ok(())
+            "release" | "ask" | "fail" | "crash" | "progress" | "log" | "notify"
+                if call.is_empty() =>
+            {
+                return Err(format!("`{verb}` needs the name of a held call"));
+            }
+            "release" if rest.is_empty() => answer(Answer::Release(None)),
+            "release" => answer(Answer::Release(Some(json(rest)?))),
+            "ask" => answer(Answer::Ask(ask(rest)?)),
+            "fail" => answer(Answer::Fail),
+            "crash" if rest.is_empty() => answer(Answer::Crash(None)),
+            "crash" => {
+                let code = rest.parse().map_err(|_| format!("`{rest}` is not a code"))?;
+                answer(Answer::Crash(Some(code)))
+            }
+            "progress" => notify(Notification::Progress(progress(rest)?)),
+            "log" => notify(Notification::Log(log(rest)?)),
+            "notify" => {
+                let (method, params) = rest.split_once(' ').ok_or("a method and its params")?;
+                notify(Notification::Other { method: method.into(), params: json(params)? })
+            }
+            "ping" => Input::Ping { name, timeout: duration(rest)? },
+            _ => return Err(format!("no event `{verb}`")),
+        };
+        Ok(Some(input))
     }
 }
 
-/// What a `!` line does to the machine; `None` if it is what the machine reports.
-fn input(event: &str) -> Result<Option<Input>> {
-    let (verb, rest) = event.split_once(' ').unwrap_or((event, ""));
-    let (call, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-    let answer = |answer| {
-        if call.is_empty() {
-            return Err(format!("`{verb}` needs the name of a held call"));
-        }
-        Ok(Some(Input::Answer { call: call.into(), answer }))
-    };
-    match verb {
-        "eof" => Ok(Some(Input::Eof)),
-        "release" if rest.is_empty() => answer(Answer::Release(None)),
-        "release" => {
-            let result = Json::parse(rest.to_owned()).map_err(|error| error.to_string())?;
-            answer(Answer::Release(Some(result)))
-        }
-        "fail" => answer(Answer::Fail),
-        "crash" => answer(Answer::Crash),
-        "progress" => progress(call, rest).map(Some),
-        "held" | "cancelled" | "timed-out" | "cut-off" | "dropped" | "refused" | "peer-fault"
-        | "closed" => Ok(None),
-        _ => Err(format!("no event `{verb}`")),
+fn change(text: &str) -> Result<Change> {
+    match text.strip_prefix("resource ") {
+        Some(uri) => Ok(Change::ResourceUpdated(uri.into())),
+        None => list(text).map(Change::ListChanged),
     }
 }
 
-fn progress(call: &str, rest: &str) -> Result<Input> {
+/// Requests by key, and a state in quotes perhaps.
+fn ask(text: &str) -> Result<InputRequired> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Json>();
+    let mut next = || values.next().transpose().map_err(|error| error.to_string());
+    let (requests, state) = (next()?, next()?);
+    let mut required = InputRequired::default();
+    if let Some(requests) = requests {
+        required.requests = requests.decode().map_err(|error| error.to_string())?;
+    }
+    if let Some(state) = state {
+        required.state = Some(state.decode().map_err(|error| error.to_string())?);
+    }
+    Ok(required)
+}
+
+fn log(text: &str) -> Result<LoggingMessageNotificationParams> {
+    let (level, data) = text.split_once(' ').ok_or("a log message is a level and its data")?;
+    let level = LoggingLevel::from_name(level).ok_or_else(|| format!("no level `{level}`"))?;
+    Ok(LoggingMessageNotificationParams::new(level, json(data)?))
+}
+
+fn progress(rest: &str) -> Result<Progress> {
     let (numbers, message) = match rest.split_once('"') {
         Some((numbers, message)) => {
             let message = message.strip_suffix('"').ok_or("the message ends with a quote")?;
@@ -168,28 +167,7 @@ fn progress(call: &str, rest: &str) -> Result<Input> {
         .map(|word| word.parse::<f64>().map_err(|_| format!("`{word}` is not a number")));
     let progress = numbers.next().ok_or("progress is a call and a number")??;
     let total = numbers.next().transpose()?;
-    Ok(Input::Progress { call: call.into(), progress, total, message })
-}
-
-fn tool(name: &str) -> Result<Tool> {
-    let tool = Tool::ALL.into_iter().find(|tool| tool.name() == name);
-    tool.ok_or_else(|| format!("no tool `{name}`"))
-}
-
-fn number(text: &str) -> Result<usize> {
-    text.parse().map_err(|_| format!("`{text}` is not a number"))
-}
-
-/// A number and its unit, `s` or `ms`.
-fn duration(text: &str) -> Result<Duration> {
-    let (number, unit) = match text.strip_suffix("ms") {
-        Some(number) => (number, 0.001),
-        None => (text.strip_suffix('s').unwrap_or_default(), 1.0),
-    };
-    let seconds = number.parse::<f64>().ok().map(|number| number * unit);
-    seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .ok_or_else(|| format!("`{text}` is not a duration, such as 30s, 1.5s, 20ms"))
+    Ok(Progress { progress, total, message })
 }
 
 /// The bytes of `"…" * 3 "…"`.
@@ -272,6 +250,15 @@ mod tests {
             ("# x\n= limit max 1\n", "x.mcp:2: no limit `max`"),
             ("# x\n! explode a\n", "x.mcp:2: no event `explode`"),
             ("# x\n! release\n", "x.mcp:2: `release` needs the name of a held call"),
+            ("# x\n! ask\n", "x.mcp:2: `ask` needs the name of a held call"),
+            (
+                "# x\n! publish tools tools\n",
+                "x.mcp:2: no list `tools tools` changes: tools, prompts, resources do",
+            ),
+            ("# x\n! declare tools x\n", "x.mcp:2: the fixture has no `x`"),
+            ("# x\n! log a loud 1\n", "x.mcp:2: no level `loud`"),
+            ("# x\n= cache notes public 1\n", "x.mcp:2: nobody caches `notes`"),
+            ("# x\n= completion greet\n", "x.mcp:2: a completion is of a prompt or a template"),
             ("# x\n@ 5\n", "x.mcp:2: `5` is not a duration, such as 30s, 1.5s, 20ms"),
             ("# x\nC* \"\\q\"\n", "x.mcp:2: the escapes are \\n \\r \\t \\\\ \\\" \\xNN"),
             ("# x\nC* \"a\n", "x.mcp:2: the quote is not closed"),

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcp_proto::server::{
-    CancelCause, Notification, Outcome, Progress, Registry, Reply, ReplyId, Request, ServerEvent,
+    CancelCause, Notification, Outcome, PingId, Registry, Reply, ReplyId, Request, ServerEvent,
 };
 use mcp_proto::stdio::Connection;
-use mcp_proto::{Action, Instant, Machine};
+use mcp_proto::{Action, Instant, Json, Machine, UsageError};
 
-use super::fixture::{self, Reaction, Tool};
+use super::chunks::Chunks;
+use super::fixture::{self, Handler, Reaction};
+use super::settings::Settings;
 use super::value::{Content, Input, Transcript};
 
 impl Transcript {
@@ -33,7 +35,8 @@ impl Transcript {
         let steps = self.steps();
         match fixture::server(&self.settings) {
             Ok((registry, connection)) => {
-                let mut player = Player::new(registry, connection, way);
+                let settings = self.settings.clone();
+                let mut player = Player::new(settings, registry, connection, way);
                 steps.iter().map(|step| player.step(&step.input)).collect()
             }
             Err(error) => vec![vec![format!("! broken: {error}")]; steps.len()],
@@ -109,50 +112,19 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// How a batch of bytes is split.
-#[derive(Clone, Copy, Debug)]
-enum Chunks {
-    Whole,
-    Of(usize),
-    /// Of 0 to 63 bytes, from this seed.
-    Random(u64),
-}
-
-impl fmt::Display for Chunks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Whole => f.write_str("with whole batches"),
-            Self::Of(size) => write!(f, "in chunks of {size}"),
-            Self::Random(seed) => write!(f, "in random chunks, seed {seed}"),
-        }
-    }
-}
-
-impl Chunks {
-    /// The length of the next chunk.
-    fn next(&mut self) -> usize {
-        match self {
-            Self::Whole => usize::MAX,
-            Self::Of(size) => *size,
-            Self::Random(state) => {
-                // Knuth's MMIX generator; its high bits are good enough.
-                *state = state.wrapping_mul(6_364_136_223_846_793_005);
-                *state = state.wrapping_add(1_442_695_040_888_963_407);
-                usize::try_from(*state >> 58).unwrap_or_default()
-            }
-        }
-    }
-}
-
 struct Player {
-    registry: Registry<Tool>,
+    settings: Settings,
+    registry: Registry<Handler>,
     connection: Connection,
     way: Chunks,
     now: Instant,
-    /// Calls that have not reached their tools.
+    /// Calls that have not reached their handlers.
     calls: VecDeque<Request>,
-    /// Calls that a tool holds, by name; their answers may come too late.
+    /// Calls that a handler holds, by name; their answers may come too late.
     held: BTreeMap<String, Reply>,
+    /// Calls that a handler held last, by name.
+    known: BTreeMap<String, ReplyId>,
+    pings: BTreeMap<PingId, String>,
     life: Life,
     /// Bytes that were sent, and the lines that came out since the last input.
     sent: Vec<u8>,
@@ -168,14 +140,22 @@ enum Life {
 }
 
 impl Player {
-    fn new(registry: Registry<Tool>, connection: Connection, way: Chunks) -> Self {
+    fn new(
+        settings: Settings,
+        registry: Registry<Handler>,
+        connection: Connection,
+        way: Chunks,
+    ) -> Self {
         Self {
+            settings,
             registry,
             connection,
             way,
             now: Instant::ZERO,
             calls: VecDeque::new(),
             held: BTreeMap::new(),
+            known: BTreeMap::new(),
+            pings: BTreeMap::new(),
             life: Life::Open,
             sent: Vec::new(),
             out: Vec::new(),
@@ -197,10 +177,18 @@ impl Player {
                 Some(reply) => self.respond(call, reply, fixture::answer(answer)),
                 None => self.broken(&format!("no call `{call}` is held")),
             },
-            Input::Progress { call, progress, total, message } => {
-                let (progress, message) = (*progress, message.clone());
-                self.progress(call, Progress { progress, total: *total, message });
+            Input::Notify { call, notification } => self.notify(call, notification.clone()),
+            Input::Publish(changes) => {
+                for change in changes {
+                    let published = self.connection.publish(self.now, change);
+                    self.refused("publish", published.err());
+                }
             }
+            Input::Declare(setting) => self.declare(setting),
+            Input::Ping { name, timeout } => match self.connection.ping(self.now, *timeout) {
+                Ok(ping) => drop(self.pings.insert(ping, name.clone())),
+                Err(error) => self.refused(name, Some(error)),
+            },
         }
         self.drain();
         while let Some(request) = self.calls.pop_front() {
@@ -244,18 +232,39 @@ impl Player {
     }
 
     fn call(&mut self, request: Request) {
-        let Some(tool) = self.registry.handler(request.handler) else {
+        let Some(handler) = self.registry.handler(request.handler) else {
             return self.broken("the handler of a call is unknown");
         };
-        match tool.call(&request) {
-            Reaction::Answers(outcome) => self.respond(tool.name(), request.reply, outcome),
+        match handler.call(&request) {
+            Reaction::Answers(outcome) => {
+                let name = handler.name().to_owned();
+                self.respond(&name, request.reply, outcome);
+            }
             Reaction::Waits(name) => {
-                self.out.push(format!("! held {name}"));
+                let mut line = format!("! held {name}");
+                if let Some(input) = &request.input {
+                    let responses = Json::encode(&input.responses).unwrap_or(Json::EMPTY_OBJECT);
+                    let _ = write!(line, " with {responses}");
+                    if let Some(state) = &input.state {
+                        let _ = write!(line, " {}", serde_json::Value::from(state.as_str()));
+                    }
+                }
+                self.out.push(line);
+                self.known.insert(name.clone(), request.reply.id());
                 if self.held.insert(name, request.reply).is_some() {
                     self.broken("a call of this name is held");
                 }
             }
         }
+    }
+
+    fn declare(&mut self, setting: &str) {
+        let set = self.settings.set(setting);
+        let offered = fixture::offer(&mut self.registry, &self.settings);
+        if set.is_err() || offered.is_err() {
+            return self.broken("this cannot be declared");
+        }
+        self.connection.declare(self.now, self.registry.declaration());
     }
 
     fn respond(&mut self, call: &str, reply: Reply, outcome: Outcome) {
@@ -266,13 +275,18 @@ impl Player {
         }
     }
 
-    fn progress(&mut self, call: &str, progress: Progress) {
-        let Some(about) = self.held.get(call).map(Reply::id) else {
-            return self.broken(&format!("no call `{call}` is held"));
+    /// Tells of a call, perhaps after its answer.
+    fn notify(&mut self, call: &str, notification: Notification) {
+        let Some(about) = self.known.get(call).copied() else {
+            return self.broken(&format!("no call `{call}` was held"));
         };
-        let notification = Notification::Progress(progress);
-        if let Err(error) = self.connection.notify(self.now, about, notification) {
-            self.out.push(format!("! refused {call}: {error}"));
+        let notified = self.connection.notify(self.now, about, notification);
+        self.refused(call, notified.err());
+    }
+
+    fn refused(&mut self, what: &str, error: Option<UsageError>) {
+        if let Some(error) = error {
+            self.out.push(format!("! refused {what}: {error}"));
         }
     }
 
@@ -317,6 +331,13 @@ impl Player {
                     other => format!("! broken: {other:?}"),
                 }
             }
+            ServerEvent::Notification { method, params, .. } => {
+                format!("! notified {} {params}", method.name())
+            }
+            ServerEvent::Pong { ping, answered } => {
+                let name = self.pings.get(ping).map_or("an unknown ping", String::as_str);
+                if *answered { format!("! pong {name}") } else { format!("! no-pong {name}") }
+            }
             ServerEvent::PeerFault(error) => format!("! peer-fault {error}"),
             ServerEvent::Closed => {
                 self.life = Life::Reported;
@@ -327,12 +348,12 @@ impl Player {
         self.out.push(line);
     }
 
-    /// What a call is called: by its name if it is held, by its tool if it did not get there.
+    /// What a call is called: by its name if it is held, by its handler if it did not get there.
     fn name(&self, about: ReplyId) -> String {
         let held = self.held.iter().find(|(_, reply)| reply.id() == about);
         let waits = self.calls.iter().find(|request| request.reply.id() == about);
-        let tool = waits.and_then(|request| self.registry.handler(request.handler));
-        let name = held.map(|(name, _)| name.as_str()).or(tool.map(|tool| tool.name()));
+        let handler = waits.and_then(|request| self.registry.handler(request.handler));
+        let name = held.map(|(name, _)| name.as_str()).or(handler.map(Handler::name));
         name.unwrap_or("an unknown call").into()
     }
 

@@ -1,9 +1,11 @@
 //! A transcript as a value.
 
-use mcp_proto::{EraPolicy, Json, Limits};
 use std::time::Duration;
 
-use super::fixture::Tool;
+use mcp_proto::Json;
+use mcp_proto::server::{Change, InputRequired, Notification};
+
+use super::settings::Settings;
 
 /// A conversation, read from its text.
 #[derive(Clone, Debug)]
@@ -36,26 +38,31 @@ pub(super) enum Input {
     Bytes(Vec<u8>),
     Elapse(Duration),
     Eof,
-    Answer { call: String, answer: Answer },
-    Progress { call: String, progress: f64, total: Option<f64>, message: Option<String> },
+    Answer {
+        call: String,
+        answer: Answer,
+    },
+    Notify {
+        call: String,
+        notification: Notification,
+    },
+    /// Before the machine's actions are taken.
+    Publish(Vec<Change>),
+    /// The server is another one from here on: a setting.
+    Declare(String),
+    Ping {
+        name: String,
+        timeout: Duration,
+    },
 }
 
 /// What comes of a held call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Answer {
     Release(Option<Json>),
+    Ask(InputRequired),
     Fail,
-    Crash,
-}
-
-/// How the server of a transcript is set up.
-#[derive(Clone, Debug)]
-pub(super) struct Settings {
-    pub(super) era_policy: EraPolicy,
-    pub(super) tools: Vec<Tool>,
-    pub(super) page_size: Option<usize>,
-    pub(super) instructions: Option<String>,
-    pub(super) limits: Limits,
+    Crash(Option<i64>),
 }
 
 /// An input and the outputs that it must have.
