@@ -133,7 +133,8 @@ impl Server {
             kind,
             token,
             progress: None,
-            log_level,
+            // That of a session may change while the request is in flight.
+            log_level: log_level.filter(|_| era == Era::Modern),
             deadline: self.handler_deadline(now),
             size,
             batch,
