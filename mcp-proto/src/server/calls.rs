@@ -51,6 +51,16 @@ pub(super) enum CallKind {
     Other,
 }
 
+impl CallKind {
+    /// Whether the client may be asked for input, and may bring some along.
+    pub(super) fn takes_input(self) -> bool {
+        match self {
+            Self::Tool { .. } | Self::Prompt | Self::Resource { .. } => true,
+            Self::Completion | Self::Other => false,
+        }
+    }
+}
+
 /// A request that a handler may have to see again.
 #[derive(Debug)]
 pub(super) struct Again {

@@ -9,7 +9,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::calls::{Call, CallKind};
+use super::calls::Call;
 use super::{Input, InputRequired, Server};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::write::List;
@@ -137,7 +137,7 @@ pub(super) fn read(params: &Params) -> Result<Option<Box<Input>>, ProtocolError>
 
 /// Whether the request may ask for input, and its client may be asked that.
 fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
-    if !matches!(call.kind, CallKind::Tool { .. } | CallKind::Prompt | CallKind::Resource { .. }) {
+    if !call.kind.takes_input() {
         return Err(ErrorData::internal("the handler asked for input where none can be given"));
     }
     if required.requests.is_empty() && required.state.is_none() {

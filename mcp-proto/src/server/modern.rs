@@ -60,9 +60,12 @@ impl Server {
                 let asks = target.handler.asks;
                 let inputs =
                     if asks { Inputs::of(&meta.client_capabilities) } else { Inputs::default() };
+                // The members of others that are called so are theirs.
+                let takes_input = target.kind.takes_input();
+                let input = if takes_input { input::read(&request.params)? } else { None };
                 let asker = Asker {
                     inputs,
-                    input: input::read(&request.params)?,
+                    input,
                     log_level: meta.log_level,
                     peer: Peer {
                         version,
