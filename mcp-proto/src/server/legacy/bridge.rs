@@ -7,7 +7,7 @@
 //! | a request waits until | then |
 //! |---|---|
 //! | all answers are there | its handler sees it again, with an [`Input`] |
-//! | an answer is an error, or no object | -32603 |
+//! | an answer is an error, or no object, or too long to wait for the others | -32603 |
 //! | `Limits::input_timeout` | -32603 |
 //! | the input ends | -32603 |
 //! | the client cancels it | nothing |
@@ -43,6 +43,8 @@ pub(super) struct Asked {
     ids: u64,
     /// The requests that wait for answers, by serial number.
     waiting: BTreeMap<u64, Waiting>,
+    /// The bytes of the answers that wait for others.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -61,23 +63,35 @@ struct Waiting {
     /// The requests to the client that are not answered.
     missing: BTreeSet<RequestId>,
     responses: InputResponses,
+    /// The bytes of the responses.
+    size: usize,
     state: Option<String>,
 }
 
 impl Asked {
+    /// A request does not wait any more.
+    fn release(&mut self, serial: u64) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&serial)?;
+        self.bytes = self.bytes.saturating_sub(waiting.size);
+        Some(waiting)
+    }
+
     fn next_id(&mut self) -> (u64, RequestId) {
         self.ids += 1;
         (self.ids, RequestId::number(i64::try_from(self.ids).unwrap_or(i64::MAX)))
     }
 
     /// The question that a response answers. Some clients answer `"1"` to `1`; there are no
-    /// strings among our ids that this could be mistaken for.
+    /// strings among our ids that this could be mistaken for, and `"01"` is another string.
     fn take(&mut self, id: &RequestId) -> Option<(RequestId, Question)> {
         if let Some(question) = self.pending.remove(id) {
             return Some((id.clone(), question));
         }
         let digits = id.as_str().strip_prefix('"')?.strip_suffix('"')?;
         let id = RequestId::number(digits.parse().ok()?);
+        if id.as_str() != digits {
+            return None;
+        }
         self.pending.remove(&id).map(|question| (id, question))
     }
 }
@@ -156,7 +170,8 @@ impl Server {
             self.send(Outgoing::Request { id, method, params });
         }
         let complete = missing.is_empty();
-        let waiting = Waiting { call, missing, responses: InputResponses::new(), state };
+        let responses = InputResponses::new();
+        let waiting = Waiting { call, missing, responses, size: 0, state };
         if let Some(session) = self.session() {
             session.asked.waiting.insert(serial, waiting);
         }
@@ -193,11 +208,21 @@ impl Server {
     }
 
     fn answered(&mut self, now: Instant, serial: u64, id: &RequestId, key: String, result: Json) {
-        let Some(session) = self.session() else { return };
-        let Some(waiting) = session.asked.waiting.get_mut(&serial) else { return };
+        let max_in_flight_bytes = self.config.limits.max_in_flight_bytes;
+        let (size, in_flight) = (result.as_bytes().len(), self.calls.bytes());
+        let Some(Session { asked, .. }) = self.session() else { return };
+        let Some(waiting) = asked.waiting.get_mut(&serial) else { return };
         waiting.missing.remove(id);
+        let complete = waiting.missing.is_empty();
+        // The last one does not wait.
+        if !complete && in_flight.saturating_add(asked.bytes + size) > max_in_flight_bytes {
+            let why = "would exceed Limits::max_in_flight_bytes";
+            return self.give_up(serial, &alloc::format!("the input `{key}` {why}"));
+        }
         waiting.responses.insert(key, result.into());
-        if waiting.missing.is_empty() {
+        waiting.size += size;
+        asked.bytes += size;
+        if complete {
             self.ask_again(now, serial);
         }
     }
@@ -208,7 +233,7 @@ impl Server {
         let deadline = self.handler_deadline(now);
         let logs = self.declaration.capabilities.logging.is_some();
         let Some(session) = self.session() else { return };
-        let Some(waiting) = session.asked.waiting.remove(&serial) else { return };
+        let Some(waiting) = session.asked.release(serial) else { return };
         let Waiting { mut call, responses, state, .. } = waiting;
         let input = Some(Box::new(Input { responses, state }));
         let asker = session.asker(logs, input);
@@ -270,7 +295,7 @@ impl Server {
     fn withdraw(&mut self, serial: u64) -> Option<Call> {
         self.deadlines.clear(Reason::Input(serial));
         let asked = &mut self.session()?.asked;
-        let Waiting { call, missing, .. } = asked.waiting.remove(&serial)?;
+        let Waiting { call, missing, .. } = asked.release(serial)?;
         let open = missing.into_iter().filter(|id| asked.pending.remove(id).is_some());
         let open: Vec<RequestId> = open.collect();
         for id in open {
