@@ -119,8 +119,9 @@ impl Server {
         let retried = input.is_some();
         let resource = matches!(kind, CallKind::Resource { .. });
         let kind = if resource { CallKind::Resource { retried } } else { kind };
-        // A modern client sends its request again by itself.
-        let asks = era == Era::Legacy && handler.asks && !inputs.is_empty();
+        // A modern client sends its request again by itself. A legacy one that cannot be asked for
+        // anything still has handlers that keep a state.
+        let asks = era == Era::Legacy && handler.asks;
         let again = asks.then(|| {
             let (method, params, arguments) =
                 (method.clone(), params.json().clone(), arguments.clone());

@@ -55,10 +55,6 @@ impl Inputs {
         inputs
     }
 
-    pub(super) fn is_empty(self) -> bool {
-        self == Self::default()
-    }
-
     /// What the client would have to declare to be asked this.
     fn lacks(self, request: &InputRequest) -> Option<ClientCapabilities> {
         let mut lacking = ClientCapabilities::default();
@@ -88,7 +84,8 @@ impl Inputs {
     }
 }
 
-fn needs_tools(params: &CreateMessageRequestParams) -> bool {
+/// Whether the model is to use tools.
+pub(super) fn needs_tools(params: &CreateMessageRequestParams) -> bool {
     params.tools.is_some() || params.tool_choice.is_some()
 }
 

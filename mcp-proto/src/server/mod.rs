@@ -58,7 +58,7 @@ use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Malformed, Outgoing, RequestId};
 use crate::negotiate::{Claim, Kind, Route};
 use crate::time::Instant;
-use crate::version::{Era, EraPolicy};
+use crate::version::{Era, EraPolicy, ProtocolVersion};
 
 use calls::{Call, Calls};
 pub use change::{Cacheable, Change, List};
@@ -236,7 +236,7 @@ impl Server {
         if self.life == Life::Closed {
             return Err(UsageError::Closed);
         }
-        let session_level = self.session_level();
+        let (session_level, session_version) = (self.session_level(), self.session_version());
         let scope = self.scope;
         let call = self.calls.get_mut(about.serial).filter(|_| about.scope == scope);
         let call = call.ok_or(UsageError::NotInFlight)?;
@@ -262,7 +262,8 @@ impl Server {
                 ("notifications/message".into(), params)
             }
             Notification::Other { method, params } => {
-                if call.era == Era::Modern && method == ELICITATION_COMPLETE {
+                let completes = session_version == Some(ProtocolVersion::V2025_11_25);
+                if method == ELICITATION_COMPLETE && !completes {
                     return Ok(());
                 }
                 if notification::is_reserved(&method) {

@@ -18,7 +18,7 @@ pub enum Notification {
     /// client that never said so gets all.)
     Log(LoggingMessageNotificationParams),
     /// A notification that the specification does not have, such as one of an extension, or
-    /// `notifications/elicitation/complete`, which modern clients do not get.
+    /// `notifications/elicitation/complete`, which clients of 2025-11-25 alone get.
     Other {
         /// Its method.
         method: String,

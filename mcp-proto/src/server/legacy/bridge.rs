@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::super::calls::{Call, Calls};
+use super::super::input::needs_tools;
 use super::super::{
     Input, InputRequired, Life, Opening, PingId, Reason, Request, Server, ServerEvent,
 };
@@ -144,15 +145,18 @@ impl Server {
         let is_open = self.life == Life::Open;
         let refusal = match (self.session(), again) {
             (Some(session), Some(round)) => {
-                let key = requests.iter().find(|(_, request)| !exists(session.version, request));
-                if !is_open {
+                let mut lacking = requests
+                    .iter()
+                    .filter_map(|(key, request)| Some((key, since(session.version, request)?)));
+                if !is_open && !requests.is_empty() {
                     Some("the client sends nothing more, and so no input".into())
                 } else if !session.initialized && !requests.is_empty() {
                     Some("the client is not initialized, and cannot be asked for input".into())
                 } else if round > rounds {
                     Some(alloc::format!("Limits::max_input_rounds = {rounds} are over"))
                 } else {
-                    key.map(|(key, _)| alloc::format!("the input `{key}` needs 2025-11-25"))
+                    let lacking = lacking.next();
+                    lacking.map(|(key, since)| alloc::format!("the input `{key}` needs {since}"))
                 }
             }
             (None, _) | (_, None) => Some("the handler said that it never asks for input".into()),
@@ -317,10 +321,16 @@ impl Server {
     }
 }
 
-/// Whether a revision has what is asked.
-fn exists(version: ProtocolVersion, request: &InputRequest) -> bool {
-    let is_url = matches!(request, InputRequest::Elicit(ElicitRequestParams::Url(_)));
-    !is_url || version == ProtocolVersion::V2025_11_25
+/// The first revision that has what is asked, if this one has not.
+fn since(version: ProtocolVersion, request: &InputRequest) -> Option<ProtocolVersion> {
+    use ProtocolVersion::{V2025_06_18, V2025_11_25};
+    let since: &[ProtocolVersion] = match request {
+        InputRequest::Elicit(ElicitRequestParams::Url(_)) => &[V2025_11_25],
+        InputRequest::CreateMessage(params) if needs_tools(params) => &[V2025_11_25],
+        InputRequest::Elicit(ElicitRequestParams::Form(_)) => &[V2025_06_18, V2025_11_25],
+        InputRequest::CreateMessage(_) | InputRequest::ListRoots(_) => return None,
+    };
+    if since.contains(&version) { None } else { since.first().copied() }
 }
 
 /// The parameters of the legacy request. One for a URL needs a name, which no other request of

@@ -127,6 +127,14 @@ impl Server {
         }
     }
 
+    /// The revision that the session was opened with.
+    pub(super) fn session_version(&self) -> Option<ProtocolVersion> {
+        match &self.opening {
+            Opening::Legacy(session) => Some(session.version),
+            Opening::Undecided | Opening::Modern => None,
+        }
+    }
+
     fn initialize(&mut self, params: &Params) -> Result<Json, ProtocolError> {
         let invalid = |member: Member, expected| ProtocolError::InvalidParam {
             member: member.name(),
