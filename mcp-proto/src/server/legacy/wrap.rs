@@ -75,10 +75,14 @@ fn write_schema(out: &mut Vec<u8>, value: Raw<'_>, position: Position, depth: us
         Some(b'{') if moves => {
             let mut object = List::object(out);
             value.members(|key, value| {
+                let name = key.string().unwrap_or_default();
+                // It belongs to the root, and stands there.
+                if position == Position::Schema && name == "$schema" {
+                    return;
+                }
                 let item = object.item();
                 item.extend_from_slice(key.0);
                 item.push(b':');
-                let name = key.string().unwrap_or_default();
                 let is_reference =
                     position == Position::Schema && matches!(&*name, "$ref" | "$dynamicRef");
                 match value.string().filter(|_| is_reference) {
