@@ -156,9 +156,10 @@ fn merge(
         b"\"_meta\"" => meta = Some(value),
         b"\"resultType\"" => result_type = value.0,
         b"\"ttlMs\"" if keeps => {
-            let ttl_ms = core::str::from_utf8(value.0).ok().and_then(|digits| digits.parse().ok());
-            if let (Some(cache), Some(ttl_ms)) = (&mut cache, ttl_ms) {
-                cache.ttl_ms = ttl_ms;
+            // What is no number of milliseconds is not to be kept, as with a scope that is none.
+            let digits = core::str::from_utf8(value.0).unwrap_or_default();
+            if let Some(cache) = &mut cache {
+                cache.ttl_ms = digits.parse().unwrap_or_default();
             }
         }
         b"\"cacheScope\"" if keeps => {
