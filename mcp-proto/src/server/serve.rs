@@ -131,11 +131,17 @@ impl Declaration {
     }
 
     fn complete(&self, params: &Params) -> Result<Served, ProtocolError> {
-        let invalid = |member, expected| ProtocolError::InvalidParam { member, expected };
-        let asked: CompleteRequestParams = params
-            .json()
-            .decode()
-            .map_err(|_| invalid("ref", "a reference, and `params.argument` a name and a value"))?;
+        let json = params.json();
+        let asked: Option<CompleteRequestParams> = json.decode().ok();
+        // A struct can be read from an array too.
+        let asked = asked.filter(|asked| {
+            let has = |member| json.raw().has_object(member);
+            has("ref") && has("argument") && (asked.context.is_none() || has("context"))
+        });
+        let asked = asked.ok_or(ProtocolError::InvalidParam {
+            member: "ref",
+            expected: "a reference, and `params.argument` a name and a value",
+        })?;
         let reference = Reference::from(asked.reference);
         match self.completion(&reference) {
             Some(Completes::Handler(handler)) => {

@@ -186,8 +186,10 @@ impl Server {
 
     /// Serves `subscriptions/listen`.
     pub(super) fn listen(&mut self, id: RequestId, params: &Params) -> Result<(), ProtocolError> {
-        let wanted = params.json().decode::<SubscriptionsListenRequestParams>();
-        let wanted = wanted.map_err(|_| ProtocolError::InvalidParam {
+        let wanted = params.json().decode::<SubscriptionsListenRequestParams>().ok();
+        // A struct can be read from an array too.
+        let wanted = wanted.filter(|_| params.json().raw().has_object("notifications"));
+        let wanted = wanted.ok_or(ProtocolError::InvalidParam {
             member: "notifications",
             expected: "a SubscriptionFilter",
         })?;
