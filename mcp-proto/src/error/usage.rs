@@ -15,8 +15,7 @@ pub enum UsageError {
     NotInFlight,
     /// Progress must be a finite number that is greater than the one before.
     ProgressNotIncreasing,
-    /// A server asks clients of the legacy era alone by requests of its own, and once they have
-    /// sent `notifications/initialized`.
+    /// A server sends requests of its own to clients of the legacy era alone.
     NoServerRequests,
     /// The capability that this needs is not declared in the registry.
     Undeclared {
@@ -122,7 +121,7 @@ impl fmt::Display for UsageError {
             Self::NotInFlight => f.write_str("the request is not in flight"),
             Self::ProgressNotIncreasing => f.write_str("progress must increase"),
             Self::NoServerRequests => {
-                f.write_str("a server sends requests to initialized legacy clients alone")
+                f.write_str("a server sends requests to legacy clients alone")
             }
             Self::Undeclared { capability } => {
                 write!(f, "the capability `{capability}` is not declared in the registry")
