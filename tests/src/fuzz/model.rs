@@ -262,7 +262,12 @@ impl Model {
                 } else if let Some(waiting) = batch.and_then(|at| self.batches.get_mut(at)) {
                     waiting.ids.push(id);
                 } else {
-                    let response = seen.response();
+                    let mut response = seen.response();
+                    if response.method.is_some() {
+                        assert_eq!(method, "subscriptions/listen", "a notification");
+                        response.acknowledges(&id);
+                        response = seen.response();
+                    }
                     assert_eq!(response.id.as_ref(), Some(&id), "the answer to another request");
                     if method == "initialize" {
                         let version = response.result.as_deref().and_then(Object::read);
@@ -304,7 +309,8 @@ impl Model {
             && (self.calls.is_empty() || bytes <= self.limits.max_in_flight_bytes);
         let next = seen.events.front();
         let same = matches!(next, Some(Event::Request { params: p, .. }) if p == params);
-        room && same && method == "tools/call"
+        let handled = ["tools/call", "prompts/get", "resources/read", "completion/complete"];
+        room && same && handled.contains(&method)
     }
 
     fn enter(

@@ -10,7 +10,7 @@ use mcp_proto::server::{
     Notification, Outcome, Progress, Registry, Reply, ReplyId, Request, ServerEvent,
 };
 use mcp_proto::stdio::Connection;
-use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::types::{CompletionReference, Implementation, Prompt, ResourceTemplate, Tool};
 use mcp_proto::{Action, Bytes, ErrorCode, ErrorData, Instant, Json, Machine};
 
 use super::model::Model;
@@ -47,7 +47,8 @@ pub fn run(script: &Script) {
     }
 }
 
-/// A server with the tools `echo`, answered at once, and `hold`, answered later.
+/// A server with the tools `echo`, answered at once, and `hold`, answered later; and some of all
+/// else that has handlers.
 pub fn registry() -> Registry<Answers> {
     let mut registry = Registry::new(Implementation::new("fuzzed", "1.0.0"));
     registry.page_size(1);
@@ -56,6 +57,17 @@ pub fn registry() -> Registry<Answers> {
         let added = registry.add_tool(Tool::new(name, schema), answers).map(|_| ());
         debug_assert_eq!(added, Ok(()));
     }
+    let template = ResourceTemplate::new("held:{name}", "held");
+    let added = registry
+        .add_prompt(Prompt::new("now"), Answers::AtOnce)
+        .and_then(|registry| registry.add_resource_template(template, Answers::Later))
+        .and_then(|registry| {
+            registry.add_completion(CompletionReference::prompt("now"), Answers::Later)
+        })
+        .map(|registry| {
+            registry.logging();
+        });
+    debug_assert_eq!(added, Ok(()));
     registry
 }
 

@@ -243,6 +243,10 @@ fn call() -> BoxedStrategy<String> {
             let params = object(&[cursor, meta]);
             format!("\"method\":\"{method}\",\"params\":{params}")
         }),
+        3 => (select(OTHERS.to_vec()), input(), meta()).prop_map(|((method, member), input, meta)| {
+            let params = object(&[member.to_owned(), input, meta]);
+            format!("\"method\":\"{method}\",\"params\":{params}")
+        }),
         1 => select(methods.to_vec()).prop_map(|method| format!("\"method\":\"{method}\"")),
         1 => select(vec!["2025-03-26", "2025-06-18", "2026-07-28"]).prop_map(|version| {
             format!("\"method\":\"initialize\",\"params\":{}", initialize(version))
@@ -251,6 +255,36 @@ fn call() -> BoxedStrategy<String> {
             .prop_map(|params| format!("\"method\":\"tools/call\",\"params\":{params}")),
     ]
     .boxed()
+}
+
+/// Methods beside those of tools, each with what it needs.
+const OTHERS: &[(&str, &str)] = &[
+    ("prompts/get", "\"name\":\"now\""),
+    ("prompts/list", ""),
+    ("resources/read", "\"uri\":\"held:%41\""),
+    ("resources/read", "\"uri\":\"other:a\""),
+    ("resources/subscribe", "\"uri\":\"held:b\""),
+    ("resources/unsubscribe", "\"uri\":\"held:b\""),
+    ("resources/templates/list", ""),
+    (
+        "completion/complete",
+        "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"now\"},\"argument\":{\"name\":\"a\",\"value\":\"\"}",
+    ),
+    ("completion/complete", "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"held:{name}\"}"),
+    ("logging/setLevel", "\"level\":\"alert\""),
+    ("subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true}"),
+    ("subscriptions/listen", "\"notifications\":[]"),
+];
+
+fn input() -> impl Strategy<Value = String> {
+    select(vec![
+        "",
+        "",
+        "\"inputResponses\":{\"a\":{}},\"requestState\":\"s\"",
+        "\"inputResponses\":{\"a\":1}",
+        "\"requestState\":null",
+    ])
+    .prop_map(str::to_owned)
 }
 
 fn cursor() -> impl Strategy<Value = String> {
