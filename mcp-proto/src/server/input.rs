@@ -91,10 +91,10 @@ pub(super) fn needs_tools(params: &CreateMessageRequestParams) -> bool {
 
 impl Server {
     /// A handler asks for input; its request was set aside.
-    pub(super) fn input_required(&mut self, now: Instant, call: Call, required: InputRequired) {
+    pub(super) fn input_required(&mut self, now: Instant, call: Call, mut required: InputRequired) {
         let result = check(&call, &required).and_then(|()| match call.era {
             Era::Legacy => Ok(None),
-            Era::Modern => encode(&required).map(Some),
+            Era::Modern => encode(&mut required).map(Some),
         });
         match result {
             Ok(None) => self.bridge(now, call, required),
@@ -149,8 +149,14 @@ fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
 }
 
 /// The members of the modern result.
-fn encode(required: &InputRequired) -> Result<Json, ErrorData> {
+fn encode(required: &mut InputRequired) -> Result<Json, ErrorData> {
     let InputRequired { requests, state } = required;
+    for request in requests.values_mut() {
+        if let InputRequest::Elicit(ElicitRequestParams::Url(url)) = request {
+            // A handler that may be asked by a client of 2025-11-25 has named it.
+            url.elicitation_id = None;
+        }
+    }
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     if !requests.is_empty() {
