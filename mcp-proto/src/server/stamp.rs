@@ -36,6 +36,10 @@ pub(super) fn outgoing(call: Call, declaration: &Declaration, outcome: Outcome) 
             return Outgoing::Error { id: Some(id), error: permitted(era, error) };
         }
     };
+    if mentions(result.as_bytes(), b"\"result", b'T', b"ype\"") && asks(&result) {
+        let error = ErrorData::internal("the handler's result is no answer, but `input_required`");
+        return Outgoing::Error { id: Some(id), error };
+    }
     let result = if kind == CallKind::Completion { shortened(result) } else { result };
     match era {
         Era::Legacy => {
@@ -64,6 +68,15 @@ pub(super) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
         error.code = if found { ErrorCode::INTERNAL_ERROR } else { ErrorCode::INVALID_PARAMS };
     }
     error
+}
+
+/// Whether a result asks for input by itself, past [`Outcome::InputRequired`] and its checks.
+fn asks(result: &Json) -> bool {
+    let mut asks = false;
+    result.raw().members(|key, value| {
+        asks |= key.0 == b"\"resultType\"" && value.0 == b"\"input_required\"";
+    });
+    asks
 }
 
 /// Completions, no more than may be sent.
