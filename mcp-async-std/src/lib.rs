@@ -71,6 +71,57 @@
 //!   if it is still pending then.
 //! - Standard output belongs to the protocol: print to stderr.
 //!
+//! # More than tools
+//!
+//! ```
+//! use mcp_async_std::types::{
+//!     CompletionReference, ElicitAction, ElicitRequestFormParams, Prompt, PromptMessage,
+//!     RequestedSchema, Resource, ResourceContents, ResourceTemplate, Role, ContentBlock,
+//! };
+//! use mcp_async_std::{Context, ErrorData, Interrupt, List};
+//! # use mcp_async_std::{Implementation, Registry};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Recipe {
+//!     /// Of what.
+//!     dish: String,
+//! }
+//!
+//! # let mut registry = Registry::new(Implementation::new("kitchen", "1.0.0"));
+//! // Clients may cache the lists and hear of changes: `Catalog::update`, `Context::publish`.
+//! registry.list_changed(List::Resources).subscribe();
+//! registry.resource(Resource::new("kitchen://stock", "stock"), |uri, _| async {
+//!     ResourceContents::text(uri, "3 eggs")
+//! })?;
+//! registry.resource_template(
+//!     ResourceTemplate::new("kitchen://recipes/{dish}", "recipes"),
+//!     |uri, recipe: Recipe, _| async move {
+//!         match &*recipe.dish {
+//!             "omelette" => Ok(ResourceContents::text(uri, "Break the eggs.")),
+//!             _ => Err(ErrorData::resource_not_found(&uri)),
+//!         }
+//!     },
+//! )?;
+//! registry.prompt(Prompt::of::<Recipe>("cook")?, |recipe: Recipe, _| async move {
+//!     PromptMessage::new(Role::User, ContentBlock::text(format!("Cook {}.", recipe.dish)))
+//! })?;
+//! registry.completion(CompletionReference::prompt("cook"), |_, _| async {
+//!     vec!["omelette".to_owned()]
+//! })?;
+//!
+//! // A handler that needs something of the client asks with `?`. It is called again with the answer:
+//! // by a modern client that repeats its request, or after a request to a legacy one.
+//! async fn throw_away(_: Recipe, context: Context) -> Result<&'static str, Interrupt> {
+//!     let form = ElicitRequestFormParams::new("Throw it away?", RequestedSchema::new());
+//!     Ok(match context.elicit("sure", form)?.action {
+//!         ElicitAction::Accept => "gone",
+//!         _ => "kept",
+//!     })
+//! }
+//! registry.tool("throw_away", "Throws a dish away", throw_away)?;
+//! # Ok::<(), mcp_async_std::UsageError>(())
+//! ```
+//!
 //! # Seeing the conversation
 //!
 //! With the environment variable `MCP_WIRE=1` it is printed on stderr in the transcript format.
@@ -88,6 +139,7 @@ pub use mcp_proto::service::{
     Catalog, Context, Handler, Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
     Structured,
 };
+pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, UsageError};
 
