@@ -1,0 +1,59 @@
+//! Lists are serialised once, for all connections.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin has failed")]
+
+use mcp_proto::message::{self, Outgoing};
+use mcp_proto::server::{Config, Declaration, Server, ServerAction};
+use mcp_proto::service::Handler;
+use mcp_proto::types::{ListToolsResult, Tool};
+use mcp_proto::{Instant, Json, Limits};
+use mcp_tests::everything;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The result of `tools/list` as the machine hands it out, from a server of its own.
+fn page(declaration: &Arc<Declaration>, cursor: Option<&str>) -> Json {
+    let mut server = Server::new(declaration.clone(), Config::default());
+    let mut request = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/list",
+        "params": {"_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }},
+    });
+    if let Some(cursor) = cursor {
+        request["params"]["cursor"] = Value::from(cursor);
+    }
+    let request = message::parse(&request.to_string().into(), &Limits::default()).unwrap();
+    server.handle_message(Instant::ZERO, request);
+    match server.poll_action() {
+        Some(ServerAction::Send(Outgoing::Result { result, .. })) => result,
+        other => panic!("no result, but {other:?}"),
+    }
+}
+
+#[test]
+fn two_hundred_tools_are_sent_from_the_same_bytes_every_time() {
+    let mut registry = everything::registry().unwrap();
+    let declared = registry.declaration();
+    let mut count = page(&declared, None).decode::<ListToolsResult>().unwrap().tools.len();
+    while count < 200 {
+        let tool = Tool::new(format!("more_{count}"), Json::parse(r#"{"type":"object"}"#).unwrap());
+        registry.add_tool(tool, Handler::tool(|(): (), _| async { "" })).unwrap();
+        count += 1;
+    }
+    let declaration = registry.declaration();
+    let (mut cursor, mut seen) = (None, 0);
+    loop {
+        let (one, other) =
+            (page(&declaration, cursor.as_deref()), page(&declaration, cursor.as_deref()));
+        assert_eq!(one.as_bytes().as_ptr(), other.as_bytes().as_ptr(), "a copy was made");
+        let list: ListToolsResult = one.decode().unwrap();
+        seen += list.tools.len();
+        cursor = list.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, 200);
+}
