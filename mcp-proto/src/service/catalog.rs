@@ -2,7 +2,7 @@
 
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, ptr};
 #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -46,6 +46,7 @@ struct Shared {
 
 struct State {
     offer: Offer,
+    /// Those of the connections that are there.
     ports: Vec<Weak<Port>>,
 }
 
@@ -114,6 +115,11 @@ impl Catalog {
         })
     }
 
+    /// `port` is not to be told any more.
+    pub(super) fn leave(&self, port: &Arc<Port>) {
+        self.with(|state| state.ports.retain(|other| !ptr::eq(other.as_ptr(), Arc::as_ptr(port))));
+    }
+
     /// Nothing that may run code of others is called with this.
     fn with<R>(&self, look: impl FnOnce(&mut State) -> R) -> R {
         look(&mut self.shared.state.lock().unwrap_or_else(PoisonError::into_inner))
@@ -121,11 +127,8 @@ impl Catalog {
 }
 
 impl State {
-    /// The connections that are still there.
-    fn ports(&mut self) -> Vec<Arc<Port>> {
-        let ports: Vec<Arc<Port>> = self.ports.iter().filter_map(Weak::upgrade).collect();
-        self.ports = ports.iter().map(Arc::downgrade).collect();
-        ports
+    fn ports(&self) -> Vec<Arc<Port>> {
+        self.ports.iter().filter_map(Weak::upgrade).collect()
     }
 }
 

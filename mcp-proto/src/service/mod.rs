@@ -365,8 +365,9 @@ impl Service {
 }
 
 impl Drop for Service {
-    /// Tells handlers that were spawned that nobody waits for them.
+    /// Tells the catalog, and handlers that were spawned, that nobody waits for them.
     fn drop(&mut self) {
+        self.port.catalog().leave(&self.port);
         self.port.close();
         self.tasks.cancel_all();
     }
