@@ -20,9 +20,9 @@ pub struct Limits {
     /// The most requests in flight, and the most messages of batches that are not answered yet;
     /// default 1024. Another request, and a batch as a whole, is answered with -32603.
     pub max_in_flight: usize,
-    /// The most bytes of messages whose requests are in flight, and of the input that waits for
-    /// more; default 64 MiB. One request is always accepted, whatever its size, and so is the last
-    /// input that it waits for; another one that exceeds this is answered with -32603.
+    /// The most bytes of messages whose requests are in flight, and of the input that legacy
+    /// clients have given for them; default 64 MiB. One request is always accepted, whatever its
+    /// size; another one that exceeds this, or one whose input does, is answered with -32603.
     pub max_in_flight_bytes: usize,
     /// The longest request id or progress token, in bytes as sent; default 1 KiB. A request with
     /// a longer one is answered with -32600.

@@ -24,7 +24,7 @@ pub(super) struct Call {
     pub(super) log_level: Option<LoggingLevel>,
     /// When the handler has had its time.
     pub(super) deadline: Instant,
-    /// The bytes of its message.
+    /// The bytes of its message, and of the input that was given for it.
     pub(super) size: usize,
     /// The batch that waits for the answer.
     pub(super) batch: Option<u64>,
@@ -70,6 +70,8 @@ pub(super) struct Again {
     pub(super) arguments: Json,
     /// How often it has asked for input.
     pub(super) rounds: usize,
+    /// The bytes of the input of the last round.
+    pub(super) input: usize,
 }
 
 /// The requests in flight.
@@ -111,6 +113,22 @@ impl Calls {
     pub(super) fn set_aside(&mut self, serial: u64) -> Option<Call> {
         let at = self.place(serial)?;
         self.queue.remove(at).map(|(_, call)| call)
+    }
+
+    /// A request that was set aside keeps so many bytes of input more.
+    pub(super) fn keep_input(&mut self, call: &mut Call, bytes: usize) {
+        let Some(again) = &mut call.again else { return };
+        again.input = again.input.saturating_add(bytes);
+        call.size = call.size.saturating_add(bytes);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// The handler of a request that was set aside has had its input.
+    pub(super) fn drop_input(&mut self, call: &mut Call) {
+        let Some(again) = &mut call.again else { return };
+        let bytes = core::mem::take(&mut again.input);
+        call.size = call.size.saturating_sub(bytes);
+        self.bytes = self.bytes.saturating_sub(bytes);
     }
 
     /// A request that was set aside goes to a handler again.

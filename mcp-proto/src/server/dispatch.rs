@@ -123,9 +123,10 @@ impl Server {
         // anything still has handlers that keep a state.
         let asks = era == Era::Legacy && handler.asks;
         let again = asks.then(|| {
-            let (method, params, arguments) =
-                (method.clone(), params.json().clone(), arguments.clone());
-            Box::new(Again { handler, method, params, arguments, rounds: 0 })
+            // It may be in flight for long, and would hold the whole buffer that arrived.
+            let (params, arguments) = (params.json().detach(), arguments.detach());
+            let method = method.clone();
+            Box::new(Again { handler, method, params, arguments, rounds: 0, input: 0 })
         });
         self.enter(batch);
         let call = Call {
@@ -183,11 +184,16 @@ impl Server {
         if self.calls.len() >= max_in_flight {
             return Err(ProtocolError::TooManyInFlight { max_in_flight });
         }
-        let bytes = self.calls.bytes().saturating_add(self.batch_bytes()).saturating_add(size);
-        if self.calls.len() > 0 && bytes > max_in_flight_bytes {
+        if self.calls.len() > 0 && !self.has_room(size) {
             return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
         }
         Ok(())
+    }
+
+    /// Whether so many bytes more may be in flight.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        let now = self.calls.bytes().saturating_add(self.batch_bytes());
+        now.saturating_add(bytes) <= self.config.limits.max_in_flight_bytes
     }
 }
 

@@ -7,7 +7,7 @@
 //! | a request waits until | then |
 //! |---|---|
 //! | all answers are there | its handler sees it again, with an [`Input`] |
-//! | an answer is an error, or no object, or too long to wait for the others | -32603 |
+//! | an answer is an error, no object, or too long (`Limits::max_in_flight_bytes`) | -32603 |
 //! | `Limits::input_timeout` | -32603 |
 //! | the input ends | -32603 |
 //! | the client cancels it | nothing |
@@ -44,8 +44,6 @@ pub(super) struct Asked {
     ids: u64,
     /// The requests that wait for answers, by serial number.
     waiting: BTreeMap<u64, Waiting>,
-    /// The bytes of the answers that wait for others.
-    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -64,19 +62,12 @@ struct Waiting {
     /// The requests to the client that are not answered.
     missing: BTreeSet<RequestId>,
     responses: InputResponses,
-    /// The bytes of the responses.
-    size: usize,
     state: Option<String>,
 }
 
-impl Asked {
-    /// A request does not wait any more.
-    fn release(&mut self, serial: u64) -> Option<Waiting> {
-        let waiting = self.waiting.remove(&serial)?;
-        self.bytes = self.bytes.saturating_sub(waiting.size);
-        Some(waiting)
-    }
+const TOO_MUCH: &str = "the input is more than Limits::max_in_flight_bytes leaves room for";
 
+impl Asked {
     fn next_id(&mut self) -> (u64, RequestId) {
         self.ids += 1;
         (self.ids, RequestId::number(i64::try_from(self.ids).unwrap_or(i64::MAX)))
@@ -137,6 +128,9 @@ impl Server {
     ) {
         let InputRequired { requests, state } = required;
         let rounds = self.config.limits.max_input_rounds;
+        self.calls.drop_input(&mut call);
+        let kept = state.as_ref().map_or(0, String::len);
+        let has_room = self.has_room(kept);
         let again = call.again.as_mut().map(|again| {
             again.rounds += 1;
             again.rounds
@@ -154,6 +148,8 @@ impl Server {
                     Some("the client is not initialized, and cannot be asked for input".into())
                 } else if round > rounds {
                     Some(alloc::format!("Limits::max_input_rounds = {rounds} are over"))
+                } else if !has_room {
+                    Some(TOO_MUCH.into())
                 } else {
                     let lacking = lacking.next();
                     lacking.map(|(key, since)| alloc::format!("the input `{key}` needs {since}"))
@@ -164,6 +160,7 @@ impl Server {
         if let Some(why) = refusal {
             return self.settle_with(call, ErrorData::internal(why));
         }
+        self.calls.keep_input(&mut call, kept);
         let mut missing = BTreeSet::new();
         for (key, request) in requests {
             let Some(session) = self.session() else { continue };
@@ -174,8 +171,7 @@ impl Server {
             self.send(Outgoing::Request { id, method, params });
         }
         let complete = missing.is_empty();
-        let responses = InputResponses::new();
-        let waiting = Waiting { call, missing, responses, size: 0, state };
+        let waiting = Waiting { call, missing, responses: InputResponses::new(), state };
         if let Some(session) = self.session() {
             session.asked.waiting.insert(serial, waiting);
         }
@@ -212,21 +208,16 @@ impl Server {
     }
 
     fn answered(&mut self, now: Instant, serial: u64, id: &RequestId, key: String, result: Json) {
-        let max_in_flight_bytes = self.config.limits.max_in_flight_bytes;
-        let (size, in_flight) = (result.as_bytes().len(), self.calls.bytes());
-        let Some(Session { asked, .. }) = self.session() else { return };
-        let Some(waiting) = asked.waiting.get_mut(&serial) else { return };
-        waiting.missing.remove(id);
-        let complete = waiting.missing.is_empty();
-        // The last one does not wait.
-        if !complete && in_flight.saturating_add(asked.bytes + size) > max_in_flight_bytes {
-            let why = "would exceed Limits::max_in_flight_bytes";
-            return self.give_up(serial, &alloc::format!("the input `{key}` {why}"));
+        let bytes = result.as_bytes().len();
+        if !self.has_room(bytes) {
+            return self.give_up(serial, TOO_MUCH);
         }
+        let Opening::Legacy(session) = &mut self.opening else { return };
+        let Some(waiting) = session.asked.waiting.get_mut(&serial) else { return };
+        self.calls.keep_input(&mut waiting.call, bytes);
+        waiting.missing.remove(id);
         waiting.responses.insert(key, result.into());
-        waiting.size += size;
-        asked.bytes += size;
-        if complete {
+        if waiting.missing.is_empty() {
             self.ask_again(now, serial);
         }
     }
@@ -237,7 +228,7 @@ impl Server {
         let deadline = self.handler_deadline(now);
         let logs = self.declaration.capabilities.logging.is_some();
         let Some(session) = self.session() else { return };
-        let Some(waiting) = session.asked.release(serial) else { return };
+        let Some(waiting) = session.asked.waiting.remove(&serial) else { return };
         let Waiting { mut call, responses, state, .. } = waiting;
         let input = Some(Box::new(Input { responses, state }));
         let asker = session.asker(logs, input);
@@ -299,7 +290,7 @@ impl Server {
     fn withdraw(&mut self, serial: u64) -> Option<Call> {
         self.deadlines.clear(Reason::Input(serial));
         let asked = &mut self.session()?.asked;
-        let Waiting { call, missing, .. } = asked.release(serial)?;
+        let Waiting { call, missing, .. } = asked.waiting.remove(&serial)?;
         let open = missing.into_iter().filter(|id| asked.pending.remove(id).is_some());
         let open: Vec<RequestId> = open.collect();
         for id in open {
