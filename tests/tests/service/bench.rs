@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{Context, Handler, IntoToolResult, Service, Spawned};
+use mcp_proto::service::{Catalog, Context, Handler, IntoToolResult, Service, Spawned};
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Instant, Json};
 use serde::de::DeserializeOwned;
@@ -56,9 +56,14 @@ impl Bench {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
     {
+        Self::serving(registry(f), config)
+    }
+
+    /// A server of what the catalog offers, before the first message.
+    pub(crate) fn serving(catalog: impl Into<Catalog>, config: Config) -> Self {
         let counter = Arc::new(Wakes::default());
         let waker = Waker::from(counter.clone());
-        let service = Service::new(registry(f), config);
+        let service = Service::new(catalog, config);
         Self { service, now: Instant::ZERO, wakes: counter, waker }
     }
 

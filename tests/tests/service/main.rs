@@ -4,11 +4,17 @@
 
 mod bench;
 mod cancel;
+mod catalog;
+mod client;
 mod drive;
 mod handlers;
+mod input;
+mod notifications;
+mod offers;
 mod output;
 mod progress;
 mod results;
 mod sleep;
 mod spawn;
+mod structured;
 mod wire;
