@@ -30,8 +30,9 @@ pub struct Limits {
     /// The most bytes of `clientInfo` and of `capabilities`, each, that a legacy session keeps;
     /// default 16 KiB. An `initialize` with more is answered with -32602.
     pub max_client_bytes: usize,
-    /// The most open subscriptions, each `subscriptions/listen` and each legacy
-    /// `resources/subscribe` being one; default 1024. Another one is answered with -32603.
+    /// The most open subscriptions; default 1024. Each URI of a `subscriptions/listen` is one, and
+    /// so is one without URIs, and each legacy `resources/subscribe`. Another one is answered with
+    /// -32603.
     pub max_subscriptions: usize,
     /// The most bytes of the URIs of all subscriptions; default 1 MiB. A subscription that exceeds
     /// this is answered with -32603.

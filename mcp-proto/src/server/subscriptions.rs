@@ -160,7 +160,7 @@ impl Subscriptions {
     }
 
     fn open(&mut self, serial: u64, id: RequestId, lists: BTreeSet<List>, uris: BTreeSet<String>) {
-        self.count += 1;
+        self.count += count(&uris);
         self.bytes += uris.iter().map(String::len).sum::<usize>();
         let (id, untold) = (Some(id), BTreeSet::new());
         self.listeners.insert(serial, Listener { id, ready: true, lists, uris, untold });
@@ -168,7 +168,7 @@ impl Subscriptions {
 
     fn close(&mut self, serial: u64) -> Option<RequestId> {
         let listener = self.listeners.remove(&serial)?;
-        self.count -= 1;
+        self.count -= count(&listener.uris);
         self.bytes -= listener.uris.iter().map(String::len).sum::<usize>();
         listener.id
     }
@@ -186,6 +186,8 @@ impl Server {
 
     /// Serves `subscriptions/listen`.
     pub(super) fn listen(&mut self, id: RequestId, params: &Params) -> Result<(), ProtocolError> {
+        // There is a text for each URI from here on, be it one of no bytes.
+        self.subscriptions.admit(count_uris(params), 0, &self.config.limits)?;
         let wanted = params.json().decode::<SubscriptionsListenRequestParams>().ok();
         // A struct can be read from an array too.
         let wanted = wanted.filter(|_| params.json().raw().has_object("notifications"));
@@ -195,7 +197,7 @@ impl Server {
         })?;
         let (lists, uris) = self.honoured(wanted.notifications);
         let bytes = uris.iter().map(String::len).sum();
-        self.subscriptions.admit(1, bytes, &self.config.limits)?;
+        self.subscriptions.admit(count(&uris), bytes, &self.config.limits)?;
         self.send(acknowledged(&id, &lists, &uris));
         if lists.is_empty() && uris.is_empty() {
             let end = self.end_of_subscription(id);
@@ -259,6 +261,26 @@ impl Server {
         meta.end();
         Outgoing::Result { id, stamp: Bytes::from(stamp), result: Json::EMPTY_OBJECT }
     }
+}
+
+/// Each URI is a subscription, and so is what names none.
+fn count(uris: &BTreeSet<String>) -> usize {
+    uris.len().max(1)
+}
+
+/// How many URIs the parameters of a `subscriptions/listen` name, each as often as it is there.
+fn count_uris(params: &Params) -> usize {
+    let mut count = 0;
+    params.json().raw().members(|key, filter| {
+        if key.string().as_deref() == Some("notifications") {
+            filter.members(|key, uris| {
+                if key.string().as_deref() == Some("resourceSubscriptions") {
+                    uris.elements(|_| count += 1);
+                }
+            });
+        }
+    });
+    count.max(1)
 }
 
 fn acknowledged(id: &RequestId, lists: &BTreeSet<List>, uris: &BTreeSet<String>) -> Outgoing {
