@@ -5,14 +5,23 @@
 //! peak of all that is allocated beyond the start must stay below [`bound`], beside what the test holds by itself.
 
 #![expect(clippy::print_stdout, reason = "the peak is worth knowing")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 
-use mcp_proto::server::{Config, Outcome, Reply, ServerEvent};
+use mcp_proto::server::{
+    Change, Config, Input, InputRequired, List, Outcome, Registry, Reply, Request, ServerEvent,
+};
+use mcp_proto::service::{Catalog, Handler, Service};
 use mcp_proto::stdio::Connection;
+use mcp_proto::types::{
+    Implementation, InputRequest, RequestParams, ResourceContents, ResourceTemplate,
+};
 use mcp_proto::{Action, Bytes, Instant, Json, Limits, Machine};
 use mcp_tests::fuzz;
 use peak_alloc::PeakAlloc;
+use serde_json::Value;
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
@@ -31,12 +40,15 @@ const MIB: usize = 1024 * 1024;
 /// messages, each of which is answered with a sentence: each of its bytes makes 300 at most, as
 /// messages and as bytes to be written. A request in flight is its id and its progress token, each
 /// twice, and a kilobyte of book-keeping. A batch in flight holds its answers, and those of its
-/// bytes that were short and wrong have made sixteen each.
+/// bytes that were short and wrong have made sixteen each. A subscription is its id, a few times,
+/// and a kilobyte of book-keeping, and its URIs are there twice: what is wanted, and what has changed.
 fn bound(limits: &Limits) -> usize {
     8 * limits.max_line_bytes
         + 300 * CHUNK.min(limits.max_line_bytes)
         + limits.max_in_flight * (4 * limits.max_token_bytes + 1024)
         + 16 * limits.max_in_flight_bytes
+        + limits.max_subscriptions * (4 * limits.max_token_bytes + 1024)
+        + 4 * limits.max_subscription_bytes
 }
 
 fn limits() -> Limits {
@@ -131,60 +143,321 @@ fn batches_that_wait_for_one_answer_each() {
     measure(&alone, limits, [initialize("2025-03-26")].into_iter().chain(batches));
 }
 
+#[test]
+fn ten_thousand_subscriptions() {
+    let alone = alone();
+    let lines = (0..10_000_usize).map(|n| {
+        let id = format!("\"{n}{}\"", "i".repeat(n % 1000));
+        let uris = format!("\"t:{n}{}\",\"t:{n}\",\"t:{n}\"", "u".repeat(n % 3000));
+        listen(&id, &uris)
+    });
+    measure(&alone, limits(), lines);
+}
+
+#[test]
+fn lists_as_long_as_a_line() {
+    let alone = alone();
+    let repeat = |element: &str| {
+        let elements = 0..8 * MIB / element.len() - 100;
+        elements.map(|n| element.replace("xxxxx", &format!("{n:05x}"))).collect::<String>()
+    };
+    let lines = [
+        listen("1", &(repeat("\"t:xxxxx\",") + "\"t:1\"")),
+        listen("1", &(repeat("\"\",") + "\"t:1\"")),
+        listen("1", &(repeat("\"t:1\",") + "\"t:1\"")),
+        complete(&(repeat("\"xxxxx\":\"\",") + "\"a\":\"\"")),
+    ];
+    for line in lines {
+        let mut limits = limits();
+        limits.max_line_bytes = 8 * MIB;
+        limits.max_in_flight_bytes = 0;
+        limits.max_subscription_bytes = MIB;
+        limits.max_subscriptions = 10;
+        limits.max_in_flight = 10;
+        assert!(line.len() < limits.max_line_bytes, "{}", line.len());
+        measure(&alone, limits, std::iter::once(line));
+    }
+}
+
+#[test]
+fn subscriptions_of_a_session_to_long_resources_twice() {
+    let alone = alone();
+    let lines = (0..10_000_usize).flat_map(|n| {
+        let uri = format!("\"uri\":\"t:{n}{}\"", "u".repeat(n * 10 % 2000));
+        [legacy(n, "resources/subscribe", &uri), legacy(n, "resources/subscribe", &uri)]
+    });
+    measure(&alone, limits(), opening().into_iter().chain(lines));
+}
+
+#[test]
+fn changes_that_nobody_takes() {
+    let alone = alone();
+    let lines = (0..2000_usize).map(|n| listen(&n.to_string(), &format!("\"t:{}\"", n % 500)));
+    let changes = (0..100_000).map(|n| Change::ResourceUpdated(format!("t:{}", n % 1000)));
+    let mut changes = changes;
+    Measured { limits: limits(), answer: Box::new(|_| None), publish: Some(&mut changes) }
+        .run(&alone, lines);
+}
+
+#[test]
+fn a_client_that_never_gives_input() {
+    let alone = alone();
+    let lines = (0..10_000).map(|n| legacy(n, "tools/call", "\"name\":\"hold\""));
+    asking(&alone, limits(), &["a"], opening().into_iter().chain(lines));
+}
+
+#[test]
+fn requests_that_wait_for_input_hold_no_more_than_themselves() {
+    let alone = alone();
+    let lines = (0..1000).map(|n| {
+        let line = legacy(n, "tools/call", "\"name\":\"hold\",\"arguments\":{\"a\":1}");
+        let rest = CHUNK - line.len() - 1;
+        line + &" ".repeat(rest) + "\n"
+    });
+    let (opening, mut limits) = (opening().concat(), limits());
+    limits.max_line_bytes = CHUNK;
+    let opening = format!("{opening}{}\n", " ".repeat(CHUNK - opening.len() - 1));
+    asking(&alone, limits, &["a"], std::iter::once(opening).chain(lines));
+}
+
+#[test]
+fn input_of_a_mebibyte_for_each_of_a_thousand_requests() {
+    let alone = alone();
+    let calls = (0..1000).map(|n| legacy(n, "tools/call", "\"name\":\"hold\""));
+    let long = "x".repeat(MIB - 100);
+    // Two questions for each; the second is not answered.
+    let answers = (0..100).map(|n| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"a\":\"{long}\"}}}}\n", 2 * n + 1)
+    });
+    let mut limits = limits();
+    limits.max_in_flight_bytes = 4 * MIB;
+    asking(&alone, limits, &["a", "b"], opening().into_iter().chain(calls).chain(answers));
+}
+
+#[test]
+fn many_rounds_of_input_that_is_carried_along() {
+    let alone = alone();
+    let calls = (0..500).map(|n| legacy(n, "tools/call", "\"name\":\"hold\""));
+    let long = "x".repeat(10_000);
+    let answers = (0..5000).map(|n| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"a\":\"{long}\"}}}}\n", n + 1)
+    });
+    asking(&alone, limits(), &["a"], opening().into_iter().chain(calls).chain(answers));
+}
+
+#[test]
+fn states_of_megabytes() {
+    let alone = alone();
+    let long = "\\n".repeat(MIB / 2 - 1000);
+    let lines = (0..50).map(|n| {
+        let responses = "\"inputResponses\":{\"a\":{}}";
+        let params = format!("\"name\":\"hold\",{responses},\"requestState\":\"{long}\"");
+        modern(n, "tools/call", &params)
+    });
+    let mut limits = limits();
+    limits.max_in_flight_bytes = 8 * MIB;
+    measure(&alone, limits, lines);
+}
+
+#[test]
+fn as_many_answers_as_a_line_holds() {
+    let alone = alone();
+    let many: String = (0..MIB / 12).map(|n| format!("\"{n:05}\":{{}},")).collect();
+    let lines = (0..50).map(|n| {
+        let params = format!("\"name\":\"hold\",\"inputResponses\":{{{many}\"a\":{{}}}}");
+        modern(n, "tools/call", &params)
+    });
+    let mut limits = limits();
+    limits.max_in_flight_bytes = 4 * MIB;
+    measure(&alone, limits, lines);
+}
+
+#[test]
+fn a_client_that_does_not_read_while_everything_changes() {
+    let alone = alone();
+    for lines in [
+        vec![modern_listen()],
+        opening()
+            .into_iter()
+            .chain([legacy(1, "resources/subscribe", "\"uri\":\"t:7\"")])
+            .collect(),
+    ] {
+        let mut registry = Registry::<Handler>::new(Implementation::new("c", "1"));
+        registry.subscribe().list_changed(List::Tools);
+        let read = |uri: String, _: Value, _| async { ResourceContents::text(uri, "") };
+        registry.resource_template(ResourceTemplate::new("t:{x}", "t"), read).unwrap();
+        let catalog = Catalog::from(registry);
+        let mut service = Service::new(catalog.clone(), Config::default());
+        service.handle_bytes(Instant::ZERO, Bytes::from(lines.concat()));
+        service.turn(Instant::ZERO, Waker::noop());
+        let before = start(&alone);
+        let (mut most, mut written) = (0, 0);
+        for n in 0..100_000 {
+            catalog.publish(&Change::ResourceUpdated(format!("t:{}", n % 10_000))).unwrap();
+            catalog.publish(&Change::ListChanged(List::Tools)).unwrap();
+            service.turn(Instant::ZERO, Waker::noop());
+            most = most.max(ALLOCATOR.current_usage().saturating_sub(before));
+        }
+        assert!(most < 4 * MIB, "{:.1} MiB", mib(most));
+        while !service.output().is_empty() {
+            let count = service.output().len();
+            written += count;
+            service.handle_written(count);
+            service.turn(Instant::ZERO, Waker::noop());
+        }
+        assert!(written < MIB + CHUNK, "{written} bytes wait");
+        println!("{:.1} MiB for {:.1} MiB of output", mib(most), mib(written));
+    }
+}
+
+#[test]
+fn services_that_come_and_go() {
+    let alone = alone();
+    let catalog = Catalog::from(Registry::new(Implementation::new("c", "1")));
+    drop(Service::new(catalog.clone(), Config::default()));
+    let before = start(&alone);
+    for _ in 0..10_000 {
+        drop(Service::new(catalog.clone(), Config::default()));
+    }
+    let left = ALLOCATOR.current_usage().saturating_sub(before);
+    assert!(left < 4096, "{left} bytes are never freed");
+}
+
 type Alone = MutexGuard<'static, ()>;
 
 fn alone() -> Alone {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Feeds a server, and looks at the peak.
-fn measure(_alone: &Alone, limits: Limits, text: impl Iterator<Item = String>) {
-    let declaration = fuzz::registry().declaration();
-    let bound = bound(&limits);
-    let mut config = Config::default();
-    config.limits = limits;
-    let before = ALLOCATOR.current_usage();
+/// The bytes in use before a test; the peak is counted from here on.
+fn start(_alone: &Alone) -> usize {
     ALLOCATOR.reset_peak_usage();
-    let mut server = Connection::server(declaration, config);
-    let mut owed: Vec<Reply> = Vec::new();
-    // What the test itself allocates: a piece of text, and the bytes that are not fed yet.
-    let (mut unread, mut outside) = (Vec::new(), 0);
-    for piece in text {
-        unread.extend_from_slice(piece.as_bytes());
-        outside = outside.max(2 * (unread.capacity() + piece.capacity()));
-        while unread.len() >= CHUNK {
-            let rest = unread.split_off(CHUNK);
-            feed(&mut server, std::mem::replace(&mut unread, rest), &mut owed);
-        }
-    }
-    feed(&mut server, unread, &mut owed);
-    let held = owed.len();
-    for reply in owed.drain(..) {
-        server.respond(Instant::ZERO, reply, Outcome::Complete(Json::EMPTY_OBJECT));
-        drain(&mut server, &mut Vec::new());
-    }
-    server.handle_eof(Instant::ZERO);
-    drain(&mut server, &mut owed);
-    let peak = ALLOCATOR.peak_usage() - before;
-    println!("peak {:.1} MiB of {:.1}, {held} held", mib(peak), mib(bound));
-    assert!(peak <= bound + outside, "peak {:.1} MiB of {:.1}", mib(peak), mib(bound));
-    drop((server, owed));
-    let left = ALLOCATOR.current_usage().saturating_sub(before);
-    assert!(left < MIB, "{left} bytes are never freed");
+    ALLOCATOR.current_usage()
 }
 
-fn feed(server: &mut Connection, chunk: Vec<u8>, owed: &mut Vec<Reply>) {
+/// Feeds a server whose requests are not answered, and looks at the peak.
+fn measure(alone: &Alone, limits: Limits, text: impl Iterator<Item = String>) {
+    Measured { limits, answer: Box::new(|_| None), publish: None }.run(alone, text);
+}
+
+/// The same where all requests need input of these keys, and take along what they got.
+fn asking(
+    alone: &Alone,
+    limits: Limits,
+    keys: &'static [&str],
+    text: impl Iterator<Item = String>,
+) {
+    let answer = |request: &Request| {
+        let mut required = InputRequired::default();
+        for key in keys {
+            let request = InputRequest::ListRoots(RequestParams::default());
+            required = required.and(*key, request);
+        }
+        if let Some(Input { responses, state, .. }) = request.input.as_deref() {
+            let mut all = state.clone().unwrap_or_default();
+            responses.values().for_each(|response| all += response.json().as_str());
+            required = required.state(all);
+        }
+        Some(Outcome::InputRequired(required))
+    };
+    Measured { limits, answer: Box::new(answer), publish: None }.run(alone, text);
+}
+
+/// What the application does with requests.
+type Answer<'a> = Box<dyn Fn(&Request) -> Option<Outcome> + 'a>;
+
+struct Measured<'a> {
+    limits: Limits,
+    answer: Answer<'a>,
+    /// What changes at the end, while nobody takes actions.
+    publish: Option<&'a mut dyn Iterator<Item = Change>>,
+}
+
+impl Measured<'_> {
+    fn run(self, alone: &Alone, text: impl Iterator<Item = String>) {
+        let Self { limits, answer, publish } = self;
+        let declaration = fuzz::registry().declaration();
+        let bound = bound(&limits);
+        let mut config = Config::default();
+        config.limits = limits;
+        let before = start(alone);
+        let mut server = Connection::server(declaration, config);
+        let mut owed: Vec<Reply> = Vec::new();
+        // What the test itself allocates: a piece of text, and the bytes that are not fed yet.
+        let (mut unread, mut outside) = (Vec::new(), 0);
+        for piece in text {
+            unread.extend_from_slice(piece.as_bytes());
+            outside = outside.max(2 * (unread.capacity() + piece.capacity()));
+            while unread.len() >= CHUNK {
+                let rest = unread.split_off(CHUNK);
+                let chunk = std::mem::replace(&mut unread, rest);
+                feed(&mut server, chunk, &answer, &mut owed);
+            }
+        }
+        feed(&mut server, unread, &answer, &mut owed);
+        for change in publish.into_iter().flatten() {
+            server.publish(Instant::ZERO, &change).unwrap();
+        }
+        drain(&mut server, &answer, &mut owed);
+        let held = owed.len();
+        for reply in owed.drain(..) {
+            server.respond(Instant::ZERO, reply, Outcome::Complete(Json::EMPTY_OBJECT));
+            drain(&mut server, &answer, &mut Vec::new());
+        }
+        server.handle_eof(Instant::ZERO);
+        drain(&mut server, &answer, &mut owed);
+        let peak = ALLOCATOR.peak_usage() - before;
+        println!("peak {:.1} MiB of {:.1}, {held} held", mib(peak), mib(bound));
+        assert!(peak <= bound + outside, "peak {:.1} MiB of {:.1}", mib(peak), mib(bound));
+        drop((server, owed));
+        let left = ALLOCATOR.current_usage().saturating_sub(before);
+        assert!(left < MIB, "{left} bytes are never freed");
+    }
+}
+
+fn feed(server: &mut Connection, chunk: Vec<u8>, answer: &Answer<'_>, owed: &mut Vec<Reply>) {
     assert!(server.wants_read(), "all actions are taken");
     server.handle_bytes(Instant::ZERO, Bytes::from(chunk));
-    drain(server, owed);
+    drain(server, answer, owed);
 }
 
-fn drain(server: &mut Connection, owed: &mut Vec<Reply>) {
+fn drain(server: &mut Connection, answer: &Answer<'_>, owed: &mut Vec<Reply>) {
     while let Some(action) = server.poll_action() {
         if let Action::Event(ServerEvent::Request(request)) = action {
-            owed.push(request.reply);
+            match answer(&request) {
+                Some(outcome) => server.respond(Instant::ZERO, request.reply, outcome),
+                None => owed.push(request.reply),
+            }
         }
     }
+}
+
+fn listen(id: &str, uris: &str) -> String {
+    let wanted = format!("\"notifications\":{{\"resourceSubscriptions\":[{uris}]}}");
+    modern(id, "subscriptions/listen", &wanted)
+}
+
+fn complete(arguments: &str) -> String {
+    let reference = "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"}";
+    let argument = "\"argument\":{\"name\":\"n\",\"value\":\"\"}";
+    let context = format!("\"context\":{{\"arguments\":{{{arguments}}}}}");
+    modern(1, "completion/complete", &format!("{reference},{argument},{context}"))
+}
+
+fn modern_listen() -> String {
+    let wanted = "\"toolsListChanged\":true,\"resourceSubscriptions\":[\"t:7\"]";
+    modern(1, "subscriptions/listen", &format!("\"notifications\":{{{wanted}}}"))
+}
+
+fn legacy(id: impl std::fmt::Display, method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{{{params}}}}}\n")
+}
+
+/// A session of a client that can be asked for its roots.
+fn opening() -> [String; 2] {
+    let initialize = initialize("2025-11-25");
+    let roots = initialize.replace("\"capabilities\":{}", "\"capabilities\":{\"roots\":{}}");
+    [roots, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n".to_owned()]
 }
 
 fn modern(id: impl std::fmt::Display, method: &str, params: &str) -> String {

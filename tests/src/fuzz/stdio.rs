@@ -7,11 +7,13 @@
 use std::collections::VecDeque;
 
 use mcp_proto::server::{
-    Notification, Outcome, Progress, Registry, Reply, ReplyId, Request, ServerEvent,
+    List, Notification, Outcome, Progress, Registry, Reply, ReplyId, Request, ServerEvent,
 };
 use mcp_proto::stdio::Connection;
-use mcp_proto::types::{CompletionReference, Implementation, Prompt, ResourceTemplate, Tool};
-use mcp_proto::{Action, Bytes, ErrorCode, ErrorData, Instant, Json, Machine};
+use mcp_proto::types::{
+    CompletionReference, Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
+};
+use mcp_proto::{Action, Bytes, ErrorCode, ErrorData, Instant, Json, Machine, UsageError};
 
 use super::model::Model;
 use super::script::{Op, Script};
@@ -47,26 +49,29 @@ pub fn run(script: &Script) {
     }
 }
 
-/// A server with the tools `echo`, answered at once, and `hold`, answered later; and some of all
-/// else that has handlers.
+/// A server with one of everything. The tool `echo` is answered at once, the others later; what
+/// changes is declared of tools and resources, not of prompts.
 pub fn registry() -> Registry<Answers> {
     let mut registry = Registry::new(Implementation::new("fuzzed", "1.0.0"));
-    registry.page_size(1);
-    for (name, answers) in [("echo", Answers::AtOnce), ("hold", Answers::Later)] {
-        let schema = Json::parse(r#"{"type":"object"}"#).unwrap_or(Json::EMPTY_OBJECT);
-        let added = registry.add_tool(Tool::new(name, schema), answers).map(|_| ());
-        debug_assert_eq!(added, Ok(()));
-    }
-    let template = ResourceTemplate::new("held:{name}", "held");
-    let added = registry
-        .add_prompt(Prompt::new("now"), Answers::AtOnce)
-        .and_then(|registry| registry.add_resource_template(template, Answers::Later))
-        .and_then(|registry| {
-            registry.add_completion(CompletionReference::prompt("now"), Answers::Later)
-        })
-        .map(|registry| {
-            registry.logging();
-        });
+    let later = Answers::Later;
+    let json = |text: &'static str| Json::parse(text).unwrap_or(Json::EMPTY_OBJECT);
+    let tool = |name| Tool::new(name, json(r#"{"type":"object"}"#));
+    let hold = tool("hold").output_schema(json(r#"{"type":"array"}"#));
+    let argument = PromptArgument::required("n");
+    registry.page_size(1).logging().subscribe();
+    registry.list_changed(List::Tools).list_changed(List::Resources);
+    let added = (|| {
+        registry
+            .add_tool(tool("echo"), Answers::AtOnce)?
+            .add_tool(hold, later)?
+            .add_resource(Resource::new("a:b", "b"), later)?
+            .add_resource_template(ResourceTemplate::new("t:{+x}", "t"), later)?
+            .add_prompt(Prompt::new("p").argument(argument), later)?
+            .add_completion(CompletionReference::prompt("p"), later)?
+            .add_method("x/y", later)?
+            .add_notification("notifications/x", later)?;
+        Ok::<(), UsageError>(())
+    })();
     debug_assert_eq!(added, Ok(()));
     registry
 }
