@@ -4,9 +4,11 @@
 //! committed corpora through them, and `tests/laws.rs` feeds them from generators.
 
 mod line;
+mod listeners;
 mod message;
 mod model;
 mod oracle;
+mod questions;
 mod request_state;
 mod script;
 mod seen;
@@ -15,5 +17,5 @@ mod stdio;
 pub use line::line;
 pub use message::message;
 pub use request_state::request_state;
-pub use script::{Op, Script};
+pub use script::{Op, Script, answer};
 pub use stdio::{Answers, registry, run, server_stdio};

@@ -86,7 +86,8 @@ fn agree(shape: &Shape, message: &Message, data: &[u8]) {
             }
         }
         Message::Response(response) => {
-            Shape::Response { id: response.id.as_ref().map(RequestId::to_string) }
+            let result = response.body.as_ref().ok().map(|result| result.as_str().to_owned());
+            Shape::Response { id: response.id.as_ref().map(RequestId::to_string), result }
         }
         #[expect(clippy::panic, reason = "a kind of message that this file does not know")]
         other => panic!("{other:?}"),

@@ -9,23 +9,47 @@ use std::collections::BTreeMap;
 
 use mcp_proto::frame::{Line, LineReader};
 use mcp_proto::message::{self, Incoming, Message};
-use mcp_proto::server::{CancelCause, Config, Outcome, Progress, ReplyId};
+use mcp_proto::server::{CancelCause, Change, Config, List, Outcome, Progress, ReplyId};
 use mcp_proto::stdio::Connection;
-use mcp_proto::{Bytes, Era, Instant, Limits, Machine, UsageError};
+use mcp_proto::types::LoggingLevel;
+use mcp_proto::{Bytes, Era, Instant, Json, Limits, Machine, UsageError};
 
+use super::listeners::Listeners;
 use super::oracle::{self, Object, Shape, Verdict};
+use super::questions::Questions;
 use super::seen::{Event, Response, Seen};
 
 /// A request that a handler holds.
-struct Call {
+pub(super) struct Call {
+    pub(super) about: ReplyId,
     id: String,
-    deadline: Option<Instant>,
-    size: usize,
-    batch: Option<usize>,
-    era: Era,
+    pub(super) method: String,
+    pub(super) params: String,
+    pub(super) deadline: Option<Instant>,
+    /// The bytes of its message, and of its input.
+    pub(super) size: usize,
+    pub(super) input: usize,
+    /// How often it has asked for input.
+    pub(super) rounds: usize,
+    pub(super) batch: Option<usize>,
+    pub(super) era: Era,
+    log_level: Option<LoggingLevel>,
     token: Option<String>,
     wants_progress: bool,
     progress: Option<f64>,
+}
+
+impl Call {
+    /// Whether this is its id.
+    fn is(&self, id: &str) -> bool {
+        same_id(&self.id, id)
+    }
+}
+
+/// Whether two ids mean the same.
+pub(super) fn same_id(one: &str, other: &str) -> bool {
+    let value = oracle::id_value(one);
+    value.is_some() && value == oracle::id_value(other)
 }
 
 /// A batch whose answer has not gone out.
@@ -42,20 +66,32 @@ struct Batch {
     errors: (usize, usize),
 }
 
-enum Life {
+pub(super) enum Life {
     Open,
     Draining(Instant),
     Closed,
 }
 
 pub(super) struct Model {
-    limits: Limits,
+    pub(super) limits: Limits,
     lines: LineReader,
-    life: Life,
-    calls: BTreeMap<ReplyId, Call>,
+    pub(super) life: Life,
+    pub(super) calls: BTreeMap<ReplyId, Call>,
     batches: Vec<Batch>,
     batching: bool,
+    pub(super) session: Option<Session>,
+    pub(super) questions: Questions,
+    listeners: Listeners,
     dropped: u64,
+}
+
+/// What `initialize` established.
+pub(super) struct Session {
+    pub(super) initialized: bool,
+    /// Whether the client can be asked for its roots.
+    pub(super) roots: bool,
+    /// `None` if it is not known.
+    level: Option<LoggingLevel>,
 }
 
 impl Model {
@@ -67,6 +103,9 @@ impl Model {
             calls: BTreeMap::new(),
             batches: Vec::new(),
             batching: false,
+            session: None,
+            questions: Questions::default(),
+            listeners: Listeners::default(),
             dropped: 0,
         }
     }
@@ -85,12 +124,18 @@ impl Model {
         }
         if let Life::Open = self.life {
             self.life = Life::Draining(now + self.limits.drain);
+            self.listeners.tell(seen);
+            self.listeners.end(seen);
+            self.end_questions(seen);
         }
         self.close_if_drained(seen);
     }
 
     pub(super) fn timeout(&mut self, now: Instant, seen: &mut Seen) {
         loop {
+            if self.questions_time_out(now, seen) {
+                continue;
+            }
             let calls = self.calls.iter();
             let due = calls.filter_map(|(id, call)| Some((call.deadline?, *id))).min();
             let due = due.filter(|(at, _)| *at <= now);
@@ -120,11 +165,21 @@ impl Model {
         }
     }
 
-    pub(super) fn respond(&mut self, about: ReplyId, outcome: &Outcome, seen: &mut Seen) {
+    pub(super) fn respond(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        outcome: &Outcome,
+        seen: &mut Seen,
+    ) {
         let Some(call) = self.calls.remove(&about) else {
             self.dropped += 1;
             return;
         };
+        if let Outcome::InputRequired(required) = outcome {
+            self.ask(now, call, required, seen);
+            return self.close_if_drained(seen);
+        }
         let completes =
             matches!(outcome, Outcome::Complete(json) if json.as_str().starts_with('{'));
         self.answered(&call, seen, |response| {
@@ -169,8 +224,85 @@ impl Model {
         assert_eq!(result, &expected);
     }
 
+    pub(super) fn log(
+        &mut self,
+        about: ReplyId,
+        level: LoggingLevel,
+        result: &Result<(), UsageError>,
+        seen: &mut Seen,
+    ) {
+        let expected = self.in_flight(about);
+        assert_eq!(result, &expected);
+        let Some(call) = self.calls.get(&about).filter(|_| expected.is_ok()) else { return };
+        let session_level = self.session.as_ref().and_then(|session| session.level);
+        let wanted = match call.era {
+            Era::Modern => call.log_level.is_some_and(|least| level >= least),
+            Era::Legacy => session_level.map_or(!seen.lines.is_empty(), |least| level >= least),
+        };
+        if wanted {
+            let message = seen.response();
+            assert!(message.is("notifications/message") && message.param("data").is_some());
+        }
+    }
+
+    pub(super) fn notify(
+        &mut self,
+        about: ReplyId,
+        method: &str,
+        params: &Json,
+        result: &Result<(), UsageError>,
+        seen: &mut Seen,
+    ) {
+        let era = self.calls.get(&about).map(|call| call.era);
+        let completes = method == "notifications/elicitation/complete";
+        let expected = self.in_flight(about).and_then(|()| {
+            let name = || method.to_owned();
+            if completes && era == Some(Era::Modern) {
+                Ok(())
+            } else if method == "notifications/message" {
+                Err(UsageError::ReservedMethod { method: name() })
+            } else if params.as_str().starts_with('{') {
+                let message = seen.response();
+                assert!(message.is(method) && message.id.is_none());
+                Ok(())
+            } else {
+                Err(UsageError::NotJson { name: name() })
+            }
+        });
+        assert_eq!(result, &expected);
+    }
+
+    pub(super) fn publish(&mut self, change: &Change, result: &Result<(), UsageError>) {
+        let capability = "prompts.listChanged";
+        let expected = match (&self.life, change) {
+            (Life::Draining(_) | Life::Closed, _) => Err(UsageError::Closed),
+            (_, Change::ListChanged(List::Prompts)) => Err(UsageError::Undeclared { capability }),
+            _ => Ok(()),
+        };
+        assert_eq!(result, &expected);
+        if expected.is_ok() {
+            self.listeners.publish(change);
+        }
+    }
+
+    /// Another declaration took effect, in which the tools and the prompts are others.
+    pub(super) fn declare(&mut self) {
+        if let Life::Open = self.life {
+            self.listeners.publish(&Change::ListChanged(List::Tools));
+        }
+    }
+
+    fn in_flight(&self, about: ReplyId) -> Result<(), UsageError> {
+        match self.life {
+            Life::Closed => Err(UsageError::Closed),
+            _ if self.calls.contains_key(&about) => Ok(()),
+            _ => Err(UsageError::NotInFlight),
+        }
+    }
+
     /// After each step: everything that came out was expected, and the machine says so too.
-    pub(super) fn settled(&self, seen: &Seen, connection: &Connection) {
+    pub(super) fn settled(&mut self, seen: &mut Seen, connection: &Connection) {
+        self.listeners.tell(seen);
         assert!(seen.lines.is_empty() && seen.events.is_empty(), "not expected: {seen:?}");
         assert!(connection.owed().eq(self.calls.keys().copied()), "what is owed");
         assert_eq!(connection.dropped_replies(), self.dropped);
@@ -180,13 +312,16 @@ impl Model {
         };
         // To be woken early is no harm; to be woken late, or for nothing at all, is.
         let deadlines = self.calls.values().filter_map(|call| call.deadline).chain(drain);
+        let deadlines = deadlines.chain(self.questions.deadlines());
         let (next, latest) = (connection.poll_timeout(), deadlines.min());
         assert!(latest.is_none_or(|latest| next.is_some_and(|next| next <= latest)));
-        assert!(next.is_none() || !self.calls.is_empty() || drain.is_some());
+        let waits = drain.is_some() || self.questions.deadlines().next().is_some();
+        assert!(next.is_none() || !self.calls.is_empty() || waits);
         assert_eq!(connection.wants_read(), matches!(self.life, Life::Open));
         let bytes = self.bytes_in_flight();
-        assert!(self.calls.len() <= self.limits.max_in_flight);
-        assert!(self.calls.len() <= 1 || bytes <= self.limits.max_in_flight_bytes);
+        let requests = self.calls.len() + self.questions.waiting.len();
+        assert!(requests <= self.limits.max_in_flight);
+        assert!(requests <= 1 || bytes <= self.limits.max_in_flight_bytes);
     }
 
     fn line(&mut self, now: Instant, line: &Line, seen: &mut Seen) {
@@ -246,11 +381,11 @@ impl Model {
         };
         match shape {
             None => self.error(batch, 0, seen),
-            Some(Shape::Response { .. }) => {}
+            Some(Shape::Response { id, result }) => {
+                self.response(now, id.as_deref(), result.as_deref(), seen);
+            }
             Some(Shape::Notification { method, params }) => {
-                if method == "notifications/cancelled" {
-                    self.cancel(params.as_deref(), sure, seen);
-                }
+                self.notification(&method, params.as_deref(), sure, seen);
             }
             Some(Shape::Request { id, .. }) if self.holds(&id) => self.error(batch, 1, seen),
             Some(Shape::Request { id, method, params }) => {
@@ -258,24 +393,74 @@ impl Model {
                 // The bytes of a batch are counted once, for all its requests.
                 let size = if batch.is_some() { 0 } else { text.len() };
                 if self.enters(&method, &params, size, seen) {
-                    self.enter(now, id, &params, size, batch, seen);
+                    self.enter(now, id, &method, &params, size, batch, seen);
                 } else if let Some(waiting) = batch.and_then(|at| self.batches.get_mut(at)) {
                     waiting.ids.push(id);
+                    self.served(&method, &params, None);
+                } else if method == "subscriptions/listen" && self.session.is_none() {
+                    self.listeners.listen(&id, &params, &self.limits, seen);
                 } else {
-                    let mut response = seen.response();
-                    if response.method.is_some() {
-                        assert_eq!(method, "subscriptions/listen", "a notification");
-                        response.acknowledges(&id);
-                        response = seen.response();
-                    }
+                    let response = seen.response();
                     assert_eq!(response.id.as_ref(), Some(&id), "the answer to another request");
-                    if method == "initialize" {
-                        let version = response.result.as_deref().and_then(Object::read);
-                        let version = version.as_ref().and_then(|r| r.get("protocolVersion"));
-                        self.batching |= version == Some("\"2025-03-26\"");
+                    match response.result {
+                        Some(result) => self.served(&method, &params, Some(&result)),
+                        None => assert!(response.error.is_some(), "no answer to {id}"),
                     }
                 }
             }
+        }
+    }
+
+    fn notification(&mut self, method: &str, params: Option<&str>, sure: bool, seen: &mut Seen) {
+        let Life::Open = self.life else { return };
+        if method == "notifications/cancelled" {
+            self.cancel(params, sure, seen);
+        } else if method == "notifications/x" {
+            // Before a connection is opened it is dropped.
+            let heard = Event::Notification {
+                method: method.to_owned(),
+                params: params.unwrap_or("{}").to_owned(),
+            };
+            let hears = seen.events.front() == Some(&heard);
+            assert!(hears || self.session.is_none(), "a notification is lost");
+            seen.events.pop_front_if(|event| *event == heard);
+        } else if method == "notifications/initialized"
+            && let Some(session) = &mut self.session
+        {
+            session.initialized = true;
+            self.listeners.start_session();
+        }
+    }
+
+    /// The machine has answered a request by itself: with this, or `None` if that is not known yet.
+    fn served(&mut self, method: &str, params: &str, result: Option<&str>) {
+        let param = |key: &str| Object::read_spelled(params, |p| p.get(key).map(str::to_owned));
+        match (method, &mut self.session) {
+            ("initialize", session) => {
+                let Some(result) = result.and_then(Object::read) else { return };
+                self.batching |= result.get("protocolVersion") == Some("\"2025-03-26\"");
+                let capabilities = param("capabilities").unwrap_or_default();
+                let capabilities = Object::read(&capabilities);
+                let roots = capabilities
+                    .filter(|all| !all.repeats(&["roots"]))
+                    .is_some_and(|all| all.get("roots").is_some_and(|r| r.starts_with('{')));
+                let level = Some(LoggingLevel::Debug);
+                *session = Some(Session { initialized: false, roots, level });
+                self.listeners.open_session();
+            }
+            ("logging/setLevel", Some(session)) => {
+                let level = param("level").and_then(|level| oracle::string(&level));
+                let level = level.and_then(|level| LoggingLevel::from_name(&level));
+                session.level = level.filter(|_| result.is_some());
+            }
+            ("resources/subscribe" | "resources/unsubscribe", Some(_)) => {
+                let uri = param("uri").and_then(|uri| oracle::string(&uri));
+                if let Some(uri) = uri {
+                    let subscribes = method == "resources/subscribe";
+                    self.listeners.subscribe(uri, subscribes, result.is_some());
+                }
+            }
+            _ => {}
         }
     }
 
@@ -297,76 +482,96 @@ impl Model {
                     params: Some(notification.params.json().as_str().into()),
                 })
             }
-            Ok(Incoming::Message(Message::Response(_))) => Some(Shape::Response { id: None }),
+            Ok(Incoming::Message(Message::Response(response))) => Some(Shape::Response {
+                id: response.id.map(|id| id.as_str().into()),
+                result: response.body.ok().map(|result| result.as_str().into()),
+            }),
             _ => None,
         }
     }
 
     /// Whether the next event is this request on its way to a handler.
     fn enters(&self, method: &str, params: &str, size: usize, seen: &Seen) -> bool {
-        let bytes = self.bytes_in_flight() + size;
-        let room = self.calls.len() < self.limits.max_in_flight
-            && (self.calls.is_empty() || bytes <= self.limits.max_in_flight_bytes);
+        let requests = self.calls.len() + self.questions.waiting.len();
+        let room = requests < self.limits.max_in_flight && (requests == 0 || self.has_room(size));
         let next = seen.events.front();
-        let same = matches!(next, Some(Event::Request { params: p, .. }) if p == params);
-        let handled = ["tools/call", "prompts/get", "resources/read", "completion/complete"];
-        room && same && handled.contains(&method)
+        let same = matches!(next, Some(Event::Request(asked))
+            if asked.method == method && asked.params == params);
+        room && same
     }
 
+    #[expect(clippy::too_many_arguments, reason = "it is all that is known of a request")]
     fn enter(
         &mut self,
         now: Instant,
         id: String,
-        params: &str,
+        method: &str,
+        text: &str,
         size: usize,
         batch: Option<usize>,
         seen: &mut Seen,
     ) {
-        let Some(Event::Request { about, era, wants_progress, .. }) = seen.events.pop_front()
-        else {
-            return;
-        };
-        let params = Object::read(params);
+        let Some(Event::Request(asked)) = seen.events.pop_front() else { return };
+        let params = Object::read(text);
         let meta = params.as_ref().and_then(|params| Object::read(params.get("_meta")?));
         let token = meta.as_ref().and_then(|meta| meta.get("progressToken"));
-        let timeout = self.limits.handler_timeout;
         let call = Call {
+            about: asked.about,
             id,
-            deadline: Some(now + timeout).filter(|at| *at != Instant::NEVER),
+            method: method.to_owned(),
+            params: text.to_owned(),
+            deadline: self.handler_deadline(now),
             size,
+            input: 0,
+            rounds: 0,
             batch,
-            era,
+            era: asked.era,
+            log_level: asked.log_level,
             token: token.map(str::to_owned),
-            wants_progress,
+            wants_progress: asked.wants_progress,
             progress: None,
         };
-        assert!(self.calls.insert(about, call).is_none(), "a name is used twice");
+        assert!(asked.era == Era::Modern || !asked.input, "input that nobody asked for");
+        assert!(self.calls.insert(asked.about, call).is_none(), "a name is used twice");
         if let Some(waiting) = batch.and_then(|at| self.batches.get_mut(at)) {
             waiting.pending += 1;
         }
     }
 
+    pub(super) fn handler_deadline(&self, now: Instant) -> Option<Instant> {
+        Some(now + self.limits.handler_timeout).filter(|at| *at != Instant::NEVER)
+    }
+
     fn bytes_in_flight(&self) -> usize {
         let batches = self.batches.iter().filter(|batch| batch.pending > 0);
-        let calls = self.calls.values().map(|call| call.size);
+        let waiting = self.questions.waiting.values().map(|waiting| &waiting.call);
+        let calls = self.calls.values().chain(waiting).map(|call| call.size);
         batches.map(|batch| batch.size).chain(calls).sum()
     }
 
+    /// Whether so many bytes more may be in flight.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.bytes_in_flight() + bytes <= self.limits.max_in_flight_bytes
+    }
+
     fn holds(&self, id: &str) -> bool {
-        self.find(id).is_some()
+        self.find(id).is_some() || self.find_waiting(id).is_some() || self.listeners.has(id)
     }
 
     fn find(&self, id: &str) -> Option<ReplyId> {
-        let value = oracle::id_value(id)?;
-        let same = |call: &Call| oracle::id_value(&call.id).as_ref() == Some(&value);
-        self.calls.iter().find(|(_, call)| same(call)).map(|(about, _)| *about)
+        self.calls.iter().find(|(_, call)| call.is(id)).map(|(about, _)| *about)
+    }
+
+    fn find_waiting(&self, id: &str) -> Option<ReplyId> {
+        let mut waiting = self.questions.waiting.iter();
+        waiting.find(|(_, waiting)| waiting.call.is(id)).map(|(about, _)| *about)
     }
 
     /// A cancellation takes effect, if what it names is in flight.
     fn cancel(&mut self, params: Option<&str>, sure: bool, seen: &mut Seen) {
-        let id = params
-            .and_then(Object::read)
-            .and_then(|params| params.get("requestId").map(str::to_owned));
+        let id = params.and_then(|params| {
+            Object::read_spelled(params, |params| params.get("requestId").map(str::to_owned))
+        });
         let named = id.as_deref().and_then(|id| self.find(id));
         let next = match seen.events.front() {
             Some(Event::Cancelled { about, cause: CancelCause::Client(_) }) => Some(*about),
@@ -378,6 +583,13 @@ impl Model {
             if let Some(call) = self.calls.remove(&about) {
                 self.leave(call.batch, seen);
             }
+        } else if let Some(id) = id {
+            if let Some(about) = self.find_waiting(&id)
+                && let Some(call) = self.withdraw(about, seen)
+            {
+                self.leave(call.batch, seen);
+            }
+            self.listeners.stop(&id);
         }
     }
 
@@ -394,7 +606,7 @@ impl Model {
     }
 
     /// The response to a call goes out, or into its batch.
-    fn answered(&mut self, call: &Call, seen: &mut Seen, check: impl FnOnce(&Response)) {
+    pub(super) fn answered(&mut self, call: &Call, seen: &mut Seen, check: impl FnOnce(&Response)) {
         if let Some(waiting) = call.batch.and_then(|at| self.batches.get_mut(at)) {
             return waiting.ids.push(call.id.clone());
         }
@@ -422,7 +634,7 @@ impl Model {
     }
 
     /// A batch has one less to wait for; the last sends the answers.
-    fn leave(&mut self, batch: Option<usize>, seen: &mut Seen) {
+    pub(super) fn leave(&mut self, batch: Option<usize>, seen: &mut Seen) {
         let Some(waiting) = batch.and_then(|at| self.batches.get_mut(at)) else { return };
         waiting.pending -= 1;
         if waiting.pending > 0 {

@@ -30,7 +30,7 @@ pub(super) enum Verdict {
 pub(super) enum Shape {
     Request { id: String, method: String, params: Option<String> },
     Notification { method: String, params: Option<String> },
-    Response { id: Option<String> },
+    Response { id: Option<String>, result: Option<String> },
 }
 
 /// Judges one text.
@@ -130,6 +130,17 @@ impl<'a> Object<'a> {
         serde_json::from_str(json).ok()
     }
 
+    /// The same where half a surrogate pair in a key or a text counts as what it is spelled as.
+    pub(super) fn read_spelled(
+        json: &str,
+        read: impl FnOnce(&Object<'_>) -> Option<String>,
+    ) -> Option<String> {
+        match Object::read(json) {
+            Some(object) => read(&object),
+            None => read(&Object::read(&json.replace("\\u", "\\\\u"))?),
+        }
+    }
+
     /// The last member with this key.
     pub(super) fn get(&self, key: &str) -> Option<&'a str> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.get())
@@ -186,7 +197,7 @@ impl<'a> Object<'a> {
             (None, Some(error)) => *doubtful |= ambiguous_error(error)?,
             _ => return None,
         }
-        Some(Shape::Response { id })
+        Some(Shape::Response { id, result: result.map(str::to_owned) })
     }
 }
 

@@ -17,6 +17,13 @@
 //! | `0B` | n | the oldest request makes progress n |
 //! | `0C` | n | a request that is gone makes progress n |
 //! | `10` | byte | the client writes that byte |
+//! | `11` | n | the n-th of several things changes |
+//! | `12` | | another declaration takes the place of the one there is |
+//! | `13` | n | the client is pinged, and has n × 20 ms; 255 is forever |
+//! | `14` | n | the oldest request logs at level n; from 128 on one that is gone |
+//! | `15` | n | the oldest request needs input, in manner n |
+//! | `16` | n | the oldest request says something else, in manner n |
+//! | `17` | n | the client answers the server's request n mod 32, in manner n / 32 |
 
 use mcp_proto::server::Config;
 use mcp_proto::{Duration, EraPolicy};
@@ -46,6 +53,18 @@ pub enum Op {
     Progress(u8),
     /// A request that is not in flight makes progress.
     ProgressVoid(u8),
+    /// Something changes.
+    Publish(u8),
+    /// Another declaration takes effect.
+    Declare,
+    /// The client is asked for a sign of life.
+    Ping(u8),
+    /// A request logs.
+    Log(u8),
+    /// The oldest request that is held needs input.
+    Ask(u8),
+    /// The oldest request says something that the specification does not have.
+    Say(u8),
 }
 
 /// A server's settings, and a conversation with it.
@@ -82,6 +101,13 @@ impl Script {
                 0x0B => (Op::Progress(argument), 2),
                 0x0C => (Op::ProgressVoid(argument), 2),
                 0x10 => (Op::Bytes(vec![argument]), 2),
+                0x11 => (Op::Publish(argument), 2),
+                0x12 => (Op::Declare, 1),
+                0x13 => (Op::Ping(argument), 2),
+                0x14 => (Op::Log(argument), 2),
+                0x15 => (Op::Ask(argument), 2),
+                0x16 => (Op::Say(argument), 2),
+                0x17 => (Op::Bytes(answer(argument).into_bytes()), 2),
                 _ => (Op::Bytes(vec![*byte]), 1),
             };
             script.push(op);
@@ -97,6 +123,20 @@ impl Script {
             (_, op) => self.ops.push(op),
         }
     }
+}
+
+/// What a client may say to what the server asks.
+pub fn answer(n: u8) -> String {
+    let body = match n / 32 {
+        0 | 1 => "\"result\":{\"roots\":[]}",
+        2 => "\"result\":{\"action\":\"accept\",\"content\":{\"a\":1}}",
+        3 => "\"result\":{\"role\":\"assistant\",\"model\":\"m\"}",
+        4 => "\"error\":{\"code\":-1,\"message\":\"no\"}",
+        5 => "\"result\":[]",
+        6 => "\"result\": {}",
+        _ => return format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"result\":{{}}}}\n", n % 32),
+    };
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{body}}}\n", n % 32)
 }
 
 /// Settings from five bytes: policy, the longest line, requests and bytes in flight, times.
@@ -115,6 +155,14 @@ fn config([policy, line, requests, bytes, times]: [u8; 5]) -> Config {
     limits.max_depth = if times & 0x80 == 0 { 128 } else { 5 };
     limits.max_token_bytes = if times & 0x40 == 0 { 64 } else { 4 };
     limits.max_client_bytes = if times & 0x20 == 0 { 512 } else { 16 };
+    limits.max_subscriptions = limits.max_in_flight + 1;
+    limits.max_subscription_bytes = if bytes == 0 { 1024 } else { 8 };
+    limits.max_input_rounds = 2;
+    limits.input_timeout = match times & 0x11 {
+        0x10 => Duration::MAX,
+        0x11 => Duration::from_millis(20),
+        _ => Duration::from_millis(300),
+    };
     limits.handler_timeout = match times & 3 {
         0 => Duration::from_secs(1),
         1 => Duration::MAX,

@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 
 use mcp_proto::Era;
-use mcp_proto::server::{CancelCause, ReplyId, ServerEvent};
+use mcp_proto::server::{CancelCause, PingId, ReplyId, ServerEvent};
+use mcp_proto::types::LoggingLevel;
 
 use super::oracle::{self, Object};
 
@@ -18,9 +19,24 @@ pub(super) struct Seen {
 
 #[derive(PartialEq, Debug)]
 pub(super) enum Event {
-    Request { about: ReplyId, params: String, era: Era, wants_progress: bool },
+    Request(Asked),
     Cancelled { about: ReplyId, cause: CancelCause },
+    Notification { method: String, params: String },
+    Pong { ping: PingId, answered: bool },
     Closed,
+}
+
+/// A request on its way to a handler.
+#[derive(PartialEq, Debug)]
+pub(super) struct Asked {
+    pub(super) about: ReplyId,
+    pub(super) method: String,
+    pub(super) params: String,
+    pub(super) era: Era,
+    pub(super) wants_progress: bool,
+    pub(super) log_level: Option<LoggingLevel>,
+    /// Whether it brings input.
+    pub(super) input: bool,
 }
 
 impl Seen {
@@ -38,23 +54,39 @@ impl Seen {
     /// A fault is told for the record, and nothing hangs on it.
     pub(super) fn event(&mut self, event: &ServerEvent) {
         assert!(!self.closed, "an event after the end");
-        if let ServerEvent::Request(request) = event {
-            self.events.push_back(Event::Request {
+        self.events.push_back(match event {
+            ServerEvent::Request(request) => Event::Request(Asked {
                 about: request.reply.id(),
+                method: request.method.name().to_owned(),
                 params: request.params.as_str().to_owned(),
                 era: request.peer.version.era(),
                 wants_progress: request.wants_progress,
-            });
-        } else if let ServerEvent::Cancelled { about, cause } = event {
-            self.events.push_back(Event::Cancelled { about: *about, cause: cause.clone() });
-        } else if let ServerEvent::Closed = event {
-            self.events.push_back(Event::Closed);
-        }
+                log_level: request.log_level,
+                input: request.input.is_some(),
+            }),
+            ServerEvent::Cancelled { about, cause } => {
+                Event::Cancelled { about: *about, cause: cause.clone() }
+            }
+            ServerEvent::Notification { method, params, .. } => Event::Notification {
+                method: method.name().to_owned(),
+                params: params.as_str().to_owned(),
+            },
+            ServerEvent::Pong { ping, answered } => {
+                Event::Pong { ping: *ping, answered: *answered }
+            }
+            ServerEvent::Closed => Event::Closed,
+            _ => return,
+        });
     }
 
     pub(super) fn close(&mut self) {
         assert!(!self.closed, "closed twice");
         self.closed = true;
+    }
+
+    /// The next message, to look at.
+    pub(super) fn next(&self) -> Option<Response> {
+        self.lines.front().filter(|line| line.starts_with('{')).map(|line| Response::read(line))
     }
 
     pub(super) fn response(&mut self) -> Response {
@@ -74,6 +106,15 @@ pub(super) struct Response {
 }
 
 impl Response {
+    /// A member of the parameters.
+    pub(super) fn param(&self, key: &str) -> Option<String> {
+        Object::read(self.params.as_deref()?)?.get(key).map(str::to_owned)
+    }
+
+    pub(super) fn is(&self, method: &str) -> bool {
+        self.method.as_deref().and_then(oracle::string).as_deref() == Some(method)
+    }
+
     pub(super) fn read(json: &str) -> Self {
         let Some(object) = Object::read(json) else {
             #[expect(clippy::panic, reason = "this is how a fuzz target says no")]

@@ -5,15 +5,22 @@
 //! from outside.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use mcp_proto::server::{
-    List, Notification, Outcome, Progress, Registry, Reply, ReplyId, Request, ServerEvent,
+    Change, Declaration, InputRequired, List, Notification, Outcome, Progress, Registry, Reply,
+    ReplyId, Request, ServerEvent,
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
-    CompletionReference, Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, Tool,
+    CompletionReference, CreateMessageRequestParams, ElicitRequestFormParams,
+    ElicitRequestURLParams, Implementation, InputRequest, LoggingLevel,
+    LoggingMessageNotificationParams, Prompt, PromptArgument, RequestParams, RequestedSchema,
+    Resource, ResourceTemplate, Tool,
 };
-use mcp_proto::{Action, Bytes, ErrorCode, ErrorData, Instant, Json, Machine, UsageError};
+use mcp_proto::{
+    Action, Bytes, Duration, ErrorCode, ErrorData, Instant, Json, Machine, UsageError,
+};
 
 use super::model::Model;
 use super::script::{Op, Script};
@@ -76,6 +83,15 @@ pub fn registry() -> Registry<Answers> {
     registry
 }
 
+/// Adds a tool and a prompt.
+fn grow(registry: &mut Registry<Answers>) {
+    let schema = Json::parse(r#"{"type":"object"}"#).unwrap_or(Json::EMPTY_OBJECT);
+    let added = registry.add_tool(Tool::new("more", schema), Answers::Later).map(|_| ());
+    debug_assert_eq!(added, Ok(()));
+    let added = registry.add_prompt(Prompt::new("more"), Answers::Later).map(|_| ());
+    debug_assert_eq!(added, Ok(()));
+}
+
 /// How the client's bytes are cut.
 #[derive(Clone, Copy, Debug)]
 enum Cut {
@@ -105,6 +121,8 @@ struct Held {
 
 struct Play {
     registry: Registry<Answers>,
+    /// The one in use, and the other.
+    declarations: [Arc<Declaration>; 2],
     connection: Connection,
     cut: Cut,
     model: Option<Model>,
@@ -117,9 +135,12 @@ struct Play {
 
 impl Play {
     fn new(script: &Script, cut: Cut) -> Self {
-        let registry = registry();
+        let mut registry = registry();
+        let declaration = registry.declaration();
+        grow(&mut registry);
         Self {
-            connection: Connection::server(registry.declaration(), script.config.clone()),
+            connection: Connection::server(declaration.clone(), script.config.clone()),
+            declarations: [declaration, registry.declaration()],
             registry,
             model: matches!(cut, Cut::Lines).then(|| Model::new(&script.config)),
             cut,
@@ -181,6 +202,29 @@ impl Play {
                     self.progress(id, *n);
                 }
             }
+            Op::Publish(n) => self.publish(*n),
+            Op::Declare => self.declare(),
+            Op::Ping(n) => self.ping(*n),
+            Op::Log(n) => {
+                let held = self.held.front().map(|held| held.id);
+                if let Some(id) = if *n < 128 { held } else { self.gone } {
+                    self.log(id, *n);
+                }
+            }
+            Op::Say(n) => {
+                if let Some(id) = self.held.front().map(|held| held.id).or(self.gone) {
+                    self.say(id, *n);
+                }
+            }
+            Op::Ask(manner) => {
+                let at = self.held.iter().position(|held| held.reply.is_some());
+                if let Some(Held { id, reply: Some(reply), .. }) =
+                    at.and_then(|at| self.held.remove(at))
+                {
+                    self.gone = Some(id);
+                    self.give(reply, Outcome::InputRequired(required(*manner)));
+                }
+            }
         }
         let owed: Vec<ReplyId> = self.connection.owed().collect();
         assert!(self.held.iter().map(|held| held.id).eq(owed.iter().copied()));
@@ -204,8 +248,12 @@ impl Play {
             Op::Bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".to_vec()),
             Op::AnswerVoid(0),
             Op::ProgressVoid(9),
+            Op::Publish(0),
+            Op::Declare,
+            Op::Ping(1),
+            Op::Log(200),
             Op::Eof,
-            Op::Tick(mcp_proto::Duration::MAX),
+            Op::Tick(Duration::MAX),
         ] {
             self.step(&op);
         }
@@ -256,10 +304,69 @@ impl Play {
     }
 
     fn respond(&mut self, reply: Reply, manner: u8, arguments: &Json) {
-        let id = reply.id();
-        let outcome = outcome(manner, arguments);
-        self.connection.respond(self.now, reply, outcome.clone());
-        self.check(|model, seen| model.respond(id, &outcome, seen));
+        self.give(reply, outcome(manner, arguments));
+    }
+
+    fn give(&mut self, reply: Reply, outcome: Outcome) {
+        let (id, now) = (reply.id(), self.now);
+        self.connection.respond(now, reply, outcome.clone());
+        self.check(|model, seen| model.respond(now, id, &outcome, seen));
+    }
+
+    fn publish(&mut self, n: u8) {
+        let change = match n % 6 {
+            0 => Change::ListChanged(List::Tools),
+            1 => Change::ListChanged(List::Resources),
+            2 => Change::ListChanged(List::Prompts),
+            3 => Change::ResourceUpdated("a:b".into()),
+            4 => Change::ResourceUpdated("t:1".into()),
+            _ => Change::ResourceUpdated("t:2".into()),
+        };
+        let result = self.connection.publish(self.now, &change);
+        self.log.push(Entry::Event(format!("{result:?}")));
+        self.check(|model, _| model.publish(&change, &result));
+    }
+
+    fn declare(&mut self) {
+        self.declarations.swap(0, 1);
+        let [declaration, _] = &self.declarations;
+        self.connection.declare(self.now, declaration.clone());
+        self.check(|model, _| model.declare());
+    }
+
+    fn ping(&mut self, n: u8) {
+        let (now, millis) = (self.now, 20 * u64::from(n));
+        let timeout = if n == 255 { Duration::MAX } else { Duration::from_millis(millis) };
+        let result = self.connection.ping(now, timeout);
+        self.log.push(Entry::Event(format!("{result:?}")));
+        self.check(|model, seen| model.ping(now, timeout, &result, seen));
+    }
+
+    fn log(&mut self, id: ReplyId, n: u8) {
+        let level = match n % 4 {
+            0 => LoggingLevel::Debug,
+            1 => LoggingLevel::Notice,
+            2 => LoggingLevel::Error,
+            _ => LoggingLevel::Emergency,
+        };
+        let message = LoggingMessageNotificationParams::new(level, Json::EMPTY_OBJECT);
+        let result = self.connection.notify(self.now, id, Notification::Log(message));
+        self.log.push(Entry::Event(format!("{result:?}")));
+        self.check(|model, seen| model.log(id, level, &result, seen));
+    }
+
+    fn say(&mut self, id: ReplyId, n: u8) {
+        let method = match n % 4 {
+            0 | 1 => "notifications/other",
+            2 => "notifications/elicitation/complete",
+            _ => "notifications/message",
+        };
+        let params = if n & 4 == 0 { "{\n}" } else { "[]" };
+        let params = Json::parse(params).unwrap_or(Json::EMPTY_OBJECT);
+        let said = Notification::Other { method: method.into(), params: params.clone() };
+        let result = self.connection.notify(self.now, id, said);
+        self.log.push(Entry::Event(format!("{result:?}")));
+        self.check(|model, seen| model.notify(id, method, &params, &result, seen));
     }
 
     fn progress(&mut self, id: ReplyId, n: u8) {
@@ -301,7 +408,7 @@ impl Play {
         }
         if let Some(model) = &mut self.model {
             expect(model, &mut seen);
-            model.settled(&seen, &self.connection);
+            model.settled(&mut seen, &self.connection);
         }
     }
 
@@ -341,5 +448,29 @@ fn outcome(manner: u8, arguments: &Json) -> Outcome {
         9 => error(-32042),
         10 => error(-32603),
         _ => error(i64::from(manner) - 100),
+    }
+}
+
+/// What a handler may need.
+fn required(manner: u8) -> InputRequired {
+    let roots = || InputRequest::ListRoots(RequestParams::default());
+    let form = || {
+        let form = ElicitRequestFormParams::new("who?", RequestedSchema::new());
+        InputRequest::Elicit(form.into())
+    };
+    let url = ElicitRequestURLParams::new("pay", "https://example.com");
+    let mut sampling = CreateMessageRequestParams::new(Vec::new(), 1);
+    match manner % 8 {
+        0 => InputRequired::new("a", roots()),
+        1 => InputRequired::new("b", roots()).and("a", roots()).state("kept"),
+        2 => InputRequired::default().state("a\nstate"),
+        3 => InputRequired::default(),
+        4 => InputRequired::new("a", form()).and("b", roots()),
+        5 => InputRequired::new("\"", InputRequest::Elicit(url.into())),
+        6 => InputRequired::new("", sampling),
+        _ => {
+            sampling.tools = Some(Vec::new());
+            InputRequired::new("a", sampling).and("b", form()).state("")
+        }
     }
 }

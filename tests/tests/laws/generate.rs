@@ -2,7 +2,7 @@
 
 use mcp_proto::server::Config;
 use mcp_proto::{Duration, EraPolicy, Instant};
-use mcp_tests::fuzz::{Op, Script};
+use mcp_tests::fuzz::{self, Op, Script};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -18,7 +18,7 @@ pub(crate) enum Call {
 }
 
 const MODERN: &str = "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
-    \"io.modelcontextprotocol/clientCapabilities\":{}";
+    \"io.modelcontextprotocol/clientCapabilities\":{\"roots\":{}}";
 
 /// Calls to one of two machines.
 pub(crate) fn calls() -> impl Strategy<Value = Vec<(u8, Call)>> {
@@ -70,6 +70,10 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
             config.limits.max_token_bytes = token;
             config.limits.max_depth = depth;
             config.limits.handler_timeout = handler;
+            config.limits.input_timeout = handler;
+            config.limits.max_input_rounds = requests;
+            config.limits.max_subscriptions = requests;
+            config.limits.max_subscription_bytes = bytes / 100;
             config.limits.drain = drain;
             config
         },
@@ -91,6 +95,15 @@ pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => any::<u8>().prop_map(Op::AnswerVoid),
         3 => any::<u8>().prop_map(Op::Progress),
         1 => any::<u8>().prop_map(Op::ProgressVoid),
+        4 => (0_u8..8).prop_map(Op::Ask),
+        4 => (0_u8..10, 0_u8..8).prop_map(|(id, manner)| {
+            Op::Bytes(fuzz::answer(id + 32 * manner).into_bytes())
+        }),
+        3 => any::<u8>().prop_map(Op::Publish),
+        1 => Just(Op::Declare),
+        1 => select(vec![0, 1, 10, 255]).prop_map(Op::Ping),
+        2 => any::<u8>().prop_map(Op::Log),
+        1 => any::<u8>().prop_map(Op::Say),
     ];
     (prop::collection::vec(op, 1..8), prop::bool::weighted(0.1)).prop_map(|(mut ops, eof)| {
         ops.extend(eof.then_some(Op::Eof));
@@ -127,12 +140,15 @@ pub(crate) fn text() -> BoxedStrategy<String> {
 
 fn opening() -> impl Strategy<Value = String> {
     let versions = ["2024-11-05", "2025-03-26", "2025-03-26", "2025-11-25", "2026-07-28", "x"];
+    let initialized = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
     prop_oneof![
         2 => Just(String::new()),
-        3 => select(versions.to_vec()).prop_map(|version| format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":\"open\",\"method\":\"initialize\",\"params\":{}}}\n",
-            initialize(version)
-        )),
+        4 => (select(versions.to_vec()), select(vec!["", initialized, initialized])).prop_map(
+            |(version, then)| format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":\"open\",\"method\":\"initialize\",\"params\":{}}}\n{then}",
+                initialize(version)
+            )
+        ),
         2 => Just(format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":\"open\",\"method\":\"tools/list\",\
              \"params\":{{\"_meta\":{{{MODERN}}}}}}}\n"
@@ -142,7 +158,7 @@ fn opening() -> impl Strategy<Value = String> {
 
 fn initialize(version: &str) -> String {
     format!(
-        "{{\"protocolVersion\":\"{version}\",\"capabilities\":{{}},\
+        "{{\"protocolVersion\":\"{version}\",\"capabilities\":{{\"roots\":{{}}}},\
          \"clientInfo\":{{\"name\":\"c\",\"version\":\"1\"}}}}"
     )
 }
@@ -243,11 +259,10 @@ fn call() -> BoxedStrategy<String> {
             let params = object(&[cursor, meta]);
             format!("\"method\":\"{method}\",\"params\":{params}")
         }),
-        3 => (select(OTHERS.to_vec()), input(), meta()).prop_map(|((method, member), input, meta)| {
-            let params = object(&[member.to_owned(), input, meta]);
-            format!("\"method\":\"{method}\",\"params\":{params}")
-        }),
         1 => select(methods.to_vec()).prop_map(|method| format!("\"method\":\"{method}\"")),
+        6 => (offer(), meta()).prop_map(|((method, params), meta)| {
+            format!("\"method\":\"{method}\",\"params\":{}", object(&[params, meta]))
+        }),
         1 => select(vec!["2025-03-26", "2025-06-18", "2026-07-28"]).prop_map(|version| {
             format!("\"method\":\"initialize\",\"params\":{}", initialize(version))
         }),
@@ -257,34 +272,34 @@ fn call() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Methods beside those of tools, each with what it needs.
-const OTHERS: &[(&str, &str)] = &[
-    ("prompts/get", "\"name\":\"now\""),
-    ("prompts/list", ""),
-    ("resources/read", "\"uri\":\"held:%41\""),
-    ("resources/read", "\"uri\":\"other:a\""),
-    ("resources/subscribe", "\"uri\":\"held:b\""),
-    ("resources/unsubscribe", "\"uri\":\"held:b\""),
-    ("resources/templates/list", ""),
-    (
-        "completion/complete",
-        "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"now\"},\"argument\":{\"name\":\"a\",\"value\":\"\"}",
-    ),
-    ("completion/complete", "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"held:{name}\"}"),
-    ("logging/setLevel", "\"level\":\"alert\""),
-    ("subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true}"),
-    ("subscriptions/listen", "\"notifications\":[]"),
-];
-
-fn input() -> impl Strategy<Value = String> {
-    select(vec![
-        "",
-        "",
-        "\"inputResponses\":{\"a\":{}},\"requestState\":\"s\"",
-        "\"inputResponses\":{\"a\":1}",
-        "\"requestState\":null",
-    ])
-    .prop_map(str::to_owned)
+/// A method beside tools, with parameters that are good, or nearly.
+fn offer() -> impl Strategy<Value = (&'static str, String)> {
+    let all = [
+        ("resources/read", "\"uri\":\"a:b\""),
+        ("resources/read", "\"uri\":\"t:1\",\"requestState\":\"s\""),
+        ("resources/read", "\"uri\":\"t:1\",\"inputResponses\":{\"a\":{}}"),
+        ("resources/read", "\"uri\":\"none:\",\"inputResponses\":[]"),
+        ("resources/subscribe", "\"uri\":\"t:1\""),
+        ("resources/subscribe", "\"uri\":\"t:2\""),
+        ("resources/unsubscribe", "\"uri\":\"t:1\""),
+        ("prompts/get", "\"name\":\"p\",\"arguments\":{\"n\":\"1\"}"),
+        ("prompts/get", "\"name\":\"p\""),
+        (
+            "completion/complete",
+            "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},\"argument\":{\"name\":\"n\",\"value\":\"\"}",
+        ),
+        ("completion/complete", "\"ref\":{}"),
+        ("subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true}"),
+        ("subscriptions/listen", "\"notifications\":{\"promptsListChanged\":true}"),
+        (
+            "subscriptions/listen",
+            "\"notifications\":{\"resourceSubscriptions\":[\"t:1\",\"a:b\",\"t:1\"]}",
+        ),
+        ("logging/setLevel", "\"level\":\"error\""),
+        ("x/y", ""),
+        ("notifications/x", ""),
+    ];
+    select(all.to_vec()).prop_map(|(method, params)| (method, params.to_owned()))
 }
 
 fn cursor() -> impl Strategy<Value = String> {
