@@ -262,7 +262,8 @@ fn states_of_megabytes() {
 #[test]
 fn as_many_answers_as_a_line_holds() {
     let alone = alone();
-    let many: String = (0..MIB / 12).map(|n| format!("\"{n:05}\":{{}},")).collect();
+    let many: Vec<String> = (0..MIB / 12).map(|n| format!("\"{n:05}\":{{}},")).collect();
+    let many = many.concat();
     let lines = (0..50).map(|n| {
         let params = format!("\"name\":\"hold\",\"inputResponses\":{{{many}\"a\":{{}}}}");
         modern(n, "tools/call", &params)
@@ -355,7 +356,9 @@ fn asking(
         }
         if let Some(Input { responses, state, .. }) = request.input.as_deref() {
             let mut all = state.clone().unwrap_or_default();
-            responses.values().for_each(|response| all += response.json().as_str());
+            for response in responses.values() {
+                all += response.json().as_str();
+            }
             required = required.state(all);
         }
         Some(Outcome::InputRequired(required))

@@ -143,11 +143,12 @@ impl Listener {
     }
 
     fn is_told(&self, change: &Change, message: &Response) -> bool {
-        let (method, uri) = match change {
-            Change::ListChanged(List::Tools) => ("notifications/tools/list_changed", None),
-            Change::ListChanged(List::Prompts) => ("notifications/prompts/list_changed", None),
-            Change::ResourceUpdated(uri) => ("notifications/resources/updated", Some(uri.clone())),
-            _ => ("notifications/resources/list_changed", None),
+        let (method, uri) = if let Change::ResourceUpdated(uri) = change {
+            ("notifications/resources/updated", Some(uri.clone()))
+        } else if *change == Change::ListChanged(List::Tools) {
+            ("notifications/tools/list_changed", None)
+        } else {
+            ("notifications/resources/list_changed", None)
         };
         let named = message.param("uri").and_then(|uri| oracle::string(&uri));
         message.is(method)

@@ -295,8 +295,8 @@ impl Model {
     fn in_flight(&self, about: ReplyId) -> Result<(), UsageError> {
         match self.life {
             Life::Closed => Err(UsageError::Closed),
-            _ if self.calls.contains_key(&about) => Ok(()),
-            _ => Err(UsageError::NotInFlight),
+            Life::Open | Life::Draining(_) if self.calls.contains_key(&about) => Ok(()),
+            Life::Open | Life::Draining(_) => Err(UsageError::NotInFlight),
         }
     }
 
@@ -404,7 +404,7 @@ impl Model {
                     assert_eq!(response.id.as_ref(), Some(&id), "the answer to another request");
                     match response.result {
                         Some(result) => self.served(&method, &params, Some(&result)),
-                        None => assert!(response.error.is_some(), "no answer to {id}"),
+                        None => self.refused(&id, size, response.error.as_deref()),
                     }
                 }
             }
@@ -417,19 +417,28 @@ impl Model {
             self.cancel(params, sure, seen);
         } else if method == "notifications/x" {
             // Before a connection is opened it is dropped.
-            let heard = Event::Notification {
+            let event = Event::Notification {
                 method: method.to_owned(),
                 params: params.unwrap_or("{}").to_owned(),
             };
-            let hears = seen.events.front() == Some(&heard);
-            assert!(hears || self.session.is_none(), "a notification is lost");
-            seen.events.pop_front_if(|event| *event == heard);
+            if seen.events.front() == Some(&event) {
+                seen.events.pop_front();
+            } else {
+                assert!(self.session.is_none(), "a notification is lost");
+            }
         } else if method == "notifications/initialized"
             && let Some(session) = &mut self.session
         {
             session.initialized = true;
             self.listeners.start_session();
         }
+    }
+
+    /// The machine has refused a request; if for want of room, there is none.
+    fn refused(&self, id: &str, size: usize, error: Option<&str>) {
+        assert!(error.is_some(), "no answer to {id}");
+        let wants_room = error.is_some_and(|error| error.contains("Limits::max_in_flight"));
+        assert!(!wants_room || !self.admits(size), "refused, and there is room for {id}");
     }
 
     /// The machine has answered a request by itself: with this, or `None` if that is not known yet.
@@ -492,12 +501,16 @@ impl Model {
 
     /// Whether the next event is this request on its way to a handler.
     fn enters(&self, method: &str, params: &str, size: usize, seen: &Seen) -> bool {
-        let requests = self.calls.len() + self.questions.waiting.len();
-        let room = requests < self.limits.max_in_flight && (requests == 0 || self.has_room(size));
         let next = seen.events.front();
         let same = matches!(next, Some(Event::Request(asked))
             if asked.method == method && asked.params == params);
-        room && same
+        self.admits(size) && same
+    }
+
+    /// Whether another request of so many bytes may be in flight.
+    fn admits(&self, size: usize) -> bool {
+        let requests = self.calls.len() + self.questions.waiting.len();
+        requests < self.limits.max_in_flight && (requests == 0 || self.has_room(size))
     }
 
     #[expect(clippy::too_many_arguments, reason = "it is all that is known of a request")]

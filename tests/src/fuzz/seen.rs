@@ -54,7 +54,7 @@ impl Seen {
     /// A fault is told for the record, and nothing hangs on it.
     pub(super) fn event(&mut self, event: &ServerEvent) {
         assert!(!self.closed, "an event after the end");
-        self.events.push_back(match event {
+        let event = match event {
             ServerEvent::Request(request) => Event::Request(Asked {
                 about: request.reply.id(),
                 method: request.method.name().to_owned(),
@@ -75,8 +75,13 @@ impl Seen {
                 Event::Pong { ping: *ping, answered: *answered }
             }
             ServerEvent::Closed => Event::Closed,
-            _ => return,
-        });
+            // There may be more kinds of them.
+            event => {
+                assert!(matches!(event, ServerEvent::PeerFault(_)), "{event:?}");
+                return;
+            }
+        };
+        self.events.push_back(event);
     }
 
     pub(super) fn close(&mut self) {

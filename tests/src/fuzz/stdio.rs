@@ -222,7 +222,7 @@ impl Play {
                     at.and_then(|at| self.held.remove(at))
                 {
                     self.gone = Some(id);
-                    self.give(reply, Outcome::InputRequired(required(*manner)));
+                    self.give(reply, &Outcome::InputRequired(required(*manner)));
                 }
             }
         }
@@ -304,13 +304,13 @@ impl Play {
     }
 
     fn respond(&mut self, reply: Reply, manner: u8, arguments: &Json) {
-        self.give(reply, outcome(manner, arguments));
+        self.give(reply, &outcome(manner, arguments));
     }
 
-    fn give(&mut self, reply: Reply, outcome: Outcome) {
+    fn give(&mut self, reply: Reply, outcome: &Outcome) {
         let (id, now) = (reply.id(), self.now);
         self.connection.respond(now, reply, outcome.clone());
-        self.check(|model, seen| model.respond(now, id, &outcome, seen));
+        self.check(|model, seen| model.respond(now, id, outcome, seen));
     }
 
     fn publish(&mut self, n: u8) {

@@ -73,7 +73,7 @@ fn what_is_removed_between_two_rounds_is_not_asked_again() {
     let [question]: [Value; 1] = client.out().try_into().unwrap();
     drop(catalog.update(|registry| registry.remove_tool("asks")));
     assert_eq!(told(&mut client), [TOOLS]);
-    client.respond(&question["id"], json!({"roots": []}));
+    client.respond(&question["id"], &json!({"roots": []}));
     let [answer]: [Value; 1] = client.out().try_into().unwrap();
     assert_eq!(plain(answer), error(-32603, "what was asked for has been removed"));
 }
@@ -237,7 +237,9 @@ fn updates_from_several_threads_are_all_made() {
             thread::spawn(move || add(&catalog, name))
         })
         .into();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     client.out();
     let mut names = names(&mut client);
     names.sort_unstable();

@@ -42,7 +42,7 @@ impl Client {
                 let capabilities = client.capabilities.clone();
                 let version = "2025-11-25";
                 client.request("initialize", json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": info}));
-                client.notify("notifications/initialized", json!({}));
+                client.notify("notifications/initialized", &json!({}));
                 assert_eq!(client.out().len(), 1);
             }
         }
@@ -64,12 +64,12 @@ impl Client {
     }
 
     /// Sends a notification.
-    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) {
         self.say(json!({"method": method, "params": params}));
     }
 
     /// Answers a request of the server's.
-    pub(crate) fn respond(&mut self, id: &Value, result: Value) {
+    pub(crate) fn respond(&mut self, id: &Value, result: &Value) {
         self.say(json!({"id": id, "result": result}));
     }
 
@@ -108,7 +108,7 @@ impl Client {
                 let input = &message["result"]["inputRequests"];
                 if let Some(method) = message["method"].as_str() {
                     let answer = answer(method, &message["params"]);
-                    self.respond(&message["id"], answer);
+                    self.respond(&message["id"], &answer);
                 } else if input.is_object() {
                     assert_eq!(message["result"]["resultType"], "input_required");
                     let mut again = params.clone();

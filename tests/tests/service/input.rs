@@ -255,12 +255,12 @@ fn a_legacy_call_that_is_cancelled_while_its_client_is_asked_is_over() {
     let mut client = Client::new(Era::Legacy, registry);
     let id = client.request("tools/call", json!({"name": "t"}));
     let [question]: [Value; 1] = client.out().try_into().unwrap();
-    client.notify("notifications/cancelled", json!({"requestId": id}));
+    client.notify("notifications/cancelled", &json!({"requestId": id}));
     let [withdrawn]: [Value; 1] = client.out().try_into().unwrap();
     assert_eq!(withdrawn["method"], "notifications/cancelled");
     assert_eq!(withdrawn["params"]["requestId"], question["id"]);
 
-    client.respond(&question["id"], json!({"action": "decline"}));
+    client.respond(&question["id"], &json!({"action": "decline"}));
     assert_eq!((client.out(), log.take().len()), (vec![], 1));
     client.bench.assert_alive();
 }
@@ -339,8 +339,8 @@ fn more_input_than_there_is_room_for_ends_the_call() {
 
 async fn greet(_: Value, context: Context) -> Result<String, Interrupt> {
     let answer = context.elicit("name", form())?;
-    let content = answer.accepted::<Value>();
-    let name = content.and_then(Result::ok).map(|form| form["name"].as_str().unwrap().to_owned());
+    let given = answer.accepted::<Value>().and_then(Result::ok);
+    let name = given.map(|form| form["name"].as_str().unwrap().to_owned());
     Ok(format!("hello {}", name.unwrap_or("nobody".into())))
 }
 
@@ -384,7 +384,7 @@ fn obliging(method: &str, _: &Value) -> Value {
             json!({"role": "assistant", "content": {"type": "text", "text": "hi"}, "model": "m"})
         }
         "roots/list" => json!({"roots": [{"uri": "file:///a"}]}),
-        _ => panic!("{method}"),
+        _ => Value::Null,
     }
 }
 
@@ -401,14 +401,12 @@ fn asks<R: IntoToolResult + Send + 'static>(
             std::future::ready(f(context))
         };
         let mut client = Client::new(era, registry(handler));
-        let mut rounds = 0;
         client.request("tools/call", json!({"name": "t"}));
-        let asked = client.out();
-        rounds += asked.len();
-        let question = asked[0].get("method").or(asked[0]["result"].get("inputRequests"));
-        assert!(question.is_some() && rounds == 1, "{asked:?}");
+        let [asked]: [Value; 1] = client.out().try_into().unwrap();
+        let question = asked.get("method").or(asked["result"].get("inputRequests"));
+        assert!(question.is_some(), "{asked}");
         if era == Era::Legacy {
-            client.respond(&asked[0]["id"], json!({"action": "decline"}));
+            client.respond(&asked["id"], &json!({"action": "decline"}));
             assert_eq!(log.take(), ["first", "again"]);
         }
     }
