@@ -73,8 +73,9 @@ impl Context {
         }
     }
 
-    /// The least severe messages for which [`Context::log`] does anything; `None` if there are
-    /// none.
+    /// The least severe messages for which [`Context::log`] does anything, as the client wanted
+    /// them when its request came; `None` if there are none. (A legacy client that wants less
+    /// meanwhile gets less.)
     pub fn log_level(&self) -> Option<LoggingLevel> {
         self.asked.log_level
     }
