@@ -8,22 +8,18 @@ use mcp_proto::service::Handler;
 use mcp_proto::types::{ListToolsResult, Tool};
 use mcp_proto::{Instant, Json, Limits};
 use mcp_tests::everything;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 /// The result of `tools/list` as the machine hands it out, from a server of its own.
 fn page(declaration: &Arc<Declaration>, cursor: Option<&str>) -> Json {
     let mut server = Server::new(declaration.clone(), Config::default());
-    let mut request = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/list",
-        "params": {"_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }},
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
     });
-    if let Some(cursor) = cursor {
-        request["params"]["cursor"] = Value::from(cursor);
-    }
+    let params = json!({"_meta": meta, "cursor": cursor.unwrap_or_default()});
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params});
     let request = message::parse(&request.to_string().into(), &Limits::default()).unwrap();
     server.handle_message(Instant::ZERO, request);
     match server.poll_action() {

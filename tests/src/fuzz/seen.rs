@@ -151,13 +151,4 @@ impl Response {
         }
         response
     }
-
-    /// It is the first word of a subscription by the request with this id.
-    pub(super) fn acknowledges(&self, id: &str) {
-        assert_eq!(self.method.as_deref(), Some("\"notifications/subscriptions/acknowledged\""));
-        let params = self.params.as_deref().and_then(Object::read);
-        let meta = params.as_ref().and_then(|params| Object::read(params.get("_meta")?));
-        let named = meta.as_ref().and_then(|m| m.get("io.modelcontextprotocol/subscriptionId"));
-        assert_eq!(named, Some(id), "the subscription of another request");
-    }
 }

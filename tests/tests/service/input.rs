@@ -325,12 +325,15 @@ fn more_input_than_there_is_room_for_ends_the_call() {
     let mut client = Client::that_can(Era::Legacy, capabilities, registry, config);
     let call = json!({"name": "t"});
     let long = |bytes: usize| json!({"action": "decline", "_meta": {"a": "x".repeat(bytes)}});
-    let message = "the input is more than Limits::max_in_flight_bytes leaves room for";
+    let refused = |key| {
+        let why = "is more than Limits::max_in_flight_bytes leaves room for";
+        error(-32603, &format!("the input `{key}` {why}"))
+    };
     let result = client.converse("tools/call", &call, |_, _| long(1000));
-    assert_eq!(result, error(-32603, message));
+    assert_eq!(result, refused("a"));
     // The sum counts, and what is answered is not in flight any more.
     let result = client.converse("tools/call", &call, |_, _| long(450));
-    assert_eq!(result, error(-32603, message));
+    assert_eq!(result, refused("b"));
     for _ in 0..3 {
         let result = client.converse("tools/call", &call, |_, _| long(400));
         assert!(result.get("result").is_some(), "{result}");

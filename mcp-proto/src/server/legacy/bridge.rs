@@ -65,7 +65,7 @@ struct Waiting {
     state: Option<String>,
 }
 
-const TOO_MUCH: &str = "the input is more than Limits::max_in_flight_bytes leaves room for";
+const TOO_MUCH: &str = "is more than Limits::max_in_flight_bytes leaves room for";
 
 impl Asked {
     fn next_id(&mut self) -> (u64, RequestId) {
@@ -149,7 +149,7 @@ impl Server {
                 } else if round > rounds {
                     Some(alloc::format!("Limits::max_input_rounds = {rounds} are over"))
                 } else if !has_room {
-                    Some(TOO_MUCH.into())
+                    Some(alloc::format!("the state {TOO_MUCH}"))
                 } else {
                     let lacking = lacking.next();
                     lacking.map(|(key, since)| alloc::format!("the input `{key}` needs {since}"))
@@ -210,7 +210,7 @@ impl Server {
     fn answered(&mut self, now: Instant, serial: u64, id: &RequestId, key: String, result: Json) {
         let bytes = result.as_bytes().len();
         if !self.has_room(bytes) {
-            return self.give_up(serial, TOO_MUCH);
+            return self.give_up(serial, &alloc::format!("the input `{key}` {TOO_MUCH}"));
         }
         let Opening::Legacy(session) = &mut self.opening else { return };
         let Some(waiting) = session.asked.waiting.get_mut(&serial) else { return };
