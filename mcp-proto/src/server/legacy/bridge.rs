@@ -33,7 +33,7 @@ use crate::json::Json;
 use crate::json::write::List;
 use crate::message::{ErrorData, Outgoing, RequestId, Response};
 use crate::time::{Duration, Instant};
-use crate::types::{ElicitRequestParams, InputRequest, InputResponses};
+use crate::types::{ElicitRequestParams, InputRequest, InputRequests, InputResponses};
 use crate::version::ProtocolVersion;
 
 /// What the client of a session has been asked and has not answered.
@@ -127,39 +127,15 @@ impl Server {
         required: InputRequired,
     ) {
         let InputRequired { requests, state } = required;
-        let rounds = self.config.limits.max_input_rounds;
         self.calls.drop_input(&mut call);
         let kept = state.as_ref().map_or(0, String::len);
-        let has_room = self.has_room(kept);
-        let again = call.again.as_mut().map(|again| {
-            again.rounds += 1;
-            again.rounds
-        });
-        let serial = self.calls.find(&call.id).unwrap_or_default();
-        let is_open = self.life == Life::Open;
-        let refusal = match (self.session(), again) {
-            (Some(session), Some(round)) => {
-                let mut lacking = requests
-                    .iter()
-                    .filter_map(|(key, request)| Some((key, since(session.version, request)?)));
-                if !is_open && !requests.is_empty() {
-                    Some("the client sends nothing more, and so no input".into())
-                } else if !session.initialized && !requests.is_empty() {
-                    Some("the client is not initialized, and cannot be asked for input".into())
-                } else if round > rounds {
-                    Some(alloc::format!("Limits::max_input_rounds = {rounds} are over"))
-                } else if !has_room {
-                    Some(alloc::format!("the state {TOO_MUCH}"))
-                } else {
-                    let lacking = lacking.next();
-                    lacking.map(|(key, since)| alloc::format!("the input `{key}` needs {since}"))
-                }
-            }
-            (None, _) | (_, None) => Some("the handler said that it never asks for input".into()),
-        };
-        if let Some(why) = refusal {
+        if let Err(why) = self.may_ask(&call, &requests, kept) {
             return self.settle_with(call, ErrorData::internal(why));
         }
+        if let Some(again) = &mut call.again {
+            again.rounds += 1;
+        }
+        let serial = self.calls.find(&call.id).unwrap_or_default();
         self.calls.keep_input(&mut call, kept);
         let mut missing = BTreeSet::new();
         for (key, request) in requests {
@@ -180,6 +156,35 @@ impl Server {
         } else {
             self.deadlines.set(Reason::Input(serial), now + self.config.limits.input_timeout);
         }
+    }
+
+    /// Whether the client can be asked all that, and `kept` bytes be kept meanwhile.
+    fn may_ask(&self, call: &Call, requests: &InputRequests, kept: usize) -> Result<(), String> {
+        let (Opening::Legacy(session), Some(again)) = (&self.opening, &call.again) else {
+            return Err("the handler said that it never asks for input".into());
+        };
+        let rounds = self.config.limits.max_input_rounds;
+        if again.rounds >= rounds {
+            return Err(alloc::format!("Limits::max_input_rounds = {rounds} are over"));
+        }
+        if !self.has_room(kept) {
+            return Err(alloc::format!("the state {TOO_MUCH}"));
+        }
+        if requests.is_empty() {
+            return Ok(());
+        }
+        if self.life != Life::Open {
+            return Err("the client sends nothing more, and so no input".into());
+        }
+        if !session.initialized {
+            return Err("the client is not initialized, and cannot be asked for input".into());
+        }
+        for (key, request) in requests {
+            if let Some(since) = since(session.version, request) {
+                return Err(alloc::format!("the input `{key}` needs {since}"));
+            }
+        }
+        Ok(())
     }
 
     /// The client has answered something.
