@@ -58,7 +58,7 @@ use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Malformed, Outgoing, RequestId};
 use crate::negotiate::{Claim, Kind, Route};
 use crate::time::Instant;
-use crate::version::{Era, EraPolicy, ProtocolVersion};
+use crate::version::{Era, EraPolicy};
 
 use calls::{Call, Calls};
 pub use change::{Cacheable, Change, List};
@@ -68,9 +68,6 @@ pub use notification::{Notification, Progress};
 pub use outcome::{Input, InputRequired, Outcome};
 pub use registry::{HandlerId, Registry};
 use subscriptions::Subscriptions;
-
-/// A notification of 2025-11-25 alone.
-const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 
 /// How a server behaves.
 #[derive(Clone, Debug, Default)]
@@ -218,65 +215,6 @@ impl Server {
             self.settle(call, |call| stamp::outgoing(call, &declaration, outcome));
         }
         self.close_if_drained();
-    }
-
-    /// Tells the client about a request in flight. What the client did not ask for goes nowhere,
-    /// and that is no error. It goes out with the next actions: a handler that keeps the driver
-    /// from taking them reports nothing before it ends.
-    ///
-    /// Fails with [`UsageError::NotInFlight`] after the answer, a cancellation or the end, with
-    /// [`UsageError::ProgressNotIncreasing`], with [`UsageError::Undeclared`] for a log message
-    /// without [`Registry::logging`], and with [`UsageError::ReservedMethod`].
-    pub fn notify(
-        &mut self,
-        _now: Instant,
-        about: ReplyId,
-        notification: Notification,
-    ) -> Result<(), UsageError> {
-        if self.life == Life::Closed {
-            return Err(UsageError::Closed);
-        }
-        let (session_level, session_version) = (self.session_level(), self.session_version());
-        let scope = self.scope;
-        let call = self.calls.get_mut(about.serial).filter(|_| about.scope == scope);
-        let call = call.ok_or(UsageError::NotInFlight)?;
-        let (method, params) = match notification {
-            Notification::Progress(progress) => {
-                let increases = call.progress.is_none_or(|before| progress.progress > before);
-                if !progress.progress.is_finite() || !increases {
-                    return Err(UsageError::ProgressNotIncreasing);
-                }
-                call.progress = Some(progress.progress);
-                let Some(token) = &call.token else { return Ok(()) };
-                ("notifications/progress".into(), progress.params(token))
-            }
-            Notification::Log(message) => {
-                if self.declaration.capabilities.logging.is_none() {
-                    return Err(UsageError::Undeclared { capability: "logging" });
-                }
-                if call.log_level.or(session_level).is_none_or(|least| message.level < least) {
-                    return Ok(());
-                }
-                let params = Json::encode(&message);
-                let params = params.map_err(|_| UsageError::NotJson { name: "data".into() })?;
-                ("notifications/message".into(), params)
-            }
-            Notification::Other { method, params } => {
-                let completes = session_version == Some(ProtocolVersion::V2025_11_25);
-                if method == ELICITATION_COMPLETE && !completes {
-                    return Ok(());
-                }
-                if notification::is_reserved(&method) {
-                    return Err(UsageError::ReservedMethod { method });
-                }
-                if !params.raw().is_object() {
-                    return Err(UsageError::NotJson { name: method });
-                }
-                (method.into(), params)
-            }
-        };
-        self.send(Outgoing::Notification { method, params });
-        Ok(())
     }
 
     /// Takes another declaration in place of the one that it has, and tells the client which lists

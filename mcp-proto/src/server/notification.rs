@@ -1,12 +1,18 @@
 //! What a handler tells the client while it works.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::calls::Call;
+use super::{Life, ReplyId, Server};
+use crate::error::UsageError;
 use crate::json::Json;
 use crate::json::write::List;
-use crate::message::ProgressToken;
-use crate::types::LoggingMessageNotificationParams;
+use crate::message::{Outgoing, ProgressToken};
+use crate::time::Instant;
+use crate::types::{LoggingLevel, LoggingMessageNotificationParams};
+use crate::version::ProtocolVersion;
 
 /// What a handler tells the client while it works.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,8 +92,92 @@ fn number(value: f64) -> String {
     alloc::format!("{value}")
 }
 
+impl Server {
+    /// Tells the client about a request in flight. What the client did not ask for goes nowhere,
+    /// and that is no error. It goes out with the next actions: a handler that keeps the driver
+    /// from taking them reports nothing before it ends.
+    ///
+    /// Fails with [`UsageError::NotInFlight`] after the answer, a cancellation or the end, with
+    /// [`UsageError::ProgressNotIncreasing`], with [`UsageError::Undeclared`] for a log message
+    /// without [`Registry::logging`], and with [`UsageError::ReservedMethod`].
+    pub fn notify(
+        &mut self,
+        _now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        if self.life == Life::Closed {
+            return Err(UsageError::Closed);
+        }
+        let (level, version) = (self.session_level(), self.session_version());
+        let scope = self.scope;
+        let call = self.calls.get_mut(about.serial).filter(|_| about.scope == scope);
+        let call = call.ok_or(UsageError::NotInFlight)?;
+        let told = match notification {
+            Notification::Progress(progress) => told_progress(call, &progress)?,
+            Notification::Log(message) => {
+                if self.declaration.capabilities.logging.is_none() {
+                    return Err(UsageError::Undeclared { capability: "logging" });
+                }
+                told_message(call.log_level.or(level), &message)?
+            }
+            Notification::Other { method, params } => told_other(version, method, params)?,
+        };
+        if let Some((method, params)) = told {
+            self.send(Outgoing::Notification { method, params });
+        }
+        Ok(())
+    }
+}
+
+/// The method and the parameters of what goes out, if anything does.
+type Told = Option<(Cow<'static, str>, Json)>;
+
+fn told_progress(call: &mut Call, progress: &Progress) -> Result<Told, UsageError> {
+    let increases = call.progress.is_none_or(|before| progress.progress > before);
+    if !progress.progress.is_finite() || !increases {
+        return Err(UsageError::ProgressNotIncreasing);
+    }
+    call.progress = Some(progress.progress);
+    let token = call.token.as_ref();
+    Ok(token.map(|token| ("notifications/progress".into(), progress.params(token))))
+}
+
+fn told_message(
+    least: Option<LoggingLevel>,
+    message: &LoggingMessageNotificationParams,
+) -> Result<Told, UsageError> {
+    if least.is_none_or(|least| message.level < least) {
+        return Ok(None);
+    }
+    match Json::encode(message) {
+        Ok(params) => Ok(Some(("notifications/message".into(), params))),
+        Err(_) => Err(UsageError::NotJson { name: "data".into() }),
+    }
+}
+
+/// `version` is that of a legacy session.
+fn told_other(
+    version: Option<ProtocolVersion>,
+    method: String,
+    params: Json,
+) -> Result<Told, UsageError> {
+    // 2025-11-25 alone has it.
+    let completes = version == Some(ProtocolVersion::V2025_11_25);
+    if method == "notifications/elicitation/complete" && !completes {
+        return Ok(None);
+    }
+    if is_reserved(&method) {
+        return Err(UsageError::ReservedMethod { method });
+    }
+    if !params.raw().is_object() {
+        return Err(UsageError::NotJson { name: method });
+    }
+    Ok(Some((method.into(), params)))
+}
+
 /// Whether the specification has this notification and gives it another way out.
-pub(super) fn is_reserved(method: &str) -> bool {
+fn is_reserved(method: &str) -> bool {
     [
         "notifications/cancelled",
         "notifications/initialized",
