@@ -53,7 +53,6 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::deadlines::Deadlines;
 use crate::error::{ProtocolError, UsageError};
-use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Malformed, Outgoing, RequestId};
 use crate::negotiate::{Claim, Kind, Route};

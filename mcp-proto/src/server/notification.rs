@@ -99,7 +99,7 @@ impl Server {
     ///
     /// Fails with [`UsageError::NotInFlight`] after the answer, a cancellation or the end, with
     /// [`UsageError::ProgressNotIncreasing`], with [`UsageError::Undeclared`] for a log message
-    /// without [`Registry::logging`], and with [`UsageError::ReservedMethod`].
+    /// without [`Registry::logging`](super::Registry::logging), and with [`UsageError::ReservedMethod`].
     pub fn notify(
         &mut self,
         _now: Instant,

@@ -26,7 +26,7 @@ pub struct HandlerId {
 
 impl HandlerId {
     /// Whether it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
-    #[cfg(feature = "request-state")]
+    #[cfg(all(feature = "request-state", feature = "service"))]
     pub(crate) fn asks(self) -> bool {
         self.asks
     }
