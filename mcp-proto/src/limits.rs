@@ -22,7 +22,8 @@ pub struct Limits {
     pub max_in_flight: usize,
     /// The most bytes of messages whose requests are in flight, and of the input that legacy
     /// clients have given for them; default 64 MiB. One request is always accepted, whatever its
-    /// size; another one that exceeds this, or one whose input does, is answered with -32603.
+    /// size; another one that exceeds this, or one whose input does (without the request, if it is
+    /// the only one), is answered with -32603.
     pub max_in_flight_bytes: usize,
     /// The longest request id or progress token, in bytes as sent; default 1 KiB. A request with
     /// a longer one is answered with -32600.

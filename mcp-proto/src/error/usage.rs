@@ -56,9 +56,9 @@ pub enum UsageError {
         /// The tool's name.
         name: String,
     },
-    /// The settings of an extension must be a JSON object.
-    InvalidSettings {
-        /// The extension's identifier.
+    /// Settings of an extension, and parameters of a notification, must be a JSON object.
+    NotAnObject {
+        /// The extension's identifier, or the method.
         name: String,
     },
     /// Completions must be for a prompt or a resource template that is registered.
@@ -144,8 +144,8 @@ impl fmt::Display for UsageError {
                 "\"{name}\": `inputSchema` must be an object with \"type\": \"object\" (arguments \
                  are a struct with named fields), `outputSchema` an object"
             ),
-            Self::InvalidSettings { name } => {
-                write!(f, "\"{name}\": the settings of an extension must be a JSON object")
+            Self::NotAnObject { name } => {
+                write!(f, "\"{name}\": settings and parameters must be a JSON object")
             }
             Self::UnknownReference { name } => {
                 write!(f, "no prompt or resource template \"{name}\" is registered")

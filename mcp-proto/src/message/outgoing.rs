@@ -50,6 +50,16 @@ pub enum Outgoing {
 }
 
 impl Outgoing {
+    /// A request is no longer of interest.
+    pub(crate) fn cancelled(id: &RequestId) -> Self {
+        let mut params = Vec::new();
+        let mut object = List::object(&mut params);
+        object.member("requestId", id.as_str().as_bytes());
+        object.end();
+        let (method, params) = ("notifications/cancelled".into(), Json::trusted(params));
+        Self::Notification { method, params }
+    }
+
     /// Writes the message as one JSON text.
     pub(crate) fn write(&self, out: &mut impl Sink) {
         match self {

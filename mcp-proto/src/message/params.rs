@@ -106,6 +106,11 @@ impl Params {
         self.members.get(member).map(|span| Raw(span.of(self.json.as_bytes())))
     }
 
+    /// The same, sharing no memory with the message that it came in.
+    pub(crate) fn detach(&self) -> Self {
+        Self { json: self.json.detach(), members: self.members }
+    }
+
     pub(crate) fn new(json: Json, members: Members) -> Self {
         Self { json, members }
     }

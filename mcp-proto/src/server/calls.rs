@@ -3,10 +3,8 @@
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 
-use super::HandlerId;
 use super::input::Inputs;
-use crate::json::Json;
-use crate::message::{Method, ProgressToken, RequestId};
+use crate::message::{Method, Params, ProgressToken, RequestId};
 use crate::time::Instant;
 use crate::types::LoggingLevel;
 use crate::version::Era;
@@ -28,6 +26,8 @@ pub(super) struct Call {
     pub(super) size: usize,
     /// The batch that waits for the answer.
     pub(super) batch: Option<u64>,
+    /// Whether its handler may ask for input.
+    pub(super) asks: bool,
     /// What its client may be asked for.
     pub(super) inputs: Inputs,
     /// Of a legacy request whose handler may ask: what it is asked again with.
@@ -64,10 +64,8 @@ impl CallKind {
 /// A request that a handler may have to see again.
 #[derive(Debug)]
 pub(super) struct Again {
-    pub(super) handler: HandlerId,
     pub(super) method: Method,
-    pub(super) params: Json,
-    pub(super) arguments: Json,
+    pub(super) params: Params,
     /// How often it has asked for input.
     pub(super) rounds: usize,
     /// The bytes of the input of the last round.
@@ -85,6 +83,8 @@ pub(super) struct Calls {
     /// How many of them are subscriptions.
     held: usize,
     bytes: usize,
+    /// How many of the bytes are input.
+    input: usize,
     serials: u64,
 }
 
@@ -119,6 +119,7 @@ impl Calls {
     pub(super) fn keep_input(&mut self, call: &mut Call, bytes: usize) {
         let Some(again) = &mut call.again else { return };
         again.input = again.input.saturating_add(bytes);
+        self.input = self.input.saturating_add(bytes);
         call.size = call.size.saturating_add(bytes);
         self.bytes = self.bytes.saturating_add(bytes);
     }
@@ -128,7 +129,13 @@ impl Calls {
         let Some(again) = &mut call.again else { return };
         let bytes = core::mem::take(&mut again.input);
         call.size = call.size.saturating_sub(bytes);
+        self.input = self.input.saturating_sub(bytes);
         self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    /// The bytes of the input that is kept; they are among [`Calls::bytes`].
+    pub(super) fn input_bytes(&self) -> usize {
+        self.input
     }
 
     /// A request that was set aside goes to a handler again.
@@ -140,6 +147,8 @@ impl Calls {
     pub(super) fn settle(&mut self, call: &Call) {
         self.by_id.remove(&call.id);
         self.bytes = self.bytes.saturating_sub(call.size);
+        let input = call.again.as_ref().map_or(0, |again| again.input);
+        self.input = self.input.saturating_sub(input);
     }
 
     pub(super) fn get_mut(&mut self, serial: u64) -> Option<&mut Call> {

@@ -11,7 +11,7 @@ use super::input::Inputs;
 use super::serve::Target;
 use super::{Input, Opening, Server};
 use crate::error::ProtocolError;
-use crate::json::Raw;
+use crate::json::{Json, Raw};
 use crate::limits::Limits;
 use crate::message::{self, Malformed, Member, Message, Method, Params, RequestId};
 use crate::meta;
@@ -111,71 +111,73 @@ impl Server {
         batch: Option<u64>,
     ) -> Result<(), ProtocolError> {
         let message::Request { id, method, params, size } = request;
-        let Target { handler, kind, arguments } = target;
-        let Asker { peer, inputs, input, log_level } = asker;
         let token = meta::progress_token(&params, &self.config.limits)?;
         self.admit(size)?;
-        let era = peer.version.era();
-        let retried = input.is_some();
-        let resource = matches!(kind, CallKind::Resource { .. });
-        let kind = if resource { CallKind::Resource { retried } } else { kind };
+        let era = asker.peer.version.era();
         // A modern client sends its request again by itself. A legacy one that cannot be asked for
         // anything still has handlers that keep a state.
-        let asks = era == Era::Legacy && handler.asks;
-        let again = asks.then(|| {
+        let again = (era == Era::Legacy && target.handler.asks).then(|| {
             // It may be in flight for long, and would hold the whole buffer that arrived.
-            let (params, arguments) = (params.json().detach(), arguments.detach());
-            let method = method.clone();
-            Box::new(Again { handler, method, params, arguments, rounds: 0, input: 0 })
+            let (method, params) = (method.clone(), params.detach());
+            Box::new(Again { method, params, rounds: 0, input: 0 })
         });
         self.enter(batch);
         let call = Call {
             id,
             era,
-            kind,
+            kind: target.kind,
             token,
             progress: None,
             // That of a session may change while the request is in flight.
-            log_level: log_level.filter(|_| era == Era::Modern),
+            log_level: asker.log_level.filter(|_| era == Era::Modern),
             deadline: self.handler_deadline(now),
             size,
             batch,
-            inputs,
+            asks: target.handler.asks,
+            inputs: asker.inputs,
             again,
         };
+        self.hand_over(Calls::insert, call, target, asker, method, params.json().clone());
+        Ok(())
+    }
+
+    /// Puts a request into the hands of its handler.
+    pub(super) fn hand_over(
+        &mut self,
+        put: impl FnOnce(&mut Calls, Call) -> u64,
+        mut call: Call,
+        target: Target,
+        asker: Asker,
+        method: Method,
+        params: Json,
+    ) {
+        let Target { handler, kind, arguments } = target;
+        let retried = asker.input.is_some();
+        let resource = matches!(kind, CallKind::Resource { .. });
+        call.kind = if resource { CallKind::Resource { retried } } else { kind };
         let wants_progress = call.token.is_some();
-        let reply = self.put_in_flight(Calls::insert, call);
+        let first = self.calls.is_idle();
+        let serial = put(&mut self.calls, call);
+        if first {
+            self.watch_oldest();
+        }
         self.event(ServerEvent::Request(Request {
-            reply,
+            reply: Reply { id: ReplyId { scope: self.scope, serial } },
             handler,
             method,
-            params: params.json().clone(),
+            params,
             arguments,
-            input,
-            peer,
+            input: asker.input,
+            peer: asker.peer,
             wants_progress,
-            log_level,
+            log_level: asker.log_level,
         }));
-        Ok(())
     }
 
     /// When a handler that starts now has had its time: not before that of an older call, even if
     /// the clock went back.
     pub(super) fn handler_deadline(&self, now: Instant) -> Instant {
         (now + self.config.limits.handler_timeout).max(self.calls.last_deadline())
-    }
-
-    pub(super) fn put_in_flight(
-        &mut self,
-        put: impl FnOnce(&mut Calls, Call) -> u64,
-        call: Call,
-    ) -> Reply {
-        let first = self.calls.is_idle();
-        let serial = put(&mut self.calls, call);
-        if first {
-            self.watch_oldest();
-        }
-        Reply { id: ReplyId { scope: self.scope, serial } }
     }
 
     /// Whether another request of `size` bytes may be in flight.
@@ -191,9 +193,19 @@ impl Server {
     }
 
     /// Whether so many bytes more may be in flight.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
+    fn has_room(&self, bytes: usize) -> bool {
         let now = self.calls.bytes().saturating_add(self.batch_bytes());
         now.saturating_add(bytes) <= self.config.limits.max_in_flight_bytes
+    }
+
+    /// Whether so many bytes of input may be kept. One request is accepted whatever its size, and
+    /// so it does not count against its own input.
+    pub(super) fn has_room_for_input(&self, bytes: usize) -> bool {
+        if self.calls.len() > 1 {
+            return self.has_room(bytes);
+        }
+        let input = self.calls.input_bytes().saturating_add(bytes);
+        input <= self.config.limits.max_in_flight_bytes
     }
 }
 

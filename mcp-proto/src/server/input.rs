@@ -55,32 +55,57 @@ impl Inputs {
         inputs
     }
 
-    /// What the client would have to declare to be asked this.
-    fn lacks(self, request: &InputRequest) -> Option<ClientCapabilities> {
-        let mut lacking = ClientCapabilities::default();
+    /// What a client must declare to be asked this.
+    fn of_request(request: &InputRequest) -> Self {
+        let none = Self::default();
         match request {
-            InputRequest::ListRoots(_) if !self.roots => {
-                lacking.roots = Some(ListChangedCapability::default());
-            }
+            InputRequest::ListRoots(_) => Self { roots: true, ..none },
             InputRequest::CreateMessage(params) => {
-                let tools = needs_tools(params) && !self.sampling_tools;
-                if self.sampling && !tools {
-                    return None;
-                }
-                let tools = needs_tools(params).then_some(Json::EMPTY_OBJECT);
-                lacking.sampling = Some(SamplingCapability { tools, ..Default::default() });
+                Self { sampling: true, sampling_tools: needs_tools(params), ..none }
             }
-            InputRequest::Elicit(ElicitRequestParams::Form(_)) if !self.elicitation_form => {
-                let form = Some(Json::EMPTY_OBJECT);
-                lacking.elicitation = Some(ElicitationCapability { form, ..Default::default() });
+            InputRequest::Elicit(ElicitRequestParams::Form(_)) => {
+                Self { elicitation_form: true, ..none }
             }
-            InputRequest::Elicit(ElicitRequestParams::Url(_)) if !self.elicitation_url => {
-                let url = Some(Json::EMPTY_OBJECT);
-                lacking.elicitation = Some(ElicitationCapability { url, ..Default::default() });
+            InputRequest::Elicit(ElicitRequestParams::Url(_)) => {
+                Self { elicitation_url: true, ..none }
             }
-            InputRequest::ListRoots(_) | InputRequest::Elicit(_) => return None,
         }
-        Some(lacking)
+    }
+
+    /// What of `needed` there is not.
+    fn lacks(self, needed: Self) -> Self {
+        Self {
+            roots: needed.roots && !self.roots,
+            sampling: needed.sampling && !self.sampling,
+            sampling_tools: needed.sampling_tools && !self.sampling_tools,
+            elicitation_form: needed.elicitation_form && !self.elicitation_form,
+            elicitation_url: needed.elicitation_url && !self.elicitation_url,
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            roots: self.roots || other.roots,
+            sampling: self.sampling || other.sampling,
+            sampling_tools: self.sampling_tools || other.sampling_tools,
+            elicitation_form: self.elicitation_form || other.elicitation_form,
+            elicitation_url: self.elicitation_url || other.elicitation_url,
+        }
+    }
+
+    fn capabilities(self) -> ClientCapabilities {
+        let present = |is: bool| is.then_some(Json::EMPTY_OBJECT);
+        let sampling = SamplingCapability { tools: present(self.sampling_tools), context: None };
+        let elicitation = ElicitationCapability {
+            form: present(self.elicitation_form),
+            url: present(self.elicitation_url),
+        };
+        ClientCapabilities {
+            roots: self.roots.then(ListChangedCapability::default),
+            sampling: (self.sampling || self.sampling_tools).then_some(sampling),
+            elicitation: (self.elicitation_form || self.elicitation_url).then_some(elicitation),
+            ..ClientCapabilities::default()
+        }
     }
 }
 
@@ -118,8 +143,9 @@ pub(super) fn read(params: &Params) -> Result<Option<Box<Input>>, ProtocolError>
         |member: Member, expected| ProtocolError::InvalidParam { member: member.name(), expected };
     let responses: InputResponses = match responses {
         None => InputResponses::new(),
-        Some(json) if json.raw().is_object() => json.decode().unwrap_or_default(),
-        Some(_) => return Err(invalid(Member::InputResponses, "an object")),
+        Some(json) => {
+            json.decode().map_err(|_| invalid(Member::InputResponses, "an object of objects"))?
+        }
     };
     if !responses.values().all(|response| response.json().raw().is_object()) {
         return Err(invalid(Member::InputResponses, "an object of objects"));
@@ -137,15 +163,24 @@ fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
     if !call.kind.takes_input() {
         return Err(ErrorData::internal("the handler asked for input where none can be given"));
     }
+    if !call.asks {
+        return Err(ErrorData::internal("the handler asked for input, and its type says never"));
+    }
     if required.requests.is_empty() && required.state.is_none() {
         return Err(ErrorData::internal("the handler asked for input, and for nothing"));
     }
+    let (mut keys, mut lacking) = (Vec::new(), Inputs::default());
     for (key, request) in &required.requests {
-        if let Some(lacking) = call.inputs.lacks(request) {
-            return Err(undeclared(call.era, key, request, lacking));
+        let lacks = call.inputs.lacks(Inputs::of_request(request));
+        if lacks != Inputs::default() {
+            keys.push(alloc::format!("`{key}` (`{}`)", request.method()));
+            lacking = lacking.or(lacks);
         }
     }
-    Ok(())
+    if keys.is_empty() {
+        return Ok(());
+    }
+    Err(undeclared(call.era, &keys.join(", "), lacking.capabilities()))
 }
 
 /// The members of the modern result.
@@ -171,17 +206,10 @@ fn encode(required: &mut InputRequired) -> Result<Json, ErrorData> {
     Ok(Json::trusted(out))
 }
 
-fn undeclared(
-    era: Era,
-    key: &str,
-    request: &InputRequest,
-    lacking: ClientCapabilities,
-) -> ErrorData {
+fn undeclared(era: Era, inputs: &str, lacking: ClientCapabilities) -> ErrorData {
     let needed = Json::encode(&lacking).unwrap_or(Json::EMPTY_OBJECT);
-    let method = request.method();
-    let message = alloc::format!(
-        "the input `{key}` (`{method}`) needs what the client does not declare: {needed}"
-    );
+    let message =
+        alloc::format!("the input {inputs} needs what the client does not declare: {needed}");
     match era {
         Era::Legacy => ErrorData::internal(message),
         Era::Modern => {

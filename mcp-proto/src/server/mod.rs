@@ -205,14 +205,19 @@ impl Server {
             self.dropped_replies = self.dropped_replies.saturating_add(1);
             return;
         };
-        if let Outcome::InputRequired(required) = outcome {
-            self.input_required(now, call, required);
-        } else {
-            // It goes before the answer is made.
-            call.again = None;
-            let declaration = self.declaration.clone();
-            self.settle(call, |call| stamp::outgoing(call, &declaration, outcome));
-        }
+        let result = match outcome {
+            Outcome::InputRequired(required) => {
+                self.input_required(now, call, required);
+                return self.close_if_drained();
+            }
+            Outcome::Complete(result) => Ok(result),
+            Outcome::Error(error) => Err(error),
+        };
+        // It goes before the answer is made.
+        self.calls.drop_input(&mut call);
+        call.again = None;
+        let declaration = self.declaration.clone();
+        self.settle(call, |call| stamp::outgoing(call, &declaration, result));
         self.close_if_drained();
     }
 

@@ -47,7 +47,7 @@ impl Server {
         if matches!(request.method, Method::Listen) {
             return self.listen(request.id, &request.params);
         }
-        match self.declaration.serve(Era::Modern, &request)? {
+        match self.declaration.serve(Era::Modern, &request.method, &request.params)? {
             Served::Page(list, page) => {
                 let stamp = self.declaration.cache_stamp(list).clone();
                 self.modern_result(request.id, stamp, page);

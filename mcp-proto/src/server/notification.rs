@@ -97,7 +97,10 @@ impl Server {
     /// and that is no error. It goes out with the next actions: a handler that keeps the driver
     /// from taking them reports nothing before it ends.
     ///
-    /// Fails with [`UsageError::NotInFlight`] after the answer, a cancellation or the end, with
+    /// A request that waits for input may be told of too, by the name that it had last.
+    ///
+    /// Fails with [`UsageError::Closed`], with [`UsageError::NotInFlight`] after the answer or a
+    /// cancellation, with [`UsageError::NotJson`] or [`UsageError::NotAnObject`], with
     /// [`UsageError::ProgressNotIncreasing`], with [`UsageError::Undeclared`] for a log message
     /// without [`Registry::logging`](super::Registry::logging), and with [`UsageError::ReservedMethod`].
     pub fn notify(
@@ -110,13 +113,20 @@ impl Server {
             return Err(UsageError::Closed);
         }
         let (level, version) = (self.session_level(), self.session_version());
-        let scope = self.scope;
-        let call = self.calls.get_mut(about.serial).filter(|_| about.scope == scope);
+        if about.scope != self.scope {
+            return Err(UsageError::NotInFlight);
+        }
+        let logs = self.declaration.capabilities.logging.is_some();
+        let call = if self.calls.get_mut(about.serial).is_some() {
+            self.calls.get_mut(about.serial)
+        } else {
+            self.waiting(about.serial)
+        };
         let call = call.ok_or(UsageError::NotInFlight)?;
         let told = match notification {
             Notification::Progress(progress) => told_progress(call, &progress)?,
             Notification::Log(message) => {
-                if self.declaration.capabilities.logging.is_none() {
+                if !logs {
                     return Err(UsageError::Undeclared { capability: "logging" });
                 }
                 told_message(call.log_level.or(level), &message)?
@@ -171,7 +181,7 @@ fn told_other(
         return Err(UsageError::ReservedMethod { method });
     }
     if !params.raw().is_object() {
-        return Err(UsageError::NotJson { name: method });
+        return Err(UsageError::NotAnObject { name: method });
     }
     Ok(Some((method.into(), params)))
 }

@@ -3,6 +3,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::declaration::Declaration;
 use super::entries::Entries;
@@ -17,11 +19,18 @@ use crate::types::{
 };
 
 /// Names a handler in its [`Registry`], and never another one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HandlerId {
     pub(super) serial: usize,
     /// Whether it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
     pub(super) asks: bool,
+}
+
+/// Whose it is depends on what else the process does.
+impl fmt::Debug for HandlerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HandlerId")
+    }
 }
 
 impl HandlerId {
@@ -67,7 +76,6 @@ pub struct Registry<H> {
     pub(super) experimental: BTreeMap<String, Json>,
     pub(super) cache: BTreeMap<Cacheable, CacheHint>,
     handlers: BTreeMap<usize, H>,
-    serials: usize,
 }
 
 /// What has an argument that can be completed.
@@ -108,7 +116,6 @@ impl<H> Registry<H> {
             experimental: BTreeMap::new(),
             cache: BTreeMap::new(),
             handlers: BTreeMap::new(),
-            serials: 0,
         }
     }
 
@@ -155,7 +162,7 @@ impl<H> Registry<H> {
 
     /// Declares an extension with its settings, an object.
     ///
-    /// Fails with [`UsageError::InvalidSettings`].
+    /// Fails with [`UsageError::NotAnObject`].
     pub fn extension(
         &mut self,
         identifier: impl Into<String>,
@@ -163,7 +170,7 @@ impl<H> Registry<H> {
     ) -> Result<&mut Self, UsageError> {
         let identifier = identifier.into();
         if !settings.raw().is_object() {
-            return Err(UsageError::InvalidSettings { name: identifier });
+            return Err(UsageError::NotAnObject { name: identifier });
         }
         self.extensions.insert(identifier, settings);
         Ok(self)
@@ -171,7 +178,7 @@ impl<H> Registry<H> {
 
     /// Declares what no specification defines, with its settings, an object.
     ///
-    /// Fails with [`UsageError::InvalidSettings`].
+    /// Fails with [`UsageError::NotAnObject`].
     pub fn experimental(
         &mut self,
         name: impl Into<String>,
@@ -179,7 +186,7 @@ impl<H> Registry<H> {
     ) -> Result<&mut Self, UsageError> {
         let name = name.into();
         if !settings.raw().is_object() {
-            return Err(UsageError::InvalidSettings { name });
+            return Err(UsageError::NotAnObject { name });
         }
         self.experimental.insert(name, settings);
         Ok(self)
@@ -391,9 +398,12 @@ impl<H> Registry<H> {
     }
 
     fn keep(&mut self, handler: H, asks: bool) -> HandlerId {
-        self.serials += 1;
-        self.handlers.insert(self.serials, handler);
-        HandlerId { serial: self.serials, asks }
+        // It is compared and never shown. No two registries share one, so that a handler of one is
+        // never taken for a handler of the other that is served in its place.
+        static SERIALS: AtomicUsize = AtomicUsize::new(0);
+        let serial = SERIALS.fetch_add(1, Ordering::Relaxed);
+        self.handlers.insert(serial, handler);
+        HandlerId { serial, asks }
     }
 }
 

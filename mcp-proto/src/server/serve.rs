@@ -13,7 +13,7 @@ use super::registry::Reference;
 use super::{Cacheable, HandlerId};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
-use crate::message::{Member, Method, Params, Request};
+use crate::message::{Member, Method, Params};
 use crate::types::CompleteRequestParams;
 use crate::version::Era;
 
@@ -36,9 +36,14 @@ pub(super) struct Target {
 
 impl Declaration {
     /// What answers a request of a method that both eras have.
-    pub(super) fn serve(&self, era: Era, request: &Request) -> Result<Served, ProtocolError> {
-        let (params, has) = (&request.params, &self.capabilities);
-        match &request.method {
+    pub(super) fn serve(
+        &self,
+        era: Era,
+        method: &Method,
+        params: &Params,
+    ) -> Result<Served, ProtocolError> {
+        let has = &self.capabilities;
+        match method {
             Method::CallTool if has.tools.is_some() => self.tool(params),
             Method::ListTools if has.tools.is_some() => self.list(era, Cacheable::Tools, params),
             Method::ListResources if has.resources.is_some() => {
@@ -53,12 +58,12 @@ impl Declaration {
             }
             Method::GetPrompt if has.prompts.is_some() => self.prompt(params),
             Method::Complete if has.completions.is_some() => self.complete(params),
-            Method::Other(method) => match self.method(method) {
+            Method::Other(name) => match self.method(name) {
                 Some(handler) => {
                     let arguments = params.json().clone();
                     Ok(Served::Handler(Target { handler, kind: CallKind::Other, arguments }))
                 }
-                None => Err(not_found(&request.method)),
+                None => Err(not_found(method)),
             },
             Method::Initialize
             | Method::Discover
@@ -77,7 +82,7 @@ impl Declaration {
             | Method::Listen
             | Method::Initialized
             | Method::Cancelled
-            | Method::Progress => Err(not_found(&request.method)),
+            | Method::Progress => Err(not_found(method)),
         }
     }
 

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::calls::{Call, CallKind};
 use super::declaration::Declaration;
-use super::{Cacheable, Outcome, legacy};
+use super::{Cacheable, legacy};
 use crate::error::ErrorCode;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
@@ -19,22 +19,20 @@ use crate::message::{ErrorData, Outgoing};
 use crate::types::{CacheHint, CacheScope, CompleteResult};
 use crate::version::Era;
 
-/// The response that carries an outcome.
-pub(super) fn outgoing(call: Call, declaration: &Declaration, outcome: Outcome) -> Outgoing {
+/// The response that carries what a handler has made.
+pub(super) fn outgoing(
+    call: Call,
+    declaration: &Declaration,
+    made: Result<Json, ErrorData>,
+) -> Outgoing {
     let Call { id, era, kind, .. } = call;
-    let result = match outcome {
-        Outcome::Complete(result) if result.raw().is_object() => result,
-        Outcome::Complete(_) => {
+    let result = match made {
+        Ok(result) if result.raw().is_object() => result,
+        Ok(_) => {
             let error = ErrorData::internal("the handler's result is no JSON object");
             return Outgoing::Error { id: Some(id), error };
         }
-        Outcome::InputRequired(_) => {
-            let error = ErrorData::internal("the handler asked for input where none can be given");
-            return Outgoing::Error { id: Some(id), error };
-        }
-        Outcome::Error(error) => {
-            return Outgoing::Error { id: Some(id), error: permitted(era, error) };
-        }
+        Err(error) => return Outgoing::Error { id: Some(id), error: permitted(era, error) },
     };
     if mentions(result.as_bytes(), b"\"result", b'T', b"ype\"") && asks(&result) {
         let error = ErrorData::internal("the handler's result is no answer, but `input_required`");
@@ -70,7 +68,7 @@ pub(super) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
     error
 }
 
-/// Whether a result asks for input by itself, past [`Outcome::InputRequired`] and its checks.
+/// Whether a result asks for input by itself, past [`Outcome::InputRequired`](super::Outcome) and its checks.
 fn asks(result: &Json) -> bool {
     let mut asks = false;
     result.raw().members(|key, value| {

@@ -15,10 +15,10 @@ use bytes::Bytes;
 use super::stamp::SERVER_INFO;
 use super::{Change, List, Server};
 use crate::error::ProtocolError;
-use crate::json::{Json, write};
+use crate::json::{Json, Raw, write};
 use crate::limits::Limits;
 use crate::message::{Outgoing, Params, RequestId};
-use crate::types::{SubscriptionFilter, SubscriptionsListenRequestParams};
+use crate::types::SubscriptionFilter;
 
 /// The key of `_meta` under which a message names its subscription.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
@@ -178,6 +178,12 @@ impl Subscriptions {
     }
 }
 
+/// What a server agrees to tell of.
+struct Honoured {
+    lists: BTreeSet<List>,
+    uris: BTreeSet<String>,
+}
+
 impl Server {
     /// The next notification of a change.
     pub(super) fn next_change(&mut self) -> Option<Outgoing> {
@@ -186,18 +192,7 @@ impl Server {
 
     /// Serves `subscriptions/listen`.
     pub(super) fn listen(&mut self, id: RequestId, params: &Params) -> Result<(), ProtocolError> {
-        // There is a text for each URI from here on, be it one of no bytes.
-        self.subscriptions.admit(count_uris(params), 0, &self.config.limits)?;
-        let wanted = params.json().decode::<SubscriptionsListenRequestParams>().ok();
-        // A struct can be read from an array too.
-        let wanted = wanted.filter(|_| params.json().raw().has_object("notifications"));
-        let wanted = wanted.ok_or(ProtocolError::InvalidParam {
-            member: "notifications",
-            expected: "a SubscriptionFilter",
-        })?;
-        let (lists, uris) = self.honoured(wanted.notifications);
-        let bytes = uris.iter().map(String::len).sum();
-        self.subscriptions.admit(count(&uris), bytes, &self.config.limits)?;
+        let Honoured { lists, uris } = self.honoured(params)?;
         self.send(acknowledged(&id, &lists, &uris));
         if lists.is_empty() && uris.is_empty() {
             let end = self.end_of_subscription(id);
@@ -224,33 +219,63 @@ impl Server {
         while let Some(serial) = self.subscriptions.oldest() {
             let Some(id) = self.subscriptions.close(serial) else { continue };
             self.calls.release(&id);
-            let mut params = Vec::new();
-            let mut object = write::List::object(&mut params);
-            object.member("requestId", id.as_str().as_bytes());
-            object.end();
+            let cancelled = Outgoing::cancelled(&id);
             let end = self.end_of_subscription(id);
             self.send(end);
-            let method = "notifications/cancelled".into();
-            self.send(Outgoing::Notification { method, params: Json::trusted(params) });
+            self.send(cancelled);
         }
     }
 
-    /// What of the wanted notifications there is.
-    fn honoured(&self, wanted: SubscriptionFilter) -> (BTreeSet<List>, BTreeSet<String>) {
-        let declared = &self.declaration.list_changed;
-        let lists = List::ALL.into_iter().filter(|list| {
-            declared.contains(list)
-                && match list {
-                    List::Tools => wanted.tools_list_changed,
-                    List::Prompts => wanted.prompts_list_changed,
-                    List::Resources => wanted.resources_list_changed,
+    /// What of the wanted notifications there is. What is not honoured is not kept, be it millions
+    /// of URIs.
+    fn honoured(&self, params: &Params) -> Result<Honoured, ProtocolError> {
+        let (limits, subscriptions) = (&self.config.limits, &self.subscriptions);
+        let (mut lists, mut uris, mut bytes) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let (mut filters, mut valid, mut room) = (0, true, Ok(()));
+        let mut list = |list, wanted: Raw<'_>| match wanted.0 {
+            b"true" if self.declaration.list_changed.contains(&list) => {
+                lists.insert(list);
+                true
+            }
+            wanted => matches!(wanted, b"true" | b"false"),
+        };
+        let mut subscribe = |uri: &str| {
+            let known = self.declaration.subscribes() && self.declaration.resource(uri).is_some();
+            if known && room.is_ok() && !uris.contains(uri) {
+                bytes += uri.len();
+                uris.insert(String::from(uri));
+                room = subscriptions.admit(uris.len(), bytes, limits);
+            }
+        };
+        params.json().raw().members(|key, filter| {
+            if key.string().as_deref() != Some("notifications") {
+                return;
+            }
+            filters += 1;
+            valid &= filter.is_object();
+            filter.members(|key, wanted| match key.string().as_deref() {
+                Some("toolsListChanged") => valid &= list(List::Tools, wanted),
+                Some("promptsListChanged") => valid &= list(List::Prompts, wanted),
+                Some("resourcesListChanged") => valid &= list(List::Resources, wanted),
+                Some("resourceSubscriptions") => {
+                    valid &= wanted.0.first() == Some(&b'[');
+                    wanted.elements(|uri| match uri.string() {
+                        Some(uri) => subscribe(&uri),
+                        None => valid = false,
+                    });
                 }
+                _ => {}
+            });
         });
-        let mut uris = wanted.resource_subscriptions;
-        uris.retain(|uri| {
-            self.declaration.subscribes() && self.declaration.resource(uri).is_some()
-        });
-        (lists.collect(), uris.into_iter().collect())
+        if filters != 1 || !valid {
+            let expected = "a SubscriptionFilter";
+            return Err(ProtocolError::InvalidParam { member: "notifications", expected });
+        }
+        room?;
+        if !lists.is_empty() || !uris.is_empty() {
+            subscriptions.admit(count(&uris), bytes, limits)?;
+        }
+        Ok(Honoured { lists, uris })
     }
 
     fn end_of_subscription(&self, id: RequestId) -> Outgoing {
@@ -266,21 +291,6 @@ impl Server {
 /// Each URI is a subscription, and so is what names none.
 fn count(uris: &BTreeSet<String>) -> usize {
     uris.len().max(1)
-}
-
-/// How many URIs the parameters of a `subscriptions/listen` name, each as often as it is there.
-fn count_uris(params: &Params) -> usize {
-    let mut count = 0;
-    params.json().raw().members(|key, filter| {
-        if key.string().as_deref() == Some("notifications") {
-            filter.members(|key, uris| {
-                if key.string().as_deref() == Some("resourceSubscriptions") {
-                    uris.elements(|_| count += 1);
-                }
-            });
-        }
-    });
-    count.max(1)
 }
 
 fn acknowledged(id: &RequestId, lists: &BTreeSet<List>, uris: &BTreeSet<String>) -> Outgoing {

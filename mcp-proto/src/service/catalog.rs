@@ -27,7 +27,9 @@ use crate::server::{Change, Declaration, Registry};
 /// let catalog = Catalog::from(registry);
 /// // Serve it, and later on:
 /// catalog.update(|registry| {
-///     registry.tool("saw", "Saws", |_: Nothing, _| async { "sawn" }).map(|_| ())
+///     registry.remove_tool("axe");
+///     registry.tool("saw", "Saws", |_: Nothing, _| async { "sawn" })?;
+///     Ok(())
 /// })?;
 /// # Ok::<(), mcp_proto::UsageError>(())
 /// ```
@@ -55,19 +57,21 @@ struct State {
 pub(super) struct Offer {
     pub(super) registry: Arc<Registry<Handler>>,
     pub(super) declaration: Arc<Declaration>,
+    /// How many there were before.
+    pub(super) generation: u64,
 }
 
 impl Offer {
-    fn new(registry: Registry<Handler>) -> Self {
+    fn new(registry: Registry<Handler>, generation: u64) -> Self {
         let declaration = registry.declaration();
-        Self { registry: Arc::new(registry), declaration }
+        Self { registry: Arc::new(registry), declaration, generation }
     }
 }
 
 impl From<Registry<Handler>> for Catalog {
     #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
     fn from(registry: Registry<Handler>) -> Self {
-        let state = State { offer: Offer::new(registry), ports: Vec::new() };
+        let state = State { offer: Offer::new(registry, 0), ports: Vec::new() };
         let (state, updating) = (Mutex::new(state), Mutex::new(()));
         Self { shared: Arc::new(Shared { state, updating }) }
     }
@@ -77,21 +81,29 @@ impl Catalog {
     /// Changes what is offered. Clients are told which lists have changed by that, as far as
     /// [`Registry::list_changed`] declares it. What is removed while it runs runs on.
     ///
-    /// Updates wait for each other: `change` must not update the same catalog.
-    pub fn update<R>(&self, change: impl FnOnce(&mut Registry<Handler>) -> R) -> R {
-        let _alone = self.shared.updating.lock().unwrap_or_else(PoisonError::into_inner);
-        let registry = self.with(|state| state.offer.registry.clone());
-        let mut registry = Registry::clone(&registry);
-        let result = change(&mut registry);
-        let offer = Offer::new(registry);
-        let ports = self.with(|state| {
-            state.offer = offer.clone();
-            state.ports()
-        });
+    /// If `change` fails nothing changes. Updates wait for each other: `change` must not update the
+    /// same catalog.
+    pub fn update<T>(
+        &self,
+        change: impl FnOnce(&mut Registry<Handler>) -> Result<T, UsageError>,
+    ) -> Result<T, UsageError> {
+        let (result, offer, _before, ports) = {
+            let _alone = self.shared.updating.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = self.with(|state| state.offer.clone());
+            let mut registry = Registry::clone(&before.registry);
+            let result = change(&mut registry)?;
+            let offer = Offer::new(registry, before.generation + 1);
+            let ports = self.with(|state| {
+                state.offer = offer.clone();
+                state.ports()
+            });
+            (result, offer, before, ports)
+        };
+        // Waking a driver or dropping a handler may run anything, an update too.
         for port in ports {
             port.offer(offer.clone());
         }
-        result
+        Ok(result)
     }
 
     /// Tells all clients that want to know of a change.

@@ -16,6 +16,7 @@ use crate::message::Method;
 use crate::server::{Change, Input, Notification, Peer, Progress, ReplyId};
 use crate::time::Duration;
 use crate::types::{LoggingLevel, LoggingMessageNotificationParams};
+use crate::version::Era;
 
 /// A handler's side of its request.
 #[derive(Clone, Debug)]
@@ -65,7 +66,9 @@ impl Context {
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
-        if self.asked.log_level.is_some_and(|least| level >= least)
+        // A session may want more than when the request came; the machine knows.
+        let legacy = self.asked.peer.version.era() == Era::Legacy;
+        if self.asked.log_level.is_some_and(|least| level >= least || legacy)
             && let Ok(data) = Json::encode(&data)
         {
             let message = LoggingMessageNotificationParams::new(level, data);
@@ -73,15 +76,15 @@ impl Context {
         }
     }
 
-    /// The least severe messages for which [`Context::log`] does anything, as the client wanted
-    /// them when its request came; `None` if there are none. (A legacy client that wants less
-    /// meanwhile gets less.)
+    /// The least severe messages that the client wanted when its request came; `None` if it wanted
+    /// none. (A legacy client may change its mind meanwhile.)
     pub fn log_level(&self) -> Option<LoggingLevel> {
         self.asked.log_level
     }
 
     /// Tells the client about this request, as [`Server::notify`](crate::server::Server::notify)
-    /// does; what that would refuse goes nowhere.
+    /// does; what that would refuse goes nowhere, and so does what is told while more than 1 MiB
+    /// waits for a client that does not read.
     pub fn notify(&self, notification: Notification) {
         self.port.command(Command::Notify(self.about, notification));
     }

@@ -63,7 +63,10 @@ fn poll_drive(
         let now = io.now();
         turns |= poll_read(service, io, now, context)?.is_ready();
         if !turns {
-            turns = service.poll_timeout().is_some_and(|at| io.poll_timer(context, at).is_ready())
+            // A stream that takes everything and hands nothing on has its time too.
+            let until = service.patience().filter(|_| !*flushed);
+            let due = service.poll_timeout().into_iter().chain(until).min();
+            turns = due.is_some_and(|at| io.poll_timer(context, at).is_ready())
                 || poll_stop(service, io, now, context).is_ready();
             if !turns {
                 return Poll::Pending;
@@ -72,7 +75,7 @@ fn poll_drive(
         service.turn(now, context.waker());
         let clogged = service.is_clogged();
         let written = poll_write(service, io, flushed, context)?;
-        if service.is_closed() && written.is_ready() {
+        if service.has_given_up() || service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }
         turns = clogged && written.is_ready();

@@ -19,6 +19,7 @@ use crate::types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
     InputRequest, InputRequests, InputResponses, ListRootsResult,
 };
+use crate::version::Era;
 
 /// The answers of earlier rounds, as they travel in the `requestState`.
 #[derive(Serialize, Deserialize)]
@@ -141,7 +142,11 @@ impl Context {
         let answer = answers.remove(key).and_then(|answer| answer.json().decode().ok());
         answer.ok_or_else(|| {
             let message = alloc::format!("the input `{key}` is no answer to what was asked");
-            ErrorData::invalid_params(message).into()
+            // A modern client has put it into its parameters.
+            match self.peer().version.era() {
+                Era::Legacy => ErrorData::internal(message).into(),
+                Era::Modern => ErrorData::invalid_params(message).into(),
+            }
         })
     }
 

@@ -84,6 +84,8 @@ type OnFault = dyn FnMut(&ProtocolError) + Send;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Life {
     Open,
+    /// The input has ended.
+    Ending,
     /// Somebody wants the end.
     Stopping,
     /// All is said; what is not written by then is not waited for. Patience gives a peer that
@@ -92,6 +94,8 @@ enum Life {
         until: Instant,
         patient: bool,
     },
+    /// The peer has not read all in time.
+    GivenUp,
 }
 
 /// With more output than this waiting to be written, nothing is read, no further action is taken
@@ -157,6 +161,9 @@ impl Service {
             wire.ended(now);
         }
         self.connection.handle_eof(now);
+        if self.life == Life::Open {
+            self.life = Life::Ending;
+        }
     }
 
     /// The service is to stop: requests in flight get `Limits::drain` to be answered, and the
@@ -164,8 +171,9 @@ impl Service {
     pub fn handle_stop(&mut self, now: Instant) {
         self.connection.shutdown(now);
         self.life = match self.life {
-            Life::Open | Life::Stopping => Life::Stopping,
+            Life::Open | Life::Ending | Life::Stopping => Life::Stopping,
             Life::Closed { until, .. } => Life::Closed { until, patient: false },
+            Life::GivenUp => Life::GivenUp,
         };
     }
 
@@ -220,7 +228,9 @@ impl Service {
         let sleep = self.port.next_sleep();
         let until = match self.life {
             Life::Closed { until, .. } if self.waiting > 0 => Some(until),
-            Life::Open | Life::Stopping | Life::Closed { .. } => None,
+            Life::Open | Life::Ending | Life::Stopping | Life::Closed { .. } | Life::GivenUp => {
+                None
+            }
         };
         self.connection.poll_timeout().into_iter().chain(sleep).chain(until).min()
     }
@@ -232,7 +242,7 @@ impl Service {
 
     /// Whether nothing more will be transmitted than what [`Service::output`] has.
     pub fn is_closed(&self) -> bool {
-        matches!(self.life, Life::Closed { .. })
+        matches!(self.life, Life::Closed { .. } | Life::GivenUp)
     }
 
     /// Drops what a peer has not read in time.
@@ -245,8 +255,22 @@ impl Service {
             if *until <= now {
                 self.output.clear();
                 self.waiting = 0;
+                self.life = Life::GivenUp;
             }
         }
+    }
+
+    /// Until when what was said last may take to be handed on.
+    pub(super) fn patience(&self) -> Option<Instant> {
+        match self.life {
+            Life::Closed { until, .. } => Some(until),
+            Life::Open | Life::Ending | Life::Stopping | Life::GivenUp => None,
+        }
+    }
+
+    /// Whether nobody waits any more for what was written to arrive.
+    pub(super) fn has_given_up(&self) -> bool {
+        self.life == Life::GivenUp
     }
 
     /// Whether actions wait until some output is written.
@@ -279,7 +303,7 @@ impl Service {
                 self.react(event);
             }
             Action::Close => {
-                let patient = self.life == Life::Open;
+                let patient = self.life != Life::Stopping;
                 self.life = Life::Closed { until: now + self.drain, patient };
             }
         }
@@ -305,7 +329,9 @@ impl Service {
 
     /// The catalog has changed.
     fn learn(&mut self, now: Instant, news: News) {
-        if let Some(offer) = news.offer {
+        if let Some(offer) = news.offer
+            && offer.generation > self.offer.generation
+        {
             self.connection.declare(now, offer.declaration.clone());
             self.offer = offer;
         }
@@ -341,7 +367,7 @@ impl Service {
             log_level: request.log_level,
             input: request.input.map(Arc::from),
             #[cfg(feature = "request-state")]
-            request: request.handler.asks().then(|| (request.method, params.clone())),
+            request: request.handler.asks().then(|| (request.method, params.detach())),
         };
         let cancel = Arc::new(Cancel::new());
         let context = Context::new(self.port.clone(), cancel.clone(), reply.id(), asked);

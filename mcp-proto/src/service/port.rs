@@ -1,4 +1,4 @@
-//! What handlers and the service share: the one lock of the crate.
+//! What handlers and the service share, behind a lock.
 //!
 //! Handlers put commands, wakes and sleeps in; the service takes them out in its turn. The lock
 //! is held for the time of a push or a take, never across a poll.
@@ -164,7 +164,15 @@ impl Port {
     /// There is another offer.
     pub(super) fn offer(&self, offer: Offer) {
         let mut before = None;
-        self.add(|work| before = work.news.offer.replace(offer));
+        self.add(|work| {
+            // Of two updates at a time the earlier one may come later.
+            let waiting = work.news.offer.as_ref().map_or(0, |offer| offer.generation);
+            before = if waiting < offer.generation {
+                work.news.offer.replace(offer)
+            } else {
+                Some(offer)
+            };
+        });
         // Handlers may run anything when they are dropped.
         drop(before);
     }

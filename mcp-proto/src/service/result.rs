@@ -79,8 +79,8 @@ fn unboxed(error: Box<dyn Error + Send + Sync>) -> Result<Interrupt, Box<dyn Err
 )]
 pub trait IntoToolResult {
     /// Whether it may be [`Interrupt::InputRequired`]. If not, a request is not kept for another
-    /// round.
-    const ASKS: bool = false;
+    /// round, and input that is asked for all the same is -32603.
+    const ASKS: bool = true;
 
     /// The JSON Schema of the structured content, if the type says so.
     ///
@@ -95,24 +95,32 @@ pub trait IntoToolResult {
 }
 
 impl IntoToolResult for CallToolResult {
+    const ASKS: bool = false;
+
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
         Ok(self)
     }
 }
 
 impl IntoToolResult for String {
+    const ASKS: bool = false;
+
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
         Ok(CallToolResult::text(self))
     }
 }
 
 impl IntoToolResult for &str {
+    const ASKS: bool = false;
+
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
         Ok(CallToolResult::text(self.to_owned()))
     }
 }
 
 impl IntoToolResult for ContentBlock {
+    const ASKS: bool = false;
+
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
         Ok(CallToolResult::new(alloc::vec![self]))
     }
@@ -146,6 +154,8 @@ pub struct Structured<T>(pub T);
 
 #[cfg(feature = "schemars")]
 impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
+    const ASKS: bool = false;
+
     fn output_schema() -> Result<Option<Json>, crate::UsageError> {
         crate::types::Tool::new("", Json::EMPTY_OBJECT)
             .output_of::<T>()
@@ -171,26 +181,32 @@ fn not_json() -> ErrorData {
     note = "for other errors use `?` in a function that returns a boxed one"
 )]
 pub trait IntoToolError {
-    /// Whether it may be [`Interrupt::InputRequired`].
-    const ASKS: bool = false;
+    /// Whether it may be [`Interrupt::InputRequired`]; see [`IntoToolResult::ASKS`].
+    const ASKS: bool = true;
 
     /// The failure, or what the model is not told of.
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt>;
 }
 
 impl IntoToolError for CallToolResult {
+    const ASKS: bool = false;
+
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
         Ok(self)
     }
 }
 
 impl IntoToolError for String {
+    const ASKS: bool = false;
+
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
         Ok(CallToolResult::text(self))
     }
 }
 
 impl IntoToolError for &str {
+    const ASKS: bool = false;
+
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
         Ok(CallToolResult::text(self))
     }
@@ -198,8 +214,6 @@ impl IntoToolError for &str {
 
 /// An interrupt in a box is one.
 impl IntoToolError for Box<dyn Error + Send + Sync> {
-    const ASKS: bool = true;
-
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
         match unboxed(self) {
             Ok(interrupt) => Err(interrupt),
@@ -209,22 +223,20 @@ impl IntoToolError for Box<dyn Error + Send + Sync> {
 }
 
 impl IntoToolError for ErrorData {
+    const ASKS: bool = false;
+
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
         Err(self.into())
     }
 }
 
 impl IntoToolError for InputRequired {
-    const ASKS: bool = true;
-
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
         Err(self.into())
     }
 }
 
 impl IntoToolError for Interrupt {
-    const ASKS: bool = true;
-
     fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
         Err(self)
     }

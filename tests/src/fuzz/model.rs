@@ -430,8 +430,23 @@ impl Model {
     }
 
     /// Whether so many bytes more may be in flight.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
+    fn has_room(&self, bytes: usize) -> bool {
         self.bytes_in_flight() + bytes <= self.limits.max_in_flight_bytes
+    }
+
+    /// The same for input; a request that is in flight alone is not counted against its own. One
+    /// that was taken out is in flight all the same.
+    pub(super) fn has_room_for_input(&self, bytes: usize, taken: Option<&Call>) -> bool {
+        let waiting = self.questions.waiting.values().map(|waiting| &waiting.call);
+        let calls = self.calls.values().chain(waiting).chain(taken);
+        let (count, input) =
+            calls.fold((0, 0), |(count, input), call| (count + 1, input + call.input));
+        let size = taken.map_or(0, |call| call.size);
+        if count > 1 {
+            self.has_room(size + bytes)
+        } else {
+            input + bytes <= self.limits.max_in_flight_bytes
+        }
     }
 
     fn holds(&self, id: &str) -> bool {

@@ -110,10 +110,9 @@ impl Model {
         let kept = state.as_ref().map_or(0, String::len);
         let session = self.session.as_ref();
         let ready = session.is_some_and(|session| session.initialized) || requests.is_empty();
-        // The call was taken out, and is in flight all the same.
-        let fits = self.has_room(kept + call.size);
-        let may =
-            legal && ready && fits && call.rounds < self.limits.max_input_rounds && self.is_open();
+        let fits = kept == 0 || self.has_room_for_input(kept, Some(&call));
+        let heard = self.is_open() || requests.is_empty();
+        let may = legal && ready && fits && call.rounds < self.limits.max_input_rounds && heard;
         let plain = requests.values().all(|r| matches!(r, InputRequest::ListRoots(_)));
         let must = may && plain && session.is_some_and(|session| session.roots);
         let asks = if requests.is_empty() {
@@ -172,7 +171,8 @@ impl Model {
             }
             Some(Question::Input(about)) => {
                 let result = result.filter(|result| result.starts_with('{'));
-                let bytes = result.filter(|result| self.has_room(result.len())).map(str::len);
+                let bytes = result.filter(|result| self.has_room_for_input(result.len(), None));
+                let bytes = bytes.map(str::len);
                 let Some(waiting) = self.questions.waiting.get_mut(&about) else { return };
                 waiting.missing.remove(&number);
                 let Some(bytes) = bytes else { return self.give_up(about, seen) };

@@ -34,7 +34,7 @@ fn a_tool_that_is_removed_is_gone_and_its_calls_go_on() {
         let gate = Gate::default();
         let catalog = catalog();
         let theirs = gate.clone();
-        catalog.update(|registry| {
+        let added = catalog.update(|registry| {
             let waits = move |_: Value, _| {
                 let gate = theirs.clone();
                 async move {
@@ -42,11 +42,12 @@ fn a_tool_that_is_removed_is_gone_and_its_calls_go_on() {
                     "passed"
                 }
             };
-            registry.tool_with(tool("waits"), waits).map(|_| ()).unwrap();
+            registry.tool_with(tool("waits"), waits).map(|_| ())
         });
+        added.unwrap();
         let mut client = listening(era, &catalog);
         let id = client.request("tools/call", json!({"name": "waits"}));
-        assert!(catalog.update(|registry| registry.remove_tool("waits")).is_some());
+        remove(&catalog, "waits");
         assert_eq!(told(&mut client), [TOOLS], "{era:?}");
         let again = client.ask("tools/call", json!({"name": "waits"}));
         assert_eq!(again["error"]["code"], -32602, "{again}");
@@ -62,20 +63,21 @@ fn a_tool_that_is_removed_is_gone_and_its_calls_go_on() {
 #[test]
 fn what_is_removed_between_two_rounds_is_not_asked_again() {
     let catalog = catalog();
-    catalog.update(|registry| {
+    let added = catalog.update(|registry| {
         let asks = |_: Value, context: Context| async move {
             context.list_roots("roots").map(|_| "never")
         };
-        registry.tool_with(tool("asks"), asks).map(|_| ()).unwrap();
+        registry.tool_with(tool("asks"), asks).map(|_| ())
     });
+    added.unwrap();
     let mut client = Client::new(Era::Legacy, catalog.clone());
     client.request("tools/call", json!({"name": "asks"}));
     let [question]: [Value; 1] = client.out().try_into().unwrap();
-    drop(catalog.update(|registry| registry.remove_tool("asks")));
+    remove(&catalog, "asks");
     assert_eq!(told(&mut client), [TOOLS]);
     client.respond(&question["id"], &json!({"roots": []}));
     let [answer]: [Value; 1] = client.out().try_into().unwrap();
-    assert_eq!(plain(answer), error(-32603, "what was asked for has been removed"));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
 
 #[test]
@@ -108,9 +110,11 @@ fn an_update_that_changes_no_list_tells_nobody() {
     for era in ERAS {
         let catalog = catalog();
         let mut client = listening(era, &catalog);
-        catalog.update(|registry| {
+        let changed = catalog.update(|registry| {
             registry.instructions("Be quick.");
+            Ok(())
         });
+        changed.unwrap();
         assert_eq!(told(&mut client), [""; 0], "{era:?}");
     }
 }
@@ -141,13 +145,14 @@ fn an_update_that_fails_tells_how() {
 fn a_handler_changes_what_is_offered() {
     for era in ERAS {
         let catalog = catalog();
-        catalog.update(|registry| {
+        let added = catalog.update(|registry| {
             let grows = |_: Value, context: Context| async move {
                 add(context.catalog(), "grown");
                 "grew"
             };
-            registry.tool_with(tool("grow"), grows).map(|_| ()).unwrap();
+            registry.tool_with(tool("grow"), grows).map(|_| ())
         });
+        added.unwrap();
         for spawns in [false, true] {
             let mut client = listening(era, &catalog);
             client = if spawns { client.spawning() } else { client };
@@ -156,7 +161,7 @@ fn a_handler_changes_what_is_offered() {
             assert_eq!(methods.len(), 2, "{methods:?}");
             assert!(methods.contains(&json!(TOOLS)), "{methods:?}");
             assert_eq!(names(&mut client), ["t", "grow", "grown"], "{era:?}");
-            drop(catalog.update(|registry| registry.remove_tool("grown")));
+            remove(&catalog, "grown");
         }
     }
 }
@@ -165,14 +170,15 @@ fn a_handler_changes_what_is_offered() {
 fn a_handler_publishes_before_it_answers() {
     for era in ERAS {
         let catalog = catalog();
-        catalog.update(|registry| {
+        let added = catalog.update(|registry| {
             let writes = |_: Value, context: Context| async move {
                 let told = context.publish(&Change::ResourceUpdated("a:b".into()));
                 let undeclared = context.publish(&Change::ListChanged(List::Prompts));
                 format!("{told:?} {}", undeclared.is_err())
             };
-            registry.tool_with(tool("write"), writes).map(|_| ()).unwrap();
+            registry.tool_with(tool("write"), writes).map(|_| ())
         });
+        added.unwrap();
         let mut client = listening(era, &catalog);
         client.bench.wakes();
         client.request("tools/call", json!({"name": "write"}));
@@ -264,7 +270,7 @@ fn a_handler_is_dropped_where_no_lock_is_held() {
     });
     catalog.update(|registry| registry.add_tool(tool("nosy"), handler).map(|_| ())).unwrap();
     let mut client = listening(Era::Legacy, &catalog);
-    drop(catalog.update(|registry| registry.remove_tool("nosy")));
+    remove(&catalog, "nosy");
     client.out();
     assert_eq!(*dropped.lock().unwrap(), 1);
     assert_eq!(names(&mut client), ["t"]);
@@ -286,6 +292,73 @@ fn add(catalog: &Catalog, name: &'static str) {
         registry.tool_with(tool(name), move |_: Value, _| async move { name }).map(|_| ())
     });
     added.unwrap();
+}
+
+fn remove(catalog: &Catalog, name: &str) {
+    let removed = catalog.update(|registry| Ok(registry.remove_tool(name)));
+    assert!(removed.unwrap().is_some());
+}
+
+/// A change that fails in its middle has changed nothing.
+#[test]
+fn an_update_that_fails_changes_nothing() {
+    let catalog = catalog();
+    let mut client = listening(Era::Modern, &catalog);
+    let failed = catalog.update(|registry| {
+        registry.remove_tool("t");
+        registry.tool_with(tool("no name"), |_: Value, _| async { "" }).map(|_| ())
+    });
+    assert!(failed.is_err());
+    assert_eq!(told(&mut client), [""; 0]);
+    assert_eq!(names(&mut client), ["t"]);
+}
+
+/// A call that waits for input meets the tool of its name, and never another one.
+#[test]
+fn a_registry_that_takes_the_place_of_another_gets_its_waiting_calls_by_name() {
+    let asks = |_: Value, context: Context| async move {
+        context.list_roots("roots").map(|_| "the first")
+    };
+    let catalog = catalog();
+    catalog.update(|registry| registry.tool_with(tool("asks"), asks).map(|_| ())).unwrap();
+    let mut client = Client::new(Era::Legacy, catalog.clone());
+    client.request("tools/call", json!({"name": "asks"}));
+    let [question]: [Value; 1] = client.out().try_into().unwrap();
+    let replaced = catalog.update(|registry| {
+        *registry = Registry::new(Implementation::new("bench", "2"));
+        for name in ["one", "asks", "three"] {
+            registry.tool_with(tool(name), move |_: Value, _| async move { name })?;
+        }
+        Ok(())
+    });
+    replaced.unwrap();
+    told(&mut client);
+    client.respond(&question["id"], &json!({"roots": []}));
+    let [answer]: [Value; 1] = client.out().try_into().unwrap();
+    assert_eq!(answer["result"]["content"][0]["text"], "asks");
+}
+
+/// A handler that is dropped may do anything, an update too.
+#[test]
+fn a_handler_that_updates_when_it_is_dropped() {
+    struct Updates(Catalog);
+    impl Drop for Updates {
+        fn drop(&mut self) {
+            add(&self.0, "a_last_word");
+        }
+    }
+    let catalog = catalog();
+    let updates = std::sync::Arc::new(Updates(catalog.clone()));
+    let added = catalog.update(|registry| {
+        let handler = move |_: Value, _| {
+            let _ = &updates;
+            async { "" }
+        };
+        registry.tool_with(tool("updates"), handler).map(|_| ())
+    });
+    added.unwrap();
+    remove(&catalog, "updates");
+    assert_eq!(names(&mut listening(Era::Modern, &catalog)), ["t", "a_last_word"]);
 }
 
 fn tool(name: &str) -> Tool {

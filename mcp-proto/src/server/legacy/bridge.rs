@@ -24,17 +24,15 @@ use core::mem;
 
 use super::super::calls::{Call, Calls};
 use super::super::input::needs_tools;
-use super::super::{
-    Input, InputRequired, Life, Opening, PingId, Reason, Request, Server, ServerEvent,
-};
+use super::super::serve::{Served, not_found};
+use super::super::{Input, InputRequired, Life, Opening, PingId, Reason, Server, ServerEvent};
 use super::Session;
 use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
-use crate::json::write::List;
 use crate::message::{ErrorData, Outgoing, RequestId, Response};
 use crate::time::{Duration, Instant};
 use crate::types::{ElicitRequestParams, InputRequest, InputRequests, InputResponses};
-use crate::version::ProtocolVersion;
+use crate::version::{Era, ProtocolVersion};
 
 /// What the client of a session has been asked and has not answered.
 #[derive(Debug, Default)]
@@ -167,7 +165,7 @@ impl Server {
         if again.rounds >= rounds {
             return Err(alloc::format!("Limits::max_input_rounds = {rounds} are over"));
         }
-        if !self.has_room(kept) {
+        if kept > 0 && !self.has_room_for_input(kept) {
             return Err(alloc::format!("the state {TOO_MUCH}"));
         }
         if requests.is_empty() {
@@ -214,7 +212,7 @@ impl Server {
 
     fn answered(&mut self, now: Instant, serial: u64, id: &RequestId, key: String, result: Json) {
         let bytes = result.as_bytes().len();
-        if !self.has_room(bytes) {
+        if !self.has_room_for_input(bytes) {
             return self.give_up(serial, &alloc::format!("the input `{key}` {TOO_MUCH}"));
         }
         let Opening::Legacy(session) = &mut self.opening else { return };
@@ -227,7 +225,8 @@ impl Server {
         }
     }
 
-    /// Everything is answered: the handler sees the request again.
+    /// Everything is answered: the handler sees the request again, or the one that is declared in
+    /// its place meanwhile.
     fn ask_again(&mut self, now: Instant, serial: u64) {
         self.deadlines.clear(Reason::Input(serial));
         let deadline = self.handler_deadline(now);
@@ -235,25 +234,21 @@ impl Server {
         let Some(session) = self.session() else { return };
         let Some(waiting) = session.asked.waiting.remove(&serial) else { return };
         let Waiting { mut call, responses, state, .. } = waiting;
-        let input = Some(Box::new(Input { responses, state }));
-        let asker = session.asker(logs, input);
+        let asker = session.asker(logs, Some(Box::new(Input { responses, state })));
         call.deadline = deadline;
         let Some(again) = &call.again else { return };
-        let (handler, method) = (again.handler, again.method.clone());
-        let (params, arguments) = (again.params.clone(), again.arguments.clone());
-        let wants_progress = call.token.is_some();
-        let reply = self.put_in_flight(Calls::bring_back, call);
-        self.event(ServerEvent::Request(Request {
-            reply,
-            handler,
-            method,
-            params,
-            arguments,
-            input: asker.input,
-            peer: asker.peer,
-            wants_progress,
-            log_level: asker.log_level,
-        }));
+        let (method, params) = (again.method.clone(), again.params.json().clone());
+        match self.declaration.serve(Era::Legacy, &method, &again.params) {
+            Ok(Served::Handler(target)) => {
+                call.asks = target.handler.asks;
+                self.hand_over(Calls::bring_back, call, target, asker, method, params);
+            }
+            // It has been removed.
+            Ok(Served::Page(..) | Served::Result(_)) => {
+                self.settle_with(call, (&not_found(&method)).into());
+            }
+            Err(error) => self.settle_with(call, (&error).into()),
+        }
     }
 
     pub(in super::super) fn input_timed_out(&mut self, serial: u64) {
@@ -299,14 +294,14 @@ impl Server {
         let open = missing.into_iter().filter(|id| asked.pending.remove(id).is_some());
         let open: Vec<RequestId> = open.collect();
         for id in open {
-            let mut params = Vec::new();
-            let mut object = List::object(&mut params);
-            object.member("requestId", id.as_str().as_bytes());
-            object.end();
-            let (method, params) = ("notifications/cancelled".into(), Json::trusted(params));
-            self.send(Outgoing::Notification { method, params });
+            self.send(Outgoing::cancelled(&id));
         }
         Some(call)
+    }
+
+    /// A request that waits for input.
+    pub(in super::super) fn waiting(&mut self, serial: u64) -> Option<&mut Call> {
+        self.session()?.asked.waiting.get_mut(&serial).map(|waiting| &mut waiting.call)
     }
 
     fn session(&mut self) -> Option<&mut Session> {

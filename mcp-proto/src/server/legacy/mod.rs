@@ -75,7 +75,7 @@ impl Server {
             self.subscriptions.unsubscribe(&string(&request.params, Member::Uri)?);
             Json::EMPTY_OBJECT
         } else {
-            match self.declaration.serve(Era::Legacy, &request)? {
+            match self.declaration.serve(Era::Legacy, &request.method, &request.params)? {
                 Served::Page(_, result) | Served::Result(result) => result,
                 Served::Handler(target) => {
                     let Opening::Legacy(session) = &self.opening else {

@@ -110,7 +110,7 @@ impl Model {
                 assert!(message.is(method) && message.id.is_none());
                 Ok(())
             } else {
-                Err(UsageError::NotJson { name: name() })
+                Err(UsageError::NotAnObject { name: name() })
             }
         });
         assert_eq!(result, &expected);
