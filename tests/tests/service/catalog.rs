@@ -10,7 +10,7 @@ use mcp_proto::{Era, Json, UsageError};
 use serde_json::{Value, json};
 
 use crate::bench::Gate;
-use crate::client::{Client, ERAS, error, plain, text};
+use crate::client::{Client, ERAS, text};
 
 const TOOLS: &str = "notifications/tools/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
@@ -348,7 +348,7 @@ fn a_handler_that_updates_when_it_is_dropped() {
         }
     }
     let catalog = catalog();
-    let updates = std::sync::Arc::new(Updates(catalog.clone()));
+    let updates = Arc::new(Updates(catalog.clone()));
     let added = catalog.update(|registry| {
         let handler = move |_: Value, _| {
             let _ = &updates;
