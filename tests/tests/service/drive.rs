@@ -57,6 +57,34 @@ fn the_last_answer_is_flushed_before_the_end() {
     assert!(driven.poll().is_ready());
 }
 
+/// It takes all bytes, and nobody knows where they are.
+#[test]
+fn a_stream_that_hands_nothing_on_has_its_time() {
+    let mut driven = Driven::opened();
+    driven.stream().flushes_block = true;
+    driven.read(PING);
+    driven.stream().input.push_back(Bytes::new());
+    assert!(driven.poll().is_pending());
+    driven.pass(1999);
+    assert!(driven.poll().is_pending());
+    driven.pass(2);
+    assert!(driven.poll().is_ready());
+}
+
+#[test]
+fn after_the_end_a_client_that_does_not_read_holds_nothing_back() {
+    let mut driven = Driven::opened();
+    driven.stream().room = 0;
+    let text = "x".repeat(700_000);
+    for id in 0..3 {
+        driven.read(&call(id, &json!({"text": text})));
+    }
+    driven.stream().input.push_back(Bytes::new());
+    while driven.poll().is_pending() && driven.is_woken() {}
+    driven.pass(2001);
+    assert!(driven.poll().is_ready(), "the end never comes");
+}
+
 #[test]
 fn the_end_waits_for_handlers_and_their_deadlines() {
     let mut driven = Driven::opened();

@@ -4,12 +4,12 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcp_proto::server::{Config, InputRequired, Registry};
-use mcp_proto::service::{Context, Handler, Interrupt, IntoToolResult};
+use mcp_proto::service::{Context, Handler, Interrupt, IntoToolError, IntoToolResult};
 use mcp_proto::types::{
-    ContentBlock, CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams,
-    ElicitRequestURLParams, Implementation, InputRequest, InputRequests, Prompt, PromptMessage,
-    RequestParams, RequestedSchema, Resource, ResourceContents, Role, SamplingMessage,
-    SamplingMessageContentBlock, Tool,
+    CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitAction,
+    ElicitRequestFormParams, ElicitRequestURLParams, Implementation, InputRequest, InputRequests,
+    Prompt, PromptMessage, RequestParams, RequestedSchema, Resource, ResourceContents, Role,
+    SamplingMessage, SamplingMessageContentBlock, Tool,
 };
 use mcp_proto::{Era, ErrorData, Json};
 use serde_json::{Value, json};
@@ -422,4 +422,25 @@ fn required() -> Result<&'static str, InputRequired> {
 
 fn form() -> ElicitRequestFormParams {
     ElicitRequestFormParams::new("name?", RequestedSchema::new())
+}
+
+/// An error type of the application's own, which says nothing of asking.
+#[test]
+fn an_error_that_says_nothing_of_asking_may_ask() {
+    struct Failure(Interrupt);
+    impl IntoToolError for Failure {
+        fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+            Err(self.0)
+        }
+    }
+    for era in ERAS {
+        let mut client = Client::new(
+            era,
+            registry(|_: Value, context: Context| async move {
+                context.list_roots("roots").map(|_| "listed").map_err(Failure)
+            }),
+        );
+        let result = client.converse("tools/call", &json!({"name": "t"}), obliging);
+        assert_eq!(result, text("listed"), "{era:?}");
+    }
 }
