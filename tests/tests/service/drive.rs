@@ -77,9 +77,11 @@ fn after_the_end_a_client_that_does_not_read_holds_nothing_back() {
     driven.stream().room = 0;
     let text = "x".repeat(700_000);
     for id in 0..3 {
-        driven.read(&call(id, &json!({"text": text})));
+        driven.read(&call(id, &json!({"ms": 10, "text": text})));
     }
     driven.stream().input.push_back(Bytes::new());
+    while driven.poll().is_pending() && driven.is_woken() {}
+    driven.pass(10);
     while driven.poll().is_pending() && driven.is_woken() {}
     driven.pass(2001);
     assert!(driven.poll().is_ready(), "the end never comes");
@@ -229,15 +231,13 @@ impl task::Wake for Woken {
 }
 
 impl Driven {
-    /// A server in a legacy session, whose tool sleeps for `ms` or echoes `text`.
+    /// A server in a legacy session, whose tool sleeps for `ms` and echoes `text`.
     fn opened() -> Self {
         let registry = registry(|arguments: Value, context: Context| async move {
-            if let Some(text) = arguments["text"].as_str() {
-                return text.to_owned();
+            if let Some(millis) = arguments["ms"].as_u64() {
+                context.sleep(Duration::from_millis(millis)).await;
             }
-            let millis = arguments["ms"].as_u64().unwrap();
-            context.sleep(Duration::from_millis(millis)).await;
-            "slept".to_owned()
+            arguments["text"].as_str().unwrap_or("slept").to_owned()
         });
         let stream = Arc::new(Mutex::new(Stream { room: usize::MAX, ..Stream::default() }));
         let service = Service::new(registry, Config::default());
