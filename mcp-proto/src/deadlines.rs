@@ -1,8 +1,9 @@
 //! Every timer of a machine in one structure whose key is the reason.
 //!
 //! In: [`Deadlines::set`] and [`Deadlines::clear`]. Out: [`Deadlines::next`], which is what
-//! `poll_timeout` reads, and [`Deadlines::expire`], which `handle_timeout` drains. A machine has
-//! few reasons at a time, so they stand in a row: the next is at hand, the others are passed over.
+//! `poll_timeout` reads, and [`Deadlines::expire`], which `handle_timeout` drains. A machine mostly
+//! has few reasons at a time, so they stand in a row: the next is at hand, the others are passed
+//! over.
 
 use alloc::vec::Vec;
 

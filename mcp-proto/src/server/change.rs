@@ -44,7 +44,8 @@ impl List {
 pub enum Change {
     /// A list is not what it was; a client asks for it again.
     ListChanged(List),
-    /// The resource with this URI is not what it was; a client reads it again.
+    /// The resource with this URI is not what it was; a client reads it again. Those are told who
+    /// subscribed to this very URI.
     ResourceUpdated(String),
 }
 

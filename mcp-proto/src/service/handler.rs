@@ -145,7 +145,8 @@ impl Handler {
         })
     }
 
-    /// A handler for completions. Of more than 100 values the first 100 are sent.
+    /// A handler for completions, which cannot ask for input. Of more than 100 values the first 100
+    /// are sent.
     pub fn completion<F, Fut, R>(f: F) -> Self
     where
         F: Fn(CompleteRequestParams, Context) -> Fut + Send + Sync + 'static,
@@ -158,8 +159,8 @@ impl Handler {
         })
     }
 
-    /// A handler for a method with parameters of type `P`, whose result is an object. Parameters
-    /// that are no `P` are answered with -32602.
+    /// A handler for a method with parameters of type `P`, whose result is an object. It cannot ask
+    /// for input. Parameters that are no `P` are answered with -32602.
     pub fn method<P, F, Fut, R>(f: F) -> Self
     where
         P: DeserializeOwned,
