@@ -46,7 +46,7 @@ fn the_last_answer_is_written_in_pieces_before_the_end() {
 }
 
 #[test]
-fn the_last_answer_is_flushed_before_the_end() {
+fn t109_the_last_answer_is_flushed_before_the_end() {
     let mut driven = Driven::opened();
     driven.read(PING);
     driven.stream().input.push_back(Bytes::new());
