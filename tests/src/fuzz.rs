@@ -1,7 +1,7 @@
 //! Functions behind the fuzz targets: any bytes in, a panic if a property is violated.
 //!
 //! `fuzz/fuzz_targets` wraps each of them for `cargo fuzz`; `tests/corpus.rs` replays the
-//! committed corpora through them, and `tests/laws.rs` feeds them from generators.
+//! committed corpora through them, and `tests/laws` feeds them from generators.
 
 mod line;
 mod listeners;
