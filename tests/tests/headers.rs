@@ -311,6 +311,19 @@ fn warnings_are_about_what_other_clients_reject() {
     );
 }
 
+/// Of all that `everything` has, one tool is there to be left out.
+#[test]
+fn a_registry_tells_which_tools_most_clients_leave_out() {
+    let warnings = mcp_tests::everything::registry().unwrap().warnings();
+    assert_eq!(
+        warnings,
+        [
+            "test_header_union: the argument \"maybe\" with the header Mcp-Param-Maybe has a list as \
+          its `type`, which TypeScript, Python and Rust clients reject"
+        ]
+    );
+}
+
 #[test]
 fn a_registry_refuses_what_clients_must_reject() {
     let mut registry = Registry::new(Implementation::new("test", "1"));

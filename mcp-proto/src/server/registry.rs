@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -377,6 +378,20 @@ impl<H> Registry<H> {
         let handler = self.prompts.remove(name)?;
         self.remove_completion(Reference::Prompt(name.into()));
         self.handlers.remove(&handler.serial)
+    }
+
+    /// What the specification allows and most clients do not: tools with a header whose argument
+    /// has a union for a type, or none, are left out of their lists. A sentence for each header, for
+    /// whoever starts the server.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for (tool, _) in self.tools.iter() {
+            // It has been compiled when the tool was added.
+            let Ok(plan) = Plan::compile(&tool.input_schema) else { continue };
+            let of_tool = plan.warnings().map(|warning| alloc::format!("{}: {warning}", tool.name));
+            warnings.extend(of_tool);
+        }
+        warnings
     }
 
     /// The handler that a [`Request`](super::Request) names.
