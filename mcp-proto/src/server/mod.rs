@@ -216,8 +216,10 @@ impl Server {
         // It goes before the answer is made.
         self.calls.drop_input(&mut call);
         call.again = None;
-        let declaration = self.declaration.clone();
-        self.settle(call, |call| stamp::outgoing(call, &declaration, result));
+        self.calls.settle(&call);
+        let batch = call.batch;
+        let answer = stamp::outgoing(call, &self.declaration, result);
+        self.deliver(batch, answer);
         self.close_if_drained();
     }
 
@@ -315,7 +317,12 @@ impl Server {
     fn settle(&mut self, call: Call, answer: impl FnOnce(Call) -> Outgoing) {
         self.calls.settle(&call);
         let batch = call.batch;
-        self.answer(batch, answer(call));
+        self.deliver(batch, answer(call));
+    }
+
+    /// Sends the answer to a request that is over, perhaps with the others of its batch.
+    fn deliver(&mut self, batch: Option<u64>, answer: Outgoing) {
+        self.answer(batch, answer);
         self.leave(batch);
     }
 

@@ -34,18 +34,19 @@ pub(super) fn outgoing(
         }
         Err(error) => return Outgoing::Error { id: Some(id), error: permitted(era, error) },
     };
-    if mentions(result.as_bytes(), b"\"result", b'T', b"ype\"") && asks(&result) {
+    let typed = mentions(result.as_bytes(), b"\"result", b'T', b"ype\"");
+    if typed && asks(&result) {
         let error = ErrorData::internal("the handler's result is no answer, but `input_required`");
         return Outgoing::Error { id: Some(id), error };
     }
     let result = if kind == CallKind::Completion { shortened(result) } else { result };
     match era {
         Era::Legacy => {
-            let result = legacy_result(kind, result);
+            let result = legacy_result(kind, typed, result);
             Outgoing::Result { id, stamp: Bytes::new(), result }
         }
         Era::Modern => {
-            let (stamp, result) = modern_result(kind, declaration, result);
+            let (stamp, result) = modern_result(kind, typed, declaration, result);
             Outgoing::Result { id, stamp, result }
         }
     }
@@ -98,16 +99,16 @@ fn is_stamp(kind: CallKind, key: Raw<'_>) -> bool {
     }
 }
 
-/// Whether the text may have such members.
-fn mentions_stamp(kind: CallKind, text: &[u8]) -> bool {
+/// Whether the text, with a `resultType` perhaps, may have such members.
+fn mentions_stamp(kind: CallKind, typed: bool, text: &[u8]) -> bool {
     let hints = matches!(kind, CallKind::Resource { .. });
-    mentions(text, b"\"result", b'T', b"ype\"")
+    typed
         || hints && mentions(text, b"\"ttl", b'M', b"s\"")
         || hints && mentions(text, b"\"cache", b'S', b"cope\"")
 }
 
-fn legacy_result(kind: CallKind, result: Json) -> Json {
-    let stamped = mentions_stamp(kind, result.as_bytes());
+fn legacy_result(kind: CallKind, typed: bool, result: Json) -> Json {
+    let stamped = mentions_stamp(kind, typed, result.as_bytes());
     let result = if stamped { without_stamp(kind, &result) } else { result };
     let CallKind::Tool { wraps } = kind else { return result };
     if mentions(result.as_bytes(), b"\"structured", b'C', b"ontent\"") {
@@ -129,9 +130,14 @@ fn without_stamp(kind: CallKind, result: &Json) -> Json {
 }
 
 /// The stamp and the object of a modern result.
-fn modern_result(kind: CallKind, declaration: &Declaration, result: Json) -> (Bytes, Json) {
+fn modern_result(
+    kind: CallKind,
+    typed: bool,
+    declaration: &Declaration,
+    result: Json,
+) -> (Bytes, Json) {
     let text = result.as_bytes();
-    let own = mentions_stamp(kind, text) || mentions(text, b"\"", b'_', b"meta\"");
+    let own = mentions_stamp(kind, typed, text) || mentions(text, b"\"", b'_', b"meta\"");
     // What depends on input no cache can tell apart.
     let cache = match kind {
         CallKind::Resource { retried: true } => Some(CacheHint::default()),
