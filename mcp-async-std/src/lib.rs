@@ -75,10 +75,11 @@
 //!
 //! ```
 //! use mcp_async_std::types::{
-//!     CompletionReference, ElicitAction, ElicitRequestFormParams, Prompt, PromptMessage,
-//!     RequestedSchema, Resource, ResourceContents, ResourceTemplate, Role, ContentBlock,
+//!     BooleanSchema, CompletionReference, ContentBlock, ElicitRequestFormParams, LoggingLevel, Prompt,
+//!     PromptMessage, RequestedSchema, Resource, ResourceContents, ResourceTemplate, Role,
+//!     StringSchema,
 //! };
-//! use mcp_async_std::{Context, ErrorData, Interrupt, List};
+//! use mcp_async_std::{Context, ErrorData, Interrupt, List, Structured};
 //! # use mcp_async_std::{Implementation, Registry};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -109,16 +110,41 @@
 //!     vec!["omelette".to_owned()]
 //! })?;
 //!
-//! // A handler that needs something of the client asks with `?`. It is called again with the answer:
-//! // by a modern client that repeats its request, or after a request to a legacy one.
-//! async fn throw_away(_: Recipe, context: Context) -> Result<&'static str, Interrupt> {
-//!     let form = ElicitRequestFormParams::new("Throw it away?", RequestedSchema::new());
-//!     Ok(match context.elicit("sure", form)?.action {
-//!         ElicitAction::Accept => "gone",
-//!         _ => "kept",
-//!     })
+//! // A handler that needs something of the client asks with `?`, and runs again from its beginning
+//! // with the answer: so ask first, and act after. Such a handler returns an `Interrupt` or a boxed
+//! // error.
+//! #[derive(serde::Deserialize)]
+//! struct Sure {
+//!     sure: bool,
+//!     why: Option<String>,
 //! }
-//! registry.tool("throw_away", "Throws a dish away", throw_away)?;
+//! async fn throw_away(recipe: Recipe, context: Context) -> Result<String, Interrupt> {
+//!     let fields = RequestedSchema::new()
+//!         .required("sure", BooleanSchema::new())
+//!         .optional("why", StringSchema::new().description("For the records"));
+//!     let form = ElicitRequestFormParams::new(format!("Throw {} away?", recipe.dish), fields);
+//!     // Nothing if the user declined, and an error if the answer does not fit.
+//!     let answer = context.elicit("sure", form)?.accepted::<Sure>();
+//!     let Some(Ok(Sure { sure: true, why })) = answer else { return Ok("kept".into()) };
+//!     context.log(LoggingLevel::Notice, format!("{} is gone: {why:?}", recipe.dish));
+//!     Ok("gone".into())
+//! }
+//! registry.logging().tool("throw_away", "Throws a dish away", throw_away)?;
+//!
+//! // A tool with an output schema, and one that changes what there is: clients are told of it if
+//! // the list is declared to change.
+//! #[derive(serde::Serialize, schemars::JsonSchema)]
+//! struct Calories {
+//!     kcal: u32,
+//! }
+//! registry.tool("calories", "Counts", |_: Recipe, _| async { Structured(Calories { kcal: 200 }) })?;
+//! registry.list_changed(List::Tools);
+//! registry.tool("unpack", "Unpacks the oven", |_: Recipe, context: Context| async move {
+//!     context.catalog().update(|registry| {
+//!         registry.tool("bake", "Bakes", |_: Recipe, _| async { "baked" })?;
+//!         Ok("There is an oven.")
+//!     })
+//! })?;
 //! # Ok::<(), mcp_async_std::UsageError>(())
 //! ```
 //!

@@ -79,9 +79,9 @@ impl From<Registry<Handler>> for Catalog {
 
 impl Catalog {
     /// Changes what is offered. Clients are told which lists have changed by that, as far as
-    /// [`Registry::list_changed`] declares it. What is removed while it runs runs on.
+    /// [`Registry::list_changed`] declares it, and else not. What is removed while it runs runs on.
     ///
-    /// If `change` fails nothing changes. Updates wait for each other: `change` must not update the
+    /// If `change` fails nothing changes; it ends with `Ok(())`. Updates wait for each other: `change` must not update the
     /// same catalog.
     pub fn update<T>(
         &self,

@@ -9,6 +9,7 @@ use core::fmt;
 
 use serde::Serialize;
 
+use crate::error::UsageError;
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::server::{InputRequired, Outcome};
@@ -84,9 +85,9 @@ pub trait IntoToolResult {
 
     /// The JSON Schema of the structured content, if the type says so.
     ///
-    /// Fails with [`UsageError::NotJson`](crate::UsageError::NotJson) if it cannot be written.
+    /// Fails with [`UsageError::NotJson`] if it cannot be written.
     #[cfg(feature = "schemars")]
-    fn output_schema() -> Result<Option<Json>, crate::UsageError> {
+    fn output_schema() -> Result<Option<Json>, UsageError> {
         Ok(None)
     }
 
@@ -130,7 +131,7 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     const ASKS: bool = T::ASKS || E::ASKS;
 
     #[cfg(feature = "schemars")]
-    fn output_schema() -> Result<Option<Json>, crate::UsageError> {
+    fn output_schema() -> Result<Option<Json>, UsageError> {
         T::output_schema()
     }
 
@@ -156,7 +157,7 @@ pub struct Structured<T>(pub T);
 impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
     const ASKS: bool = false;
 
-    fn output_schema() -> Result<Option<Json>, crate::UsageError> {
+    fn output_schema() -> Result<Option<Json>, UsageError> {
         crate::types::Tool::new("", Json::EMPTY_OBJECT)
             .output_of::<T>()
             .map(|tool| tool.output_schema)
@@ -176,8 +177,9 @@ fn not_json() -> ErrorData {
 /// to the model, as a result with `isError`.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
-    note = "fail with a String, a CallToolResult, a Box<dyn Error + Send + Sync>, an ErrorData, \
-            an InputRequired or an Interrupt",
+    note = "fail with a String, a CallToolResult, a UsageError, a Box<dyn Error + Send + Sync>, an \
+            ErrorData, an InputRequired or an Interrupt; a tool that asks for input with one of \
+            the last four",
     note = "for other errors use `?` in a function that returns a boxed one"
 )]
 pub trait IntoToolError {
@@ -219,6 +221,15 @@ impl IntoToolError for Box<dyn Error + Send + Sync> {
             Ok(interrupt) => Err(interrupt),
             Err(error) => Ok(CallToolResult::text(error.to_string())),
         }
+    }
+}
+
+/// As from [`Catalog::update`](super::Catalog::update) and [`Context::publish`](super::Context::publish).
+impl IntoToolError for UsageError {
+    const ASKS: bool = false;
+
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+        Ok(CallToolResult::text(self.to_string()))
     }
 }
 
