@@ -116,6 +116,10 @@ impl Server {
         if let Opening::Legacy(session) = &mut self.opening {
             session.initialized = true;
             self.subscriptions.start_session();
+            // What comes of a message stands where the message stood, however the bytes are split.
+            while let Some(change) = self.next_change() {
+                self.send(change);
+            }
         }
     }
 
