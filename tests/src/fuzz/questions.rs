@@ -34,6 +34,11 @@ pub(super) struct Waiting {
 }
 
 impl Questions {
+    /// A request that waits for input.
+    pub(super) fn waiting(&mut self, about: ReplyId) -> Option<&mut Call> {
+        self.waiting.get_mut(&about).map(|waiting| &mut waiting.call)
+    }
+
     pub(super) fn deadlines(&self) -> impl Iterator<Item = Instant> + '_ {
         let pings = self.open.values().filter_map(|question| match question {
             Question::Ping(_, deadline) => *deadline,

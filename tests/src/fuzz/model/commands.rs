@@ -6,7 +6,7 @@ use mcp_proto::{Era, Instant, Json, UsageError};
 
 use super::super::oracle::Object;
 use super::super::seen::Seen;
-use super::{Life, Model};
+use super::{Call, Life, Model};
 
 impl Model {
     pub(in super::super) fn respond(
@@ -37,6 +37,11 @@ impl Model {
         self.close_if_drained(seen);
     }
 
+    /// A request whose client can be told something: it is in its handler, or waits for input.
+    fn told(&mut self, about: ReplyId) -> Option<&mut Call> {
+        self.calls.get_mut(&about).or_else(|| self.questions.waiting(about))
+    }
+
     pub(in super::super) fn progress(
         &mut self,
         about: ReplyId,
@@ -44,8 +49,9 @@ impl Model {
         result: &Result<(), UsageError>,
         seen: &mut Seen,
     ) {
-        let expected = match (&self.life, self.calls.get_mut(&about)) {
-            (Life::Closed, _) => Err(UsageError::Closed),
+        let closed = matches!(self.life, Life::Closed);
+        let expected = match (closed, self.told(about)) {
+            (true, _) => Err(UsageError::Closed),
             (_, None) => Err(UsageError::NotInFlight),
             (_, Some(call)) => {
                 let value = progress.progress;
@@ -77,8 +83,8 @@ impl Model {
     ) {
         let expected = self.in_flight(about);
         assert_eq!(result, &expected);
-        let Some(call) = self.calls.get(&about).filter(|_| expected.is_ok()) else { return };
         let session_level = self.session.as_ref().and_then(|session| session.level);
+        let Some(call) = self.told(about).filter(|_| expected.is_ok()) else { return };
         let wanted = match call.era {
             Era::Modern => call.log_level.is_some_and(|least| level >= least),
             Era::Legacy => session_level.map_or(!seen.lines.is_empty(), |least| level >= least),
@@ -97,7 +103,7 @@ impl Model {
         result: &Result<(), UsageError>,
         seen: &mut Seen,
     ) {
-        let era = self.calls.get(&about).map(|call| call.era);
+        let era = self.told(about).map(|call| call.era);
         let completes = method == "notifications/elicitation/complete";
         let expected = self.in_flight(about).and_then(|()| {
             let name = || method.to_owned();
@@ -136,10 +142,11 @@ impl Model {
         }
     }
 
-    fn in_flight(&self, about: ReplyId) -> Result<(), UsageError> {
+    fn in_flight(&mut self, about: ReplyId) -> Result<(), UsageError> {
+        let told = self.told(about).is_some();
         match self.life {
             Life::Closed => Err(UsageError::Closed),
-            Life::Open | Life::Draining(_) if self.calls.contains_key(&about) => Ok(()),
+            Life::Open | Life::Draining(_) if told => Ok(()),
             Life::Open | Life::Draining(_) => Err(UsageError::NotInFlight),
         }
     }
