@@ -516,9 +516,14 @@ impl Model {
         if let Some(waiting) = batch.and_then(|at| self.batches.get_mut(at)) {
             waiting.errors.0 += at_least;
             waiting.errors.1 += 1;
-        } else if at_least > 0 || !seen.lines.is_empty() {
+        } else if at_least > 0 || seen.next().is_some_and(|next| self.refuses(&next)) {
             self.refusal(seen);
         }
+    }
+
+    /// Whether a message is an error, and not about a request in flight.
+    fn refuses(&self, message: &Response) -> bool {
+        message.error.is_some() && !message.id.as_ref().is_some_and(|id| self.holds(id))
     }
 
     fn refusal(&self, seen: &mut Seen) {
