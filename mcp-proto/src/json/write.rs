@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 
 use bytes::{BufMut, BytesMut};
 
+use super::Raw;
+
 /// Where JSON is written to.
 pub(crate) trait Sink {
     fn push(&mut self, bytes: &[u8]);
@@ -75,6 +77,14 @@ impl<'a, S: Sink> List<'a, S> {
     pub(crate) fn text(&mut self, key: &str, value: &str) {
         self.key(key);
         string(self.out, value);
+    }
+
+    /// A member as it stands in another object, key and value as written.
+    pub(crate) fn copy(&mut self, key: Raw<'_>, value: Raw<'_>) {
+        let out = self.item();
+        out.push(key.0);
+        out.push(b":");
+        out.push(value.0);
     }
 
     /// The key of a member; its value goes where [`List::out`] says.

@@ -122,7 +122,7 @@ fn without_stamp(kind: CallKind, result: &Json) -> Json {
     let mut object = List::object(&mut out);
     result.raw().members(|key, value| {
         if !is_stamp(kind, key) {
-            copy(&mut object, key, value);
+            object.copy(key, value);
         }
     });
     object.end();
@@ -186,7 +186,7 @@ fn merge(
             }
         }
         _ if is_stamp(kind, key) => {}
-        _ => copy(&mut object, key, value),
+        _ => object.copy(key, value),
     });
     object.end();
     (stamp(result_type, declaration.server_info(), meta, cache), Json::trusted(rest))
@@ -211,7 +211,7 @@ pub(super) fn stamp(
     if let Some(meta) = meta {
         meta.members(|key, value| {
             named |= key.string().as_deref() == Some(SERVER_INFO);
-            copy(&mut object, key, value);
+            object.copy(key, value);
         });
     }
     if !named {
@@ -235,11 +235,4 @@ fn mentions(text: &[u8], before: &[u8], rare: u8, after: &[u8]) -> bool {
         let (head, tail) = text.split_at(at);
         head.ends_with(before) && tail.get(1..).is_some_and(|tail| tail.starts_with(after))
     })
-}
-
-fn copy(object: &mut List<'_, Vec<u8>>, key: Raw<'_>, value: Raw<'_>) {
-    let out = object.item();
-    out.extend_from_slice(key.0);
-    out.push(b':');
-    out.extend_from_slice(value.0);
 }

@@ -190,6 +190,13 @@ impl Server {
         self.subscriptions.next()
     }
 
+    /// Tells all that there is to tell, here and not when the driver takes actions.
+    pub(super) fn tell_changes(&mut self) {
+        while let Some(change) = self.next_change() {
+            self.send(change);
+        }
+    }
+
     /// Serves `subscriptions/listen`.
     pub(super) fn listen(&mut self, id: RequestId, params: &Params) -> Result<(), ProtocolError> {
         let Honoured { lists, uris } = self.honoured(params)?;
@@ -213,9 +220,7 @@ impl Server {
 
     /// Ends all subscriptions of modern clients, after what there is to tell them.
     pub(super) fn end_subscriptions(&mut self) {
-        while let Some(change) = self.next_change() {
-            self.send(change);
-        }
+        self.tell_changes();
         while let Some(serial) = self.subscriptions.oldest() {
             let Some(id) = self.subscriptions.close(serial) else { continue };
             self.calls.release(&id);

@@ -117,9 +117,7 @@ impl Server {
             session.initialized = true;
             self.subscriptions.start_session();
             // What comes of a message stands where the message stood, however the bytes are split.
-            while let Some(change) = self.next_change() {
-                self.send(change);
-            }
+            self.tell_changes();
         }
     }
 

@@ -44,15 +44,13 @@ pub(in super::super) fn wrapped_content(result: &Json, wraps: bool) -> Json {
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     result.raw().members(|key, value| {
-        let item = object.item();
-        item.extend_from_slice(key.0);
-        item.push(b':');
         if key.0 == b"\"structuredContent\"" && (wraps || !value.is_object()) {
-            let mut content = List::object(item);
+            object.key("structuredContent");
+            let mut content = List::object(object.out());
             content.member("result", value.0);
             content.end();
         } else {
-            item.extend_from_slice(value.0);
+            object.copy(key, value);
         }
     });
     object.end();
