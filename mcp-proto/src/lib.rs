@@ -122,6 +122,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod change;
 mod deadlines;
 mod error;
 pub mod frame;
@@ -132,6 +133,7 @@ mod machine;
 pub mod message;
 mod meta;
 pub mod negotiate;
+mod progress;
 #[cfg(feature = "request-state")]
 pub mod request_state;
 #[cfg(feature = "server")]

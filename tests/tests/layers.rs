@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["server"],
     &["negotiate"],
     &["meta"],
-    &["types", "version", "request_state"],
+    &["types", "version", "request_state", "change", "progress"],
     &["message", "frame", "machine", "headers"],
     &["json", "deadlines"],
     &["limits", "error", "time"],

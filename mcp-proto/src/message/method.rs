@@ -65,10 +65,32 @@ methods! {
     SetLevel = "logging/setLevel",
     /// Asks a modern server to tell of changes.
     Listen = "subscriptions/listen",
+    /// Asks a client for what its model says.
+    CreateMessage = "sampling/createMessage",
+    /// Asks a client's user.
+    Elicit = "elicitation/create",
+    /// Asks for a client's roots.
+    ListRoots = "roots/list",
     /// A legacy client has taken note of the answer to `initialize`.
     Initialized = "notifications/initialized",
     /// A request is no longer of interest.
     Cancelled = "notifications/cancelled",
     /// A request makes progress.
     Progress = "notifications/progress",
+    /// Something worth a log.
+    LogMessage = "notifications/message",
+    /// The tools have changed.
+    ToolsListChanged = "notifications/tools/list_changed",
+    /// The prompts have changed.
+    PromptsListChanged = "notifications/prompts/list_changed",
+    /// The resources or the resource templates have changed.
+    ResourcesListChanged = "notifications/resources/list_changed",
+    /// A resource has changed.
+    ResourceUpdated = "notifications/resources/updated",
+    /// A modern server tells what of a subscription it honours.
+    SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged",
+    /// The user is done with what a URL asked for; 2025-11-25 alone.
+    ElicitationComplete = "notifications/elicitation/complete",
+    /// The roots of a legacy client have changed.
+    RootsListChanged = "notifications/roots/list_changed",
 }

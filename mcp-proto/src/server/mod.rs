@@ -28,8 +28,8 @@
 //!
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 
+mod cacheable;
 mod calls;
-mod change;
 mod declaration;
 mod dispatch;
 mod entries;
@@ -59,11 +59,13 @@ use crate::negotiate::{Claim, Kind, Route};
 use crate::time::Instant;
 use crate::version::{Era, EraPolicy};
 
+pub use crate::change::{Change, List};
+pub use crate::progress::Progress;
+pub use cacheable::Cacheable;
 use calls::{Call, Calls};
-pub use change::{Cacheable, Change, List};
 pub use declaration::Declaration;
 pub use event::{CancelCause, Peer, PingId, Reply, ReplyId, Request, ServerAction, ServerEvent};
-pub use notification::{Notification, Progress};
+pub use notification::Notification;
 pub use outcome::{Input, InputRequired, Outcome};
 pub use registry::{HandlerId, Registry};
 use subscriptions::Subscriptions;

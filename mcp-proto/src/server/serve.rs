@@ -80,9 +80,20 @@ impl Declaration {
             | Method::Complete
             | Method::SetLevel
             | Method::Listen
+            | Method::CreateMessage
+            | Method::Elicit
+            | Method::ListRoots
             | Method::Initialized
             | Method::Cancelled
-            | Method::Progress => Err(not_found(method)),
+            | Method::Progress
+            | Method::LogMessage
+            | Method::ToolsListChanged
+            | Method::PromptsListChanged
+            | Method::ResourcesListChanged
+            | Method::ResourceUpdated
+            | Method::SubscriptionsAcknowledged
+            | Method::ElicitationComplete
+            | Method::RootsListChanged => Err(not_found(method)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What of a server may change while it runs, and what of it may be cached.
+//! What of a server may change while it runs: servers tell it, clients hear of it.
 
 use alloc::string::String;
 
@@ -15,10 +15,10 @@ pub enum List {
 }
 
 impl List {
-    pub(super) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
+    pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
 
     /// The notification that it has changed.
-    pub(super) fn notification(self) -> &'static str {
+    pub(crate) fn notification(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
             Self::Prompts => "notifications/prompts/list_changed",
@@ -27,7 +27,7 @@ impl List {
     }
 
     /// The setting that declares it.
-    pub(super) fn capability(self) -> &'static str {
+    pub(crate) fn capability(self) -> &'static str {
         match self {
             Self::Tools => "tools.listChanged",
             Self::Prompts => "prompts.listChanged",
@@ -47,35 +47,4 @@ pub enum Change {
     /// The resource with this URI is not what it was; a client reads it again. Those are told who
     /// subscribed to this very URI.
     ResourceUpdated(String),
-}
-
-/// Results that clients may keep for a time.
-///
-/// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[non_exhaustive]
-pub enum Cacheable {
-    /// Those of `server/discover`.
-    Discover,
-    /// Those of `tools/list`.
-    Tools,
-    /// Those of `prompts/list`.
-    Prompts,
-    /// Those of `resources/list`.
-    Resources,
-    /// Those of `resources/templates/list`.
-    ResourceTemplates,
-    /// Those of `resources/read`, unless a handler's result says otherwise.
-    Contents,
-}
-
-impl Cacheable {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Discover,
-        Self::Tools,
-        Self::Prompts,
-        Self::Resources,
-        Self::ResourceTemplates,
-        Self::Contents,
-    ];
 }
