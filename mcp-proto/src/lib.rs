@@ -9,7 +9,7 @@
 //! # A whole conversation
 //!
 //! ```
-//! use mcp_proto::server::{Config, Outcome, Registry, ServerEvent};
+//! use mcp_proto::server::{Config, Outcome, Registry, ServerEvent, Server};
 //! use mcp_proto::stdio::Connection;
 //! use mcp_proto::types::{CallToolResult, Implementation, Tool};
 //! use mcp_proto::{Action, Bytes, Instant, Json, Machine};
@@ -24,7 +24,7 @@
 //! registry.add_tool(Tool::new("greet", schema), greet as Handler)?;
 //!
 //! // What a driver does: bytes in, actions out, until there are none.
-//! let talk = |connection: &mut Connection, line: &str| -> String {
+//! let talk = |connection: &mut Connection<Server>, line: &str| -> String {
 //!     let now = Instant::ZERO;
 //!     connection.handle_bytes(now, Bytes::from(format!("{line}\n")));
 //!     let mut written = String::new();

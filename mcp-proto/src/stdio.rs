@@ -44,10 +44,9 @@ use crate::error::{ProtocolError, UsageError};
 use crate::frame::{Line, LineReader, write_line};
 use crate::limits::Limits;
 use crate::machine::{Action, Machine};
-use crate::message::{self, Outgoing};
+use crate::message::{self, Incoming, Malformed, Outgoing};
 use crate::server::{
-    Change, Config, Declaration, Notification, Outcome, PingId, Reply, ReplyId, Server,
-    ServerAction, ServerEvent,
+    Change, Config, Declaration, Notification, Outcome, PingId, Reply, ReplyId, Server, ServerEvent,
 };
 use crate::time::{Duration, Instant};
 use crate::version::Era;
@@ -56,36 +55,64 @@ use crate::version::Era;
 /// declaration until its turn.
 const TRANSMIT: usize = 64 * 1024;
 
-/// The server's side of one byte stream.
+/// A machine of messages: one side of a conversation, without bytes.
+///
+/// The two are [`Server`] and [`Client`](crate::client::Client).
+pub trait Side {
+    /// What the application is told.
+    type Event;
+
+    /// The bounds that messages are read by.
+    fn limits(&self) -> &Limits;
+
+    /// The peer sent a message.
+    fn handle_message(&mut self, now: Instant, incoming: Incoming);
+
+    /// The peer sent something that is no message.
+    fn handle_malformed(&mut self, now: Instant, malformed: Malformed);
+
+    /// The peer sends nothing more.
+    fn handle_eof(&mut self, now: Instant);
+
+    /// It is `now`; due deadlines take effect.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// The next action, if it is to send a message.
+    fn poll_send(&mut self) -> Option<Outgoing>;
+
+    /// The next action, if it is not to send a message.
+    fn poll_event(&mut self) -> Option<Action<Self::Event>>;
+
+    /// When [`Side::handle_timeout`] is to be called at the latest.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// Whether more messages are wanted.
+    fn wants_read(&self) -> bool;
+}
+
+/// One side of a conversation on a byte stream.
 #[derive(Debug)]
-pub struct Connection {
-    server: Server,
+pub struct Connection<S> {
+    side: S,
     lines: LineReader,
-    limits: Limits,
     out: BytesMut,
 }
 
-impl Connection {
+impl Connection<Server> {
     /// A server for the peer at the other end of a stream that is yet to be read.
     pub fn server(declaration: Arc<Declaration>, config: Config) -> Self {
-        let limits = config.limits.clone();
-        Self {
-            lines: LineReader::new(limits.max_line_bytes),
-            server: Server::new(declaration, config),
-            limits,
-            out: BytesMut::new(),
-        }
+        Self::new(Server::new(declaration, config))
     }
 
     /// The server is to stop: nothing more is read, the beginning of a line is dropped, and
     /// requests in flight get `Limits::drain` to be answered.
     pub fn shutdown(&mut self, now: Instant) {
-        self.server.handle_eof(now);
+        self.side.handle_eof(now);
     }
 
     /// Answers a request; see [`Server::respond`].
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        self.server.respond(now, reply, outcome);
+        self.side.respond(now, reply, outcome);
     }
 
     /// Tells the client about a request in flight; see [`Server::notify`].
@@ -95,51 +122,59 @@ impl Connection {
         about: ReplyId,
         notification: Notification,
     ) -> Result<(), UsageError> {
-        self.server.notify(now, about, notification)
+        self.side.notify(now, about, notification)
     }
 
     /// Tells the client of a change; see [`Server::publish`].
     pub fn publish(&mut self, now: Instant, change: &Change) -> Result<(), UsageError> {
-        self.server.publish(now, change)
+        self.side.publish(now, change)
     }
 
     /// Takes another declaration; see [`Server::declare`].
     pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
-        self.server.declare(now, declaration);
+        self.side.declare(now, declaration);
     }
 
     /// Asks a legacy client for a sign of life; see [`Server::ping`].
     pub fn ping(&mut self, now: Instant, timeout: Duration) -> Result<PingId, UsageError> {
-        self.server.ping(now, timeout)
+        self.side.ping(now, timeout)
     }
 
     /// The requests that a handler has not answered yet, oldest first.
     pub fn owed(&self) -> impl Iterator<Item = ReplyId> + '_ {
-        self.server.owed()
+        self.side.owed()
     }
 
     /// How many answers were dropped because nobody waited for them.
     pub fn dropped_replies(&self) -> u64 {
-        self.server.dropped_replies()
+        self.side.dropped_replies()
     }
 
     /// The era that the connection was opened in, `None` before that.
     pub fn era(&self) -> Option<Era> {
-        self.server.era()
+        self.side.era()
+    }
+}
+
+impl<S: Side> Connection<S> {
+    fn new(side: S) -> Self {
+        let lines = LineReader::new(side.limits().max_line_bytes);
+        Self { side, lines, out: BytesMut::new() }
     }
 
     fn handle_line(&mut self, now: Instant, line: &Line) {
+        let limits = self.side.limits();
         let parsed = match line {
-            Line::Complete(text) => message::parse(text, &self.limits),
+            Line::Complete(text) => message::parse(text, limits),
             Line::TooLong(beginning) => {
-                let max_line_bytes = self.limits.max_line_bytes;
+                let Limits { max_line_bytes, .. } = *limits;
                 let error = ProtocolError::LineTooLong { max_line_bytes };
-                Err(message::unreadable(beginning, &self.limits, error))
+                Err(message::unreadable(beginning, limits, error))
             }
         };
         match parsed {
-            Ok(incoming) => self.server.handle_message(now, incoming),
-            Err(malformed) => self.server.handle_malformed(now, malformed),
+            Ok(incoming) => self.side.handle_message(now, incoming),
+            Err(malformed) => self.side.handle_malformed(now, malformed),
         }
     }
 
@@ -150,8 +185,8 @@ impl Connection {
     }
 }
 
-impl Machine for Connection {
-    type Event = ServerEvent;
+impl<S: Side> Machine for Connection<S> {
+    type Event = S::Event;
 
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         self.lines.push(data);
@@ -164,37 +199,70 @@ impl Machine for Connection {
         if let Some(line) = self.lines.finish() {
             self.handle_line(now, &line);
         }
-        self.server.handle_eof(now);
+        self.side.handle_eof(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.server.handle_timeout(now);
+        self.side.handle_timeout(now);
     }
 
-    fn poll_action(&mut self) -> Option<Action<ServerEvent>> {
+    fn poll_action(&mut self) -> Option<Action<S::Event>> {
         while self.out.len() < TRANSMIT
-            && let Some(message) = self.server.poll_send()
+            && let Some(message) = self.side.poll_send()
         {
             self.encode(&message);
         }
-        if !self.out.is_empty() {
-            return Some(Action::Transmit(self.out.split().freeze()));
+        if self.out.is_empty() {
+            return self.side.poll_event();
         }
-        self.server.poll_action().map(|action| match action {
-            ServerAction::Event(event) => Action::Event(event),
-            ServerAction::Close => Action::Close,
-            ServerAction::Send(message) => {
-                self.encode(&message);
-                Action::Transmit(self.out.split().freeze())
-            }
-        })
+        Some(Action::Transmit(self.out.split().freeze()))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.server.poll_timeout()
+        self.side.poll_timeout()
     }
 
     fn wants_read(&self) -> bool {
-        self.server.wants_read()
+        self.side.wants_read()
+    }
+}
+
+impl Side for Server {
+    type Event = ServerEvent;
+
+    fn limits(&self) -> &Limits {
+        self.limits()
+    }
+
+    fn handle_message(&mut self, now: Instant, incoming: Incoming) {
+        self.handle_message(now, incoming);
+    }
+
+    fn handle_malformed(&mut self, now: Instant, malformed: Malformed) {
+        self.handle_malformed(now, malformed);
+    }
+
+    fn handle_eof(&mut self, now: Instant) {
+        self.handle_eof(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.handle_timeout(now);
+    }
+
+    fn poll_send(&mut self) -> Option<Outgoing> {
+        self.poll_send()
+    }
+
+    fn poll_event(&mut self) -> Option<Action<ServerEvent>> {
+        self.poll_event()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.poll_timeout()
+    }
+
+    fn wants_read(&self) -> bool {
+        self.wants_read()
     }
 }

@@ -11,7 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use mcp_proto::server::{
-    Change, Config, Input, InputRequired, List, Outcome, Registry, Reply, Request, ServerEvent,
+    Change, Config, Input, InputRequired, List, Outcome, Registry, Reply, Request, Server,
+    ServerEvent,
 };
 use mcp_proto::service::{Catalog, Handler, Service};
 use mcp_proto::stdio::Connection;
@@ -418,13 +419,18 @@ impl Measured<'_> {
     }
 }
 
-fn feed(server: &mut Connection, chunk: Vec<u8>, answer: &Answer<'_>, owed: &mut Vec<Reply>) {
+fn feed(
+    server: &mut Connection<Server>,
+    chunk: Vec<u8>,
+    answer: &Answer<'_>,
+    owed: &mut Vec<Reply>,
+) {
     assert!(server.wants_read(), "all actions are taken");
     server.handle_bytes(Instant::ZERO, Bytes::from(chunk));
     drain(server, answer, owed);
 }
 
-fn drain(server: &mut Connection, answer: &Answer<'_>, owed: &mut Vec<Reply>) {
+fn drain(server: &mut Connection<Server>, answer: &Answer<'_>, owed: &mut Vec<Reply>) {
     while let Some(action) = server.poll_action() {
         if let Action::Event(ServerEvent::Request(request)) = action {
             match answer(&request) {

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin has failed")]
 
-use mcp_proto::server::{Config, Notification, Outcome, Progress, Registry, Request, ServerEvent};
+use mcp_proto::server::{
+    Config, Notification, Outcome, Progress, Registry, Request, Server, ServerEvent,
+};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Action, Bytes, Instant, Json, Machine, UsageError};
@@ -43,7 +45,7 @@ fn a_deep_result_goes_out_whole() {
 }
 
 /// A server whose one tool is `hold`.
-fn connection() -> Connection {
+fn connection() -> Connection<Server> {
     let mut registry = Registry::new(Implementation::new("fixture", "1.0.0"));
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     registry.add_tool(Tool::new("hold", schema), ()).unwrap();
@@ -51,7 +53,7 @@ fn connection() -> Connection {
 }
 
 /// A call that has reached its handler; every client calls it 1.
-fn call(connection: &mut Connection) -> Request {
+fn call(connection: &mut Connection<Server>) -> Request {
     let line = concat!(
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","_meta":{"#,
         r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,

@@ -41,7 +41,9 @@ pub enum Outgoing {
         /// Its id.
         id: RequestId,
         /// Its method.
-        method: &'static str,
+        method: Cow<'static, str>,
+        /// Members to put before those of `params`, without braces; may be empty.
+        stamp: Bytes,
         /// Its parameters, an object; `{}` is not written.
         params: Json,
     },
@@ -50,6 +52,11 @@ pub enum Outgoing {
 }
 
 impl Outgoing {
+    /// A request with these parameters and no others.
+    pub(crate) fn request(id: RequestId, method: &'static str, params: Json) -> Self {
+        Self::Request { id, method: method.into(), stamp: Bytes::new(), params }
+    }
+
     /// A request is no longer of interest.
     pub(crate) fn cancelled(id: &RequestId) -> Self {
         let mut params = Vec::new();
@@ -82,13 +89,13 @@ impl Outgoing {
             }
             Self::Notification { method, params } => {
                 out.push(b"{\"jsonrpc\":\"2.0\",\"method\":");
-                write_call(out, method, params);
+                write_call(out, method, &[], params);
             }
-            Self::Request { id, method, params } => {
+            Self::Request { id, method, stamp, params } => {
                 out.push(b"{\"jsonrpc\":\"2.0\",\"id\":");
                 out.push(id.as_str().as_bytes());
                 out.push(b",\"method\":");
-                write_call(out, method, params);
+                write_call(out, method, stamp, params);
             }
             Self::Batch(answers) => {
                 let mut list = List::array(out);
@@ -101,11 +108,11 @@ impl Outgoing {
     }
 }
 
-fn write_call(out: &mut impl Sink, method: &str, params: &Json) {
+fn write_call(out: &mut impl Sink, method: &str, stamp: &[u8], params: &Json) {
     write::string(out, method);
-    if params.as_bytes() != b"{}" {
+    if !stamp.is_empty() || params.as_bytes() != b"{}" {
         out.push(b",\"params\":");
-        out.push(params.as_bytes());
+        write_stamped(out, stamp, params.as_bytes());
     }
     out.push(b"}");
 }

@@ -54,6 +54,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use crate::deadlines::Deadlines;
 use crate::error::{ProtocolError, UsageError};
 use crate::limits::Limits;
+use crate::machine::Action;
 use crate::message::{ErrorData, Incoming, Malformed, Outgoing, RequestId};
 use crate::negotiate::{Claim, Kind, Route};
 use crate::time::Instant;
@@ -271,6 +272,10 @@ impl Server {
         }
     }
 
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.config.limits
+    }
+
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ServerAction> {
         match self.queue.pop_front() {
@@ -289,6 +294,18 @@ impl Server {
         match self.queue.pop_front() {
             Some(ServerAction::Send(message)) => Some(message),
             Some(ServerAction::Event(_) | ServerAction::Close) | None => None,
+        }
+    }
+
+    /// The next action if it is not to send a message.
+    pub(crate) fn poll_event(&mut self) -> Option<Action<ServerEvent>> {
+        match self.queue.pop_front()? {
+            ServerAction::Event(event) => Some(Action::Event(event)),
+            ServerAction::Close => Some(Action::Close),
+            message @ ServerAction::Send(_) => {
+                self.queue.push_front(message);
+                None
+            }
         }
     }
 

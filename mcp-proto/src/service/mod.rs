@@ -40,7 +40,7 @@ use bytes::{Buf, Bytes};
 use crate::error::ProtocolError;
 use crate::machine::{Action, Machine};
 use crate::message::ErrorData;
-use crate::server::{Config, Outcome, Request, ServerEvent};
+use crate::server::{Config, Outcome, Request, Server, ServerEvent};
 use crate::stdio::Connection;
 use crate::time::{Duration, Instant};
 
@@ -63,7 +63,7 @@ pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A connection and its handlers; see the [module](self).
 pub struct Service {
-    connection: Connection,
+    connection: Connection<Server>,
     offer: Offer,
     tasks: Tasks,
     port: Arc<Port>,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use mcp_proto::frame::{Line, LineReader};
 use mcp_proto::message::{self, Incoming, Message};
-use mcp_proto::server::{CancelCause, Config, ReplyId};
+use mcp_proto::server::{CancelCause, Config, ReplyId, Server};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::LoggingLevel;
 use mcp_proto::{Bytes, Era, Instant, Limits, Machine};
@@ -168,7 +168,7 @@ impl Model {
     }
 
     /// After each step: everything that came out was expected, and the machine says so too.
-    pub(super) fn settled(&mut self, seen: &mut Seen, connection: &Connection) {
+    pub(super) fn settled(&mut self, seen: &mut Seen, connection: &Connection<Server>) {
         self.listeners.tell(seen);
         assert!(seen.lines.is_empty() && seen.events.is_empty(), "not expected: {seen:?}");
         assert!(connection.owed().eq(self.calls.keys().copied()), "what is owed");

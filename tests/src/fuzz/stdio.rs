@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mcp_proto::server::{
     Change, Declaration, InputRequired, List, Notification, Outcome, Progress, Registry, Reply,
-    ReplyId, Request, ServerEvent,
+    ReplyId, Request, Server, ServerEvent,
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
@@ -123,7 +123,7 @@ struct Play {
     registry: Registry<Answers>,
     /// The one in use, and the other.
     declarations: [Arc<Declaration>; 2],
-    connection: Connection,
+    connection: Connection<Server>,
     cut: Cut,
     model: Option<Model>,
     now: Instant,

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcp_proto::server::{
-    CancelCause, Notification, Outcome, PingId, Registry, Reply, ReplyId, Request, ServerEvent,
+    CancelCause, Notification, Outcome, PingId, Registry, Reply, ReplyId, Request, Server,
+    ServerEvent,
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::{Action, Instant, Json, Machine, UsageError};
@@ -115,7 +116,7 @@ impl std::error::Error for Failure {}
 struct Player {
     settings: Settings,
     registry: Registry<Handler>,
-    connection: Connection,
+    connection: Connection<Server>,
     way: Chunks,
     now: Instant,
     /// Calls that have not reached their handlers.
@@ -143,7 +144,7 @@ impl Player {
     fn new(
         settings: Settings,
         registry: Registry<Handler>,
-        connection: Connection,
+        connection: Connection<Server>,
         way: Chunks,
     ) -> Self {
         Self {

@@ -8,7 +8,9 @@ mod generate;
 
 use std::collections::VecDeque;
 
-use mcp_proto::server::{Config, Notification, Outcome, Progress, Reply, ReplyId, ServerEvent};
+use mcp_proto::server::{
+    Config, Notification, Outcome, Progress, Reply, ReplyId, Server, ServerEvent,
+};
 use mcp_proto::stdio::Connection;
 use mcp_proto::{Action, Bytes, Instant, Json, Machine};
 use mcp_tests::fuzz::{self, Op, Script};
@@ -97,7 +99,7 @@ fn a_cancelled_request_is_never_answered() {
         let mut server = Connection::server(registry.declaration(), Config::default());
         server.handle_bytes(Instant::ZERO, Bytes::from(text));
         let (mut output, mut replies) = (String::new(), Vec::new());
-        let mut take = |server: &mut Connection, replies: &mut Vec<Reply>| {
+        let mut take = |server: &mut Connection<Server>, replies: &mut Vec<Reply>| {
             while let Some(action) = server.poll_action() {
                 if let Action::Transmit(bytes) = &action {
                     output += str::from_utf8(bytes).unwrap();
@@ -132,7 +134,7 @@ fn a_key_is_the_same_however_it_is_spelled() {
 
 /// Two servers whose calls are made in an order that no driver would choose.
 struct Disorder {
-    servers: [Connection; 2],
+    servers: [Connection<Server>; 2],
     replies: VecDeque<Reply>,
     seen: Option<ReplyId>,
 }

@@ -103,7 +103,7 @@ impl Server {
         let ping = PingId(number);
         session.asked.pending.insert(id.clone(), Question::Ping(ping));
         self.deadlines.set(Reason::Ping(ping), now + timeout);
-        self.send(Outgoing::Request { id, method: "ping", params: Json::EMPTY_OBJECT });
+        self.send(Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
         Ok(ping)
     }
 
@@ -142,7 +142,7 @@ impl Server {
             session.asked.pending.insert(id.clone(), Question::Input { serial, key });
             missing.insert(id.clone());
             let (method, params) = (request.method(), params(request, number));
-            self.send(Outgoing::Request { id, method, params });
+            self.send(Outgoing::request(id, method, params));
         }
         let complete = missing.is_empty();
         let waiting = Waiting { call, missing, responses: InputResponses::new(), state };
