@@ -37,6 +37,11 @@ impl<K: Ord + Copy> Deadlines<K> {
         }
     }
 
+    /// Whether `reason` has a deadline.
+    pub(crate) fn has(&self, reason: K) -> bool {
+        self.row.iter().any(|(_, other)| *other == reason)
+    }
+
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.row.last().map(|(at, _)| *at)

@@ -114,7 +114,7 @@
 
 #![no_std]
 #![cfg_attr(
-    not(feature = "server"),
+    not(all(feature = "client", feature = "server")),
     allow(dead_code, unused_imports, reason = "without a role much of the base has no user")
 )]
 
@@ -123,6 +123,8 @@ extern crate alloc;
 extern crate std;
 
 mod change;
+#[cfg(feature = "client")]
+pub mod client;
 mod deadlines;
 mod error;
 pub mod frame;
@@ -140,7 +142,7 @@ pub mod request_state;
 pub mod server;
 #[cfg(feature = "service")]
 pub mod service;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub mod stdio;
 mod time;
 pub mod types;

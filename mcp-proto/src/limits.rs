@@ -38,7 +38,13 @@ pub struct Limits {
     /// The most bytes of the URIs of all subscriptions; default 1 MiB. A subscription that exceeds
     /// this is answered with -32603.
     pub max_subscription_bytes: usize,
-    /// How often a legacy request may ask for input; default 10. Then it is answered with -32603.
+    /// The most pages of a list that a client fetches; default 1024. A longer list is an error.
+    pub max_pages: usize,
+    /// The most bytes of the items of a list that a client fetches, up to one page more; default
+    /// 64 MiB. A longer list is an error.
+    pub max_list_bytes: usize,
+    /// How often a request may ask for input; default 10. Then a server answers a legacy one with
+    /// -32603, and a client ends the call.
     pub max_input_rounds: usize,
     /// How long a legacy client may take to give input, for all that is asked for at once;
     /// default 5 minutes. Then the request is answered with -32603. `Duration::MAX` is never.
@@ -62,6 +68,8 @@ impl Default for Limits {
             max_client_bytes: 16 * 1024,
             max_subscriptions: 1024,
             max_subscription_bytes: 1024 * 1024,
+            max_pages: 1024,
+            max_list_bytes: 64 * 1024 * 1024,
             max_input_rounds: 10,
             input_timeout: Duration::from_secs(5 * 60),
             handler_timeout: Duration::from_secs(60 * 60),

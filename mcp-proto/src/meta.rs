@@ -11,6 +11,12 @@ use crate::limits::Limits;
 use crate::message::{Member, Params, ProgressToken};
 use crate::types::LoggingLevel;
 
+/// The key of `_meta` under which a server names itself.
+pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// The key of `_meta` under which a message names its subscription.
+pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
 /// The `_meta` of a modern request, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestMeta {

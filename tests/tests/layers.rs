@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["service"],
     &["stdio"],
-    &["server"],
+    &["server", "client"],
     &["negotiate"],
     &["meta"],
     &["types", "version", "request_state", "change", "progress"],
@@ -24,6 +24,23 @@ const LAYERS: &[&[&str]] = &[
 const NARROWER: &[(&str, &[&str])] = &[
     ("frame", &["json", "limits", "time"]),
     ("machine", &["time"]),
+    (
+        "client",
+        &[
+            "meta",
+            "types",
+            "version",
+            "change",
+            "progress",
+            "message",
+            "machine",
+            "json",
+            "deadlines",
+            "limits",
+            "error",
+            "time",
+        ],
+    ),
     ("request_state", &["message", "json", "error", "time"]),
 ];
 

@@ -35,6 +35,8 @@ impl ErrorCode {
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
     /// The user must visit a URL before the request can be served (2025-11-25).
     pub const URL_ELICITATION_REQUIRED: Self = Self(-32042);
+    /// HTTP headers do not agree with the body (2026-07-28).
+    pub const HEADER_MISMATCH: Self = Self(-32020);
     /// The request needs a capability that the client did not declare (2026-07-28).
     pub const MISSING_REQUIRED_CLIENT_CAPABILITY: Self = Self(-32021);
     /// The claimed protocol version is not served (2026-07-28).
@@ -59,6 +61,8 @@ pub enum Rung {
     Method,
     /// The parameters are not those of the method.
     Params,
+    /// The result of a request cannot be used; a client's rung.
+    Result,
     /// A limit is reached.
     Capacity,
 }
@@ -73,6 +77,7 @@ impl fmt::Display for Rung {
             Self::Version => "version",
             Self::Method => "method",
             Self::Params => "params",
+            Self::Result => "result",
             Self::Capacity => "capacity",
         })
     }

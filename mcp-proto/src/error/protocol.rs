@@ -157,6 +157,45 @@ pub enum ProtocolError {
         /// The limit.
         max_in_flight_bytes: usize,
     },
+    /// A modern server asked for something; it may not.
+    UnexpectedRequest {
+        /// What it asked for.
+        method: String,
+    },
+    /// The server sent more than is kept before it is known which era it belongs to.
+    TooMuchBeforeConnected,
+    /// A notification is not as its schema says, or belongs to nothing.
+    InvalidNotification {
+        /// The notification.
+        method: String,
+    },
+    /// The result of a request cannot be used.
+    InvalidResult {
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The result of a request is of a kind that the specification does not have.
+    UnknownResultType {
+        /// What it says that it is; at most 100 characters.
+        name: String,
+    },
+    /// A list is longer than `Limits::max_pages` or `Limits::max_list_bytes`.
+    ListTooLong {
+        /// The bound.
+        max_pages: usize,
+        /// The other bound.
+        max_list_bytes: usize,
+    },
+    /// The server asked for input more often than `Limits::max_input_rounds`.
+    TooManyInputRounds {
+        /// The bound.
+        max_input_rounds: usize,
+    },
+    /// The server asked for input that the client does not declare to give.
+    UndeclaredInput {
+        /// The capability that is not declared.
+        capability: &'static str,
+    },
 }
 
 impl ProtocolError {
@@ -183,7 +222,8 @@ impl ProtocolError {
             Self::BeforeInitialize { .. }
             | Self::UnexpectedInitialize
             | Self::ModernOnLegacy
-            | Self::ModernNotServed => Rung::Era,
+            | Self::ModernNotServed
+            | Self::UnexpectedRequest { .. } => Rung::Era,
             Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Rung::Envelope,
             Self::UnsupportedVersion { .. } => Rung::Version,
             Self::MethodNotFound { .. } => Rung::Method,
@@ -193,11 +233,17 @@ impl ProtocolError {
             | Self::UnknownPrompt { .. }
             | Self::InvalidArgument { .. }
             | Self::UnknownReference { .. }
-            | Self::InvalidCursor => Rung::Params,
+            | Self::InvalidCursor
+            | Self::InvalidNotification { .. }
+            | Self::UndeclaredInput { .. } => Rung::Params,
+            Self::InvalidResult { .. } | Self::UnknownResultType { .. } => Rung::Result,
             Self::TooManyInFlight { .. }
             | Self::TooManyBytesInFlight { .. }
             | Self::TooManySubscriptions { .. }
-            | Self::TooManySubscriptionBytes { .. } => Rung::Capacity,
+            | Self::TooManySubscriptionBytes { .. }
+            | Self::TooMuchBeforeConnected
+            | Self::ListTooLong { .. }
+            | Self::TooManyInputRounds { .. } => Rung::Capacity,
         }
     }
 
@@ -213,7 +259,7 @@ impl ProtocolError {
             Rung::Envelope | Rung::Params => ErrorCode::INVALID_PARAMS,
             Rung::Version => ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
             Rung::Method => ErrorCode::METHOD_NOT_FOUND,
-            Rung::Capacity => ErrorCode::INTERNAL_ERROR,
+            Rung::Result | Rung::Capacity => ErrorCode::INTERNAL_ERROR,
         }
     }
 
@@ -236,11 +282,19 @@ impl ProtocolError {
             | Self::DuplicateId { .. }
             | Self::TooManyInFlight { .. }
             | Self::TooManyBytesInFlight { .. } => "2026-07-28/basic#requests",
-            Self::InvalidError | Self::UnexpectedResponse => "2026-07-28/basic#responses",
+            Self::InvalidError
+            | Self::UnexpectedResponse
+            | Self::InvalidResult { .. }
+            | Self::UnknownResultType { .. } => "2026-07-28/basic#responses",
+            Self::UnexpectedRequest { .. } | Self::TooManyInputRounds { .. } => {
+                "2026-07-28/basic/patterns/mrtr"
+            }
+            Self::UndeclaredInput { .. } => "2026-07-28/client/elicitation#capabilities",
+            Self::InvalidNotification { .. } => "2026-07-28/basic#notifications",
             Self::BeforeInitialize { .. } | Self::UnexpectedInitialize => {
                 "2025-11-25/basic/lifecycle#initialization"
             }
-            Self::ModernOnLegacy | Self::ModernNotServed => {
+            Self::ModernOnLegacy | Self::ModernNotServed | Self::TooMuchBeforeConnected => {
                 "2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions"
             }
             Self::MissingMeta { .. } | Self::InvalidMeta { .. } => "2026-07-28/basic#_meta",
@@ -269,7 +323,9 @@ impl ProtocolError {
             Self::UnknownReference { .. } => {
                 "2026-07-28/server/utilities/completion#reference-types"
             }
-            Self::InvalidCursor => "2026-07-28/server/utilities/pagination",
+            Self::InvalidCursor | Self::ListTooLong { .. } => {
+                "2026-07-28/server/utilities/pagination"
+            }
             Self::TooManySubscriptions { .. } | Self::TooManySubscriptionBytes { .. } => {
                 "2026-07-28/basic/patterns/subscriptions"
             }
@@ -372,6 +428,34 @@ impl fmt::Display for ProtocolError {
             }
             Self::TooManyInFlight { max_in_flight } => {
                 write!(f, "Limits::max_in_flight = {max_in_flight} requests are in flight")
+            }
+            Self::UnexpectedRequest { method } => write!(
+                f,
+                "{} is a request of a server's, which modern ones do not send",
+                Quoted(method)
+            ),
+            Self::TooMuchBeforeConnected => {
+                f.write_str("too much before it is known which era the server belongs to")
+            }
+            Self::InvalidNotification { method } => {
+                write!(f, "{} is not as the schema says, or belongs to nothing", Quoted(method))
+            }
+            Self::InvalidResult { expected } => write!(f, "the result must be {expected}"),
+            Self::UnknownResultType { name } => {
+                write!(f, "the `resultType` {} is not known", Quoted(name))
+            }
+            Self::ListTooLong { max_pages, max_list_bytes } => write!(
+                f,
+                "the list is longer than Limits::max_pages = {max_pages} or \
+                 Limits::max_list_bytes = {max_list_bytes}"
+            ),
+            Self::TooManyInputRounds { max_input_rounds } => write!(
+                f,
+                "the server asked for input more than Limits::max_input_rounds = \
+                 {max_input_rounds} times"
+            ),
+            Self::UndeclaredInput { capability } => {
+                write!(f, "the client does not declare `{capability}`")
             }
             Self::TooManySubscriptions { max_subscriptions } => {
                 write!(f, "Limits::max_subscriptions = {max_subscriptions} are open")

@@ -13,6 +13,11 @@ pub enum UsageError {
     Closed,
     /// The request is answered, cancelled, or was never asked of this machine.
     NotInFlight,
+    /// `Limits::max_in_flight` calls have had no response yet.
+    TooManyCalls {
+        /// The bound.
+        max_in_flight: usize,
+    },
     /// Progress must be a finite number that is greater than the one before.
     ProgressNotIncreasing,
     /// A server sends requests of its own to clients of the legacy era alone.
@@ -119,6 +124,9 @@ impl fmt::Display for UsageError {
         match self {
             Self::Closed => f.write_str("the connection has closed"),
             Self::NotInFlight => f.write_str("the request is not in flight"),
+            Self::TooManyCalls { max_in_flight } => {
+                write!(f, "Limits::max_in_flight = {max_in_flight} calls are open")
+            }
             Self::ProgressNotIncreasing => f.write_str("progress must increase"),
             Self::NoServerRequests => {
                 f.write_str("a server sends requests to legacy clients alone")

@@ -76,6 +76,11 @@ impl RequestId {
         core::str::from_utf8(&self.token).unwrap_or("0")
     }
 
+    /// The one spelling of the value.
+    pub(crate) fn canonical_str(&self) -> &str {
+        core::str::from_utf8(self.canonical()).unwrap_or("0")
+    }
+
     fn canonical(&self) -> &[u8] {
         self.canonical.as_deref().unwrap_or(&self.token)
     }

@@ -6,6 +6,7 @@
 //!
 //! [Specification: Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic#messages)
 
+pub(crate) mod batches;
 mod id;
 mod method;
 mod outgoing;
@@ -98,7 +99,7 @@ pub struct Batch(pub(crate) Bytes);
 pub struct Malformed {
     /// What is wrong with it.
     pub error: ProtocolError,
-    /// The id to answer to, if it could be read.
+    /// Its id, if it could be read: to answer to, or of the request that it seems to answer.
     pub id: Option<RequestId>,
     /// Whether a server answers it: not if it was a notification or a response.
     pub answerable: bool,

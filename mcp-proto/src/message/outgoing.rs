@@ -63,8 +63,12 @@ impl Outgoing {
         let mut object = List::object(&mut params);
         object.member("requestId", id.as_str().as_bytes());
         object.end();
-        let (method, params) = ("notifications/cancelled".into(), Json::trusted(params));
-        Self::Notification { method, params }
+        Self::notification("notifications/cancelled", Json::trusted(params))
+    }
+
+    /// A notification of the specification's.
+    pub(crate) fn notification(method: &'static str, params: Json) -> Self {
+        Self::Notification { method: method.into(), params }
     }
 
     /// Writes the message as one JSON text.

@@ -72,7 +72,7 @@ pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> 
         }
         Ok(())
     });
-    let token = id.filter(|_| method && !twice).map(|span| span.of(text));
+    let token = id.filter(|_| (method || answers) && !twice).map(|span| span.of(text));
     let readable = token.filter(|token| {
         // What was skimmed has not been checked, and it will be echoed.
         token.len() <= limits.max_token_bytes
@@ -210,9 +210,10 @@ impl Envelope {
             // What has a `method` asks, whatever else it has; an id that stands twice names nobody.
             let is_response = answers && !self.has(Key::Method);
             let id = self.request_id(text, limits).unwrap_or_default();
+            let id = id.filter(|_| self.duplicate != Some(Key::Id));
             Malformed {
                 error,
-                id: id.filter(|_| !is_response && self.duplicate != Some(Key::Id)),
+                id,
                 answerable: !is_response && (self.has(Key::Id) || !self.has(Key::Method)),
             }
         })

@@ -16,6 +16,7 @@ use crate::error::ErrorCode;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Outgoing};
+use crate::meta::SERVER_INFO;
 use crate::types::{CacheHint, CacheScope, CompleteResult};
 use crate::version::Era;
 
@@ -194,9 +195,6 @@ fn merge(
 
 /// The `resultType` of a result that is one, as JSON.
 pub(super) const COMPLETE: &[u8] = b"\"complete\"";
-
-/// The key of `_meta` under which a server names itself.
-pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The members that a modern result begins with.
 pub(super) fn stamp(

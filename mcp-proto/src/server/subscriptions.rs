@@ -12,16 +12,13 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::stamp::SERVER_INFO;
 use super::{Change, List, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw, write};
 use crate::limits::Limits;
 use crate::message::{Outgoing, Params, RequestId};
+use crate::meta::{SERVER_INFO, SUBSCRIPTION_ID};
 use crate::types::SubscriptionFilter;
-
-/// The key of `_meta` under which a message names its subscription.
-const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The listener that is a legacy session; requests are counted from 1.
 const SESSION: u64 = 0;

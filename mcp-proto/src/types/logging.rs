@@ -22,6 +22,20 @@ pub enum LoggingLevel {
 }
 
 impl LoggingLevel {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+
     /// The level with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {

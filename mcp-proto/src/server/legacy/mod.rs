@@ -20,6 +20,7 @@ use super::serve::{Served, not_found, string};
 use super::{Input, Opening, Peer, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
+use crate::message::batches::Batches;
 use crate::message::{Member, Method, Outgoing, Params, Request};
 use crate::meta;
 use crate::negotiate;
@@ -27,7 +28,6 @@ use crate::time::Instant;
 use crate::types::{LoggingLevel, SetLevelRequestParams};
 use crate::version::{Era, ProtocolVersion};
 
-use batches::Batches;
 use bridge::Asked;
 pub(super) use wrap::{wrapped_content, wrapped_schema};
 

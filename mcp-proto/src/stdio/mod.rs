@@ -36,20 +36,19 @@
 //!
 //! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 
-use alloc::sync::Arc;
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "server")]
+mod server;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::error::{ProtocolError, UsageError};
+use crate::error::ProtocolError;
 use crate::frame::{Line, LineReader, write_line};
 use crate::limits::Limits;
 use crate::machine::{Action, Machine};
 use crate::message::{self, Incoming, Malformed, Outgoing};
-use crate::server::{
-    Change, Config, Declaration, Notification, Outcome, PingId, Reply, ReplyId, Server, ServerEvent,
-};
-use crate::time::{Duration, Instant};
-use crate::version::Era;
+use crate::time::Instant;
 
 /// As many bytes make a `Transmit` worth handing on; what waits behind it stays shared with the
 /// declaration until its turn.
@@ -57,7 +56,7 @@ const TRANSMIT: usize = 64 * 1024;
 
 /// A machine of messages: one side of a conversation, without bytes.
 ///
-/// The two are [`Server`] and [`Client`](crate::client::Client).
+/// The two are `server::Server` and `client::Client`.
 pub trait Side {
     /// What the application is told.
     type Event;
@@ -96,64 +95,6 @@ pub struct Connection<S> {
     side: S,
     lines: LineReader,
     out: BytesMut,
-}
-
-impl Connection<Server> {
-    /// A server for the peer at the other end of a stream that is yet to be read.
-    pub fn server(declaration: Arc<Declaration>, config: Config) -> Self {
-        Self::new(Server::new(declaration, config))
-    }
-
-    /// The server is to stop: nothing more is read, the beginning of a line is dropped, and
-    /// requests in flight get `Limits::drain` to be answered.
-    pub fn shutdown(&mut self, now: Instant) {
-        self.side.handle_eof(now);
-    }
-
-    /// Answers a request; see [`Server::respond`].
-    pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        self.side.respond(now, reply, outcome);
-    }
-
-    /// Tells the client about a request in flight; see [`Server::notify`].
-    pub fn notify(
-        &mut self,
-        now: Instant,
-        about: ReplyId,
-        notification: Notification,
-    ) -> Result<(), UsageError> {
-        self.side.notify(now, about, notification)
-    }
-
-    /// Tells the client of a change; see [`Server::publish`].
-    pub fn publish(&mut self, now: Instant, change: &Change) -> Result<(), UsageError> {
-        self.side.publish(now, change)
-    }
-
-    /// Takes another declaration; see [`Server::declare`].
-    pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
-        self.side.declare(now, declaration);
-    }
-
-    /// Asks a legacy client for a sign of life; see [`Server::ping`].
-    pub fn ping(&mut self, now: Instant, timeout: Duration) -> Result<PingId, UsageError> {
-        self.side.ping(now, timeout)
-    }
-
-    /// The requests that a handler has not answered yet, oldest first.
-    pub fn owed(&self) -> impl Iterator<Item = ReplyId> + '_ {
-        self.side.owed()
-    }
-
-    /// How many answers were dropped because nobody waited for them.
-    pub fn dropped_replies(&self) -> u64 {
-        self.side.dropped_replies()
-    }
-
-    /// The era that the connection was opened in, `None` before that.
-    pub fn era(&self) -> Option<Era> {
-        self.side.era()
-    }
 }
 
 impl<S: Side> Connection<S> {
@@ -224,45 +165,5 @@ impl<S: Side> Machine for Connection<S> {
 
     fn wants_read(&self) -> bool {
         self.side.wants_read()
-    }
-}
-
-impl Side for Server {
-    type Event = ServerEvent;
-
-    fn limits(&self) -> &Limits {
-        self.limits()
-    }
-
-    fn handle_message(&mut self, now: Instant, incoming: Incoming) {
-        self.handle_message(now, incoming);
-    }
-
-    fn handle_malformed(&mut self, now: Instant, malformed: Malformed) {
-        self.handle_malformed(now, malformed);
-    }
-
-    fn handle_eof(&mut self, now: Instant) {
-        self.handle_eof(now);
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.handle_timeout(now);
-    }
-
-    fn poll_send(&mut self) -> Option<Outgoing> {
-        self.poll_send()
-    }
-
-    fn poll_event(&mut self) -> Option<Action<ServerEvent>> {
-        self.poll_event()
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.poll_timeout()
-    }
-
-    fn wants_read(&self) -> bool {
-        self.wants_read()
     }
 }

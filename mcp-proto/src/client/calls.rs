@@ -1,0 +1,219 @@
+//! The calls that have had no response yet.
+//!
+//! In: a call, under the id that its request has on the wire; it comes out again, and goes in under
+//! another id, when it is asked again. Out: the call that a response or progress belongs to, and
+//! those whose time is over.
+//!
+//! | state | leaves by |
+//! |---|---|
+//! | `Waiting` for the era to be known | being sent |
+//! | `Sent` | a response, cancellation, its time |
+//! | `Asking` for input | the last input, which sends it again; cancellation, its time |
+//! | `Parked` with an error, until it is known whether its server is a modern one | the end of the negotiation |
+
+use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::event::{CallError, CallId, CallOptions, Listing, SubscriptionId};
+use crate::json::Json;
+use crate::message::RequestId;
+use crate::time::Instant;
+use crate::types::InputResponses;
+
+/// A call that has had no response yet.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) id: CallId,
+    pub(super) method: Cow<'static, str>,
+    /// As the application has given them.
+    pub(super) params: Json,
+    pub(super) options: CallOptions,
+    pub(super) goal: Goal,
+    pub(super) state: State,
+    /// When its time is over.
+    pub(super) due: Instant,
+    /// When its time is over at the latest.
+    pub(super) ends: Instant,
+    /// How often it has brought input.
+    pub(super) rounds: usize,
+    /// The last progress.
+    pub(super) progress: Option<f64>,
+}
+
+/// Who waits for the response.
+#[derive(Debug)]
+pub(super) enum Goal {
+    /// The application.
+    Answer,
+    /// The application, for all pages at once.
+    Pages(Pages),
+    /// A subscription of a modern server, which the response ends.
+    Listen { subscription: SubscriptionId, acknowledged: bool },
+    /// A subscription to one resource of a legacy server.
+    Subscribe { subscription: SubscriptionId, uri: String },
+    /// Nobody; it is a request that is not worth an event.
+    Nobody,
+    /// Nobody; it is a notification.
+    Notification,
+}
+
+/// The pages of a list that are there.
+#[derive(Debug)]
+pub(super) struct Pages {
+    pub(super) listing: Listing,
+    pub(super) count: usize,
+    /// The items, with commas between them.
+    pub(super) items: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(super) enum State {
+    Waiting,
+    Sent,
+    Asking(Asking),
+    Parked(CallError),
+}
+
+/// What a modern server wants before it answers.
+#[derive(Debug)]
+pub(super) struct Asking {
+    /// What is not there yet.
+    pub(super) missing: BTreeSet<String>,
+    pub(super) responses: InputResponses,
+    /// What it wants back, as it came.
+    pub(super) request_state: Option<Json>,
+}
+
+impl Call {
+    /// Its time starts anew.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.due = (now + self.options.timeout).min(self.ends);
+    }
+
+    /// Its time rests.
+    pub(super) fn rest(&mut self) {
+        self.due = self.ends;
+    }
+
+    pub(super) fn is_sent(&self) -> bool {
+        matches!(self.state, State::Sent)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// By the number that their request has on the wire.
+    table: BTreeMap<u64, Call>,
+    /// The numbers of requests whose response is of no interest any more.
+    abandoned: BTreeSet<u64>,
+    /// When the next call may be due; it may be earlier than that.
+    next_due: Option<Instant>,
+    numbers: u64,
+}
+
+impl Calls {
+    /// A number that no request has had.
+    pub(super) fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    pub(super) fn insert(&mut self, number: u64, call: Call) {
+        self.watch(call.due);
+        self.table.insert(number, call);
+    }
+
+    pub(super) fn remove(&mut self, number: u64) -> Option<Call> {
+        let call = self.table.remove(&number);
+        if self.table.is_empty() {
+            self.next_due = None;
+        }
+        call
+    }
+
+    /// Takes out a call whose response will be of no interest when it comes.
+    pub(super) fn abandon(&mut self, number: u64, max: usize) -> Option<Call> {
+        let call = self.remove(number)?;
+        if call.is_sent() {
+            self.abandoned.insert(number);
+            if self.abandoned.len() > max {
+                self.abandoned.pop_first();
+            }
+        }
+        Some(call)
+    }
+
+    /// Whether a response that belongs to no call is of one that was abandoned.
+    pub(super) fn was_abandoned(&mut self, number: u64) -> bool {
+        self.abandoned.remove(&number)
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&Call> {
+        self.table.get(&number)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Call> {
+        self.table.get_mut(&number)
+    }
+
+    /// The number that a call has on the wire.
+    pub(super) fn find(&self, id: CallId) -> Option<u64> {
+        // It keeps its first one until it is asked again.
+        let is_it = |(_, call): &(&u64, &Call)| call.id == id;
+        let first = self.table.get_key_value(&id.0).filter(is_it);
+        first.or_else(|| self.table.iter().find(is_it)).map(|(number, _)| *number)
+    }
+
+    pub(super) fn find_listen(&self, wanted: SubscriptionId) -> Option<u64> {
+        self.numbers_of(|call| {
+            matches!(&call.goal, Goal::Listen { subscription, .. } if *subscription == wanted)
+        })
+        .next()
+    }
+
+    /// The numbers of some calls, oldest first.
+    pub(super) fn numbers_of<'a>(
+        &'a self,
+        wanted: impl Fn(&Call) -> bool + 'a,
+    ) -> impl Iterator<Item = u64> + 'a {
+        self.table.iter().filter(move |(_, call)| wanted(call)).map(|(number, _)| *number)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Call> {
+        self.table.values_mut()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// A call may be due then.
+    pub(super) fn watch(&mut self, due: Instant) {
+        if due != Instant::NEVER {
+            self.next_due = Some(self.next_due.map_or(due, |next| next.min(due)));
+        }
+    }
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.next_due
+    }
+
+    /// The numbers of the calls whose time is over.
+    pub(super) fn expire(&mut self, now: Instant) -> Vec<u64> {
+        let due = self.numbers_of(|call| call.due <= now).collect();
+        let rest = self.table.values().map(|call| call.due).filter(|due| *due > now);
+        self.next_due = rest.min().filter(|due| *due != Instant::NEVER);
+        due
+    }
+}
+
+/// The number of a request of ours, from its id: a number, or the same number as a string, since
+/// no id of ours is one.
+pub(super) fn number(id: &RequestId) -> Option<u64> {
+    let token = id.canonical_str();
+    let digits = token.strip_prefix('"').map_or(token, |text| text.trim_end_matches('"'));
+    let plain = !digits.starts_with(['+', '0']) || digits == "0";
+    digits.parse().ok().filter(|_| plain)
+}

@@ -1,0 +1,193 @@
+//! From a call to its request: what the era adds to the parameters.
+//!
+//! A modern request carries the version, the client and its capabilities in `_meta`, and the least
+//! severe log messages that are wanted; a request of either era a progress token. The parameters
+//! go out as they are, with the stamp in front, unless they bring some of that themselves.
+//!
+//! [Specification: `_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
+
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use super::Config;
+use super::calls::Asking;
+use crate::json::write::List;
+use crate::json::{Json, Raw};
+use crate::message::RequestId;
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use crate::version::ProtocolVersion;
+
+/// The members that all modern requests of a client have in `_meta`, without braces.
+#[derive(Clone, Debug)]
+pub(super) struct Envelope {
+    members: Bytes,
+    /// The same as a stamp that needs nothing else.
+    stamp: Bytes,
+}
+
+impl Envelope {
+    pub(super) fn new(version: ProtocolVersion, config: &Config) -> Self {
+        let mut members = Vec::new();
+        let mut object = List::object(&mut members);
+        object.text("io.modelcontextprotocol/protocolVersion", version.as_str());
+        let info = client_info(&config.client_info);
+        object.member("io.modelcontextprotocol/clientInfo", info.as_bytes());
+        let capabilities = capabilities(&config.capabilities);
+        object.member("io.modelcontextprotocol/clientCapabilities", capabilities.as_bytes());
+        object.end();
+        let stamp = [b"\"_meta\":", &*members].concat().into();
+        let members = Bytes::from(members).slice(1..);
+        let members = members.slice(..members.len().saturating_sub(1));
+        Self { members, stamp }
+    }
+
+    /// `_meta` with nothing else in it.
+    pub(super) fn stamp(&self) -> Bytes {
+        self.stamp.clone()
+    }
+}
+
+/// The id of our request with this number.
+pub(super) fn id(number: u64) -> RequestId {
+    RequestId::number(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// What a request has in `_meta` beside the envelope.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extras {
+    /// The number of the request, if progress is wanted: it is the token too.
+    pub(super) token: Option<u64>,
+    pub(super) log_level: Option<LoggingLevel>,
+}
+
+/// The stamp and the rest of the parameters of a request.
+pub(super) fn compose(envelope: Option<&Envelope>, extras: Extras, params: &Json) -> (Bytes, Json) {
+    let brings = memchr::memmem::find(params.as_bytes(), b"_meta\"").is_some()
+        || memchr::memchr(b'\\', params.as_bytes()).is_some();
+    let (meta, rest) = if brings { split(params) } else { (None, params.clone()) };
+    let bare = meta.is_none() && extras.token.is_none() && extras.log_level.is_none();
+    match envelope {
+        Some(envelope) if bare => return (envelope.stamp(), rest),
+        None if bare => return (Bytes::new(), rest),
+        Some(_) | None => {}
+    }
+    let mut out = b"\"_meta\":".to_vec();
+    let mut object = List::object(&mut out);
+    if let Some(envelope) = envelope {
+        object.item().extend_from_slice(&envelope.members);
+    }
+    if let Some(level) = extras.log_level {
+        object.text("io.modelcontextprotocol/logLevel", level.as_str());
+    }
+    if let Some(token) = extras.token {
+        object.member("progressToken", alloc::format!("{token}").as_bytes());
+    }
+    if let Some(meta) = meta {
+        meta.raw().members(|key, value| {
+            if !is_ours(key) {
+                object.copy(key, value);
+            }
+        });
+    }
+    object.end();
+    (out.into(), rest)
+}
+
+/// Whether a member of `_meta` is the machine's to write.
+fn is_ours(key: Raw<'_>) -> bool {
+    matches!(
+        key.string().as_deref(),
+        Some(
+            "progressToken"
+                | "io.modelcontextprotocol/protocolVersion"
+                | "io.modelcontextprotocol/clientInfo"
+                | "io.modelcontextprotocol/clientCapabilities"
+                | "io.modelcontextprotocol/logLevel"
+        )
+    )
+}
+
+/// `_meta`, and the parameters without it.
+fn split(params: &Json) -> (Option<Json>, Json) {
+    let mut meta = None;
+    let rest = rewritten(params, |key, value| {
+        let is_meta = key.string().as_deref() == Some("_meta");
+        if is_meta && value.is_object() {
+            meta = Some(Json::trusted(value.0.to_vec()));
+        }
+        !is_meta
+    });
+    (meta, rest)
+}
+
+/// The parameters of a request that is asked again, with the input that was missing.
+pub(super) fn with_input(params: &Json, asking: &Asking) -> Json {
+    let mut rest = Vec::new();
+    let mut object = List::object(&mut rest);
+    params.raw().members(|key, value| {
+        if !matches!(key.string().as_deref(), Some("inputResponses" | "requestState")) {
+            object.copy(key, value);
+        }
+    });
+    if !asking.responses.is_empty() {
+        object.key("inputResponses");
+        let mut responses = List::object(object.out());
+        for (key, response) in &asking.responses {
+            responses.member(key, response.json().as_bytes());
+        }
+        responses.end();
+    }
+    if let Some(state) = &asking.request_state {
+        object.member("requestState", state.as_bytes());
+    }
+    object.end();
+    Json::trusted(rest)
+}
+
+/// The parameters of a request for the page at `cursor`, a JSON string.
+pub(super) fn with_cursor(params: &Json, cursor: Raw<'_>) -> Json {
+    let mut rest = Vec::new();
+    let mut object = List::object(&mut rest);
+    params.raw().members(|key, value| {
+        if key.string().as_deref() != Some("cursor") {
+            object.copy(key, value);
+        }
+    });
+    object.member("cursor", cursor.0);
+    object.end();
+    Json::trusted(rest)
+}
+
+/// The members that `keep` wants.
+fn rewritten(object: &Json, mut keep: impl FnMut(Raw<'_>, Raw<'_>) -> bool) -> Json {
+    let mut out = Vec::new();
+    let mut kept = List::object(&mut out);
+    object.raw().members(|key, value| {
+        if keep(key, value) {
+            kept.copy(key, value);
+        }
+    });
+    kept.end();
+    Json::trusted(out)
+}
+
+/// The parameters of `initialize`.
+pub(super) fn initialize(version: ProtocolVersion, config: &Config) -> Json {
+    let mut out = Vec::new();
+    let mut object = List::object(&mut out);
+    object.text("protocolVersion", version.as_str());
+    object.member("capabilities", capabilities(&config.capabilities).as_bytes());
+    object.member("clientInfo", client_info(&config.client_info).as_bytes());
+    object.end();
+    Json::trusted(out)
+}
+
+// Both are plain values, which always can be written.
+fn client_info(info: &Implementation) -> Json {
+    Json::encode(info).unwrap_or(Json::EMPTY_OBJECT)
+}
+
+fn capabilities(capabilities: &ClientCapabilities) -> Json {
+    Json::encode(capabilities).unwrap_or(Json::EMPTY_OBJECT)
+}

@@ -1,0 +1,434 @@
+//! From an opened stream to a known era: what `probe::TABLE` says, done.
+//!
+//! In: the opening, the answers to `server/discover` and `initialize`, silence, the end. Out:
+//! those requests, and a client that is connected as modern or as legacy. Calls wait meanwhile, and
+//! what the server sends is kept.
+//!
+//! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem;
+
+use bytes::Bytes;
+
+use super::calls::{self, State};
+use super::compose::{self, Envelope};
+use super::negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
+use super::probe::{self, Move, Outcome, Step};
+use super::{CallError, Client, ClientEvent, Life, Modern, Reason, legacy};
+use crate::error::{ErrorCode, ProtocolError};
+use crate::json::Json;
+use crate::message::{ErrorData, Message, Notification, Outgoing, Request, RequestId, Response};
+use crate::time::Instant;
+use crate::types::DiscoverResult;
+use crate::version::{Era, ProtocolVersion};
+
+/// A negotiation that is under way.
+#[derive(Debug)]
+pub(super) struct Negotiating {
+    step: Step,
+    /// What is out.
+    discover: Option<RequestId>,
+    initialize: Option<u64>,
+    /// What nothing has answered in time.
+    silent: Option<RequestId>,
+    /// What the server has sent meanwhile.
+    kept: VecDeque<Message>,
+    kept_bytes: usize,
+    /// Whether a modern server is asked for its versions for the second time.
+    renegotiates: bool,
+}
+
+/// As many messages, and bytes of them, are kept while a negotiation is under way.
+const MAX_KEPT: usize = 1024;
+const MAX_KEPT_BYTES: usize = 1024 * 1024;
+
+/// What an answer says.
+#[derive(Debug, Default)]
+struct Found {
+    /// The version to speak, if there is one.
+    version: Option<ProtocolVersion>,
+    discover: Option<DiscoverResult>,
+    server: Option<ServerInfo>,
+    /// The versions that the server names.
+    supported: Vec<String>,
+    error: Option<ErrorData>,
+}
+
+impl Client {
+    pub(super) fn is_negotiating(&self) -> bool {
+        matches!(self.life, Life::Negotiating(_))
+    }
+
+    /// Begins at `step`, on a stream that was just opened.
+    pub(super) fn begin(&mut self, now: Instant, step: Step) {
+        match (step, self.config.verdict.clone()) {
+            (Step::Unconfirmed, Some(verdict)) => self.connect_modern(now, verdict, None, false),
+            (Step::Unconfirmed, None) => self.enter(now, Step::Probe),
+            _ => self.enter(now, step),
+        }
+    }
+
+    /// A modern server is asked for its versions again.
+    pub(super) fn renegotiate(&mut self, now: Instant) {
+        self.enter(now, Step::Probe);
+        if let Life::Negotiating(negotiating) = &mut self.life {
+            negotiating.renegotiates = true;
+        }
+    }
+
+    /// Sends what `step` has out.
+    fn enter(&mut self, now: Instant, step: Step) {
+        let mut negotiating = self.take_negotiating().unwrap_or_else(|| Negotiating {
+            step,
+            discover: None,
+            initialize: None,
+            silent: None,
+            kept: VecDeque::new(),
+            kept_bytes: 0,
+            renegotiates: false,
+        });
+        negotiating.step = step;
+        let number = self.calls.number();
+        let (timeout, request) = if step.discovers() {
+            let id = RequestId::string(&alloc::format!("discover-{number}"));
+            negotiating.discover = Some(id.clone());
+            let stamp = Envelope::new(self.modern_version(), &self.config).stamp();
+            let (method, params) = ("server/discover".into(), Json::EMPTY_OBJECT);
+            (self.config.probe_timeout, Outgoing::Request { id, method, stamp, params })
+        } else {
+            negotiating.silent = negotiating.discover.take();
+            negotiating.initialize = Some(number);
+            let params = compose::initialize(self.legacy_version(), &self.config);
+            let (id, stamp) = (compose::id(number), Bytes::new());
+            let method = "initialize".into();
+            (self.config.initialize_timeout, Outgoing::Request { id, method, stamp, params })
+        };
+        // Beside `initialize`, the answer that comes later may take its time.
+        let both = if step == Step::Both { self.config.initialize_timeout } else { timeout };
+        let timeout = timeout.max(both);
+        self.deadlines.set(Reason::Negotiation, now + timeout);
+        self.life = Life::Negotiating(negotiating);
+        self.send(request);
+    }
+
+    /// Something came of what is out, or nothing.
+    pub(super) fn judge(&mut self, now: Instant, outcome: Outcome) {
+        self.judge_found(now, outcome, Found::default());
+    }
+
+    fn judge_found(&mut self, now: Instant, outcome: Outcome, found: Found) {
+        let step = match &self.life {
+            Life::Negotiating(negotiating) => negotiating.step,
+            Life::Modern(modern) if !modern.confirmed => Step::Unconfirmed,
+            Life::Modern(_)
+            | Life::Legacy(_)
+            | Life::Unopened
+            | Life::Reopening(_)
+            | Life::Closed => return,
+        };
+        let falls_back = self.config.negotiation == Negotiation::Auto;
+        let row = probe::judge(step, falls_back, outcome);
+        match row.map_or(Move::Stay, |row| row.then) {
+            Move::Stay => {}
+            Move::Send(step) => self.enter(now, step),
+            Move::Await(step) => {
+                if let Life::Negotiating(negotiating) = &mut self.life {
+                    negotiating.step = step;
+                }
+            }
+            Move::Reopen(step) => self.reopen(step),
+            Move::Fail(failure) => {
+                self.give_up(now, ConnectError::new(failure, found.supported, found.error));
+            }
+            Move::Modern => self.found_modern(now, found),
+            Move::Legacy => {
+                if let Some(server) = found.server {
+                    self.connect_legacy(now, server);
+                }
+            }
+        }
+    }
+
+    fn reopen(&mut self, step: Step) {
+        self.deadlines.clear(Reason::Negotiation);
+        // Whether the server that ended has seen them is known when its era is.
+        self.park_sent();
+        self.life = Life::Reopening(step);
+        self.event(ClientEvent::Reopen);
+    }
+
+    fn found_modern(&mut self, now: Instant, found: Found) {
+        if let Life::Modern(modern) = &mut self.life {
+            modern.confirmed = true;
+            self.deadlines.clear(Reason::Negotiation);
+            return;
+        }
+        let version = found.version.unwrap_or_else(|| self.modern_version());
+        let verdict = Verdict { version, discover: found.discover };
+        self.connect_modern(now, verdict, found.server, true);
+    }
+
+    /// `server` is what else is known of it.
+    fn connect_modern(
+        &mut self,
+        now: Instant,
+        verdict: Verdict,
+        server: Option<ServerInfo>,
+        confirmed: bool,
+    ) {
+        let version = verdict.version;
+        let server =
+            server.unwrap_or_else(|| ServerInfo::discovered(version, verdict.discover.as_ref()));
+        let envelope = Envelope::new(version, &self.config);
+        let negotiating = self.take_negotiating();
+        let renegotiated = negotiating.as_ref().is_some_and(|negotiating| negotiating.renegotiates);
+        let modern = Modern { server: server.clone(), verdict, envelope, confirmed, renegotiated };
+        self.connected(now, Life::Modern(modern), server, negotiating);
+    }
+
+    fn connect_legacy(&mut self, now: Instant, server: ServerInfo) {
+        let negotiating = self.take_negotiating();
+        self.send(Outgoing::notification("notifications/initialized", Json::EMPTY_OBJECT));
+        let roots = self.config.capabilities.roots;
+        let tells_roots = roots.is_some_and(|roots| roots.list_changed);
+        let session = legacy::Session::new(server.clone(), tells_roots);
+        self.connected(now, Life::Legacy(session), server, negotiating);
+    }
+
+    fn connected(
+        &mut self,
+        now: Instant,
+        life: Life,
+        server: ServerInfo,
+        negotiating: Option<Negotiating>,
+    ) {
+        self.deadlines.clear(Reason::Negotiation);
+        self.life = life;
+        self.event(ClientEvent::Connected(server));
+        self.restore_log_level(now);
+        self.send_waiting(now);
+        for message in negotiating.into_iter().flat_map(|negotiating| negotiating.kept) {
+            self.message(now, message, None);
+        }
+        self.watch_calls();
+    }
+
+    fn take_negotiating(&mut self) -> Option<Negotiating> {
+        match mem::replace(&mut self.life, Life::Unopened) {
+            Life::Negotiating(negotiating) => Some(negotiating),
+            Life::Unopened
+            | Life::Reopening(_)
+            | Life::Modern(_)
+            | Life::Legacy(_)
+            | Life::Closed => None,
+        }
+    }
+
+    /// Capabilities have changed.
+    pub(super) fn envelop(&mut self) {
+        if let Life::Modern(modern) = &mut self.life {
+            modern.envelope = Envelope::new(modern.server.version, &self.config);
+        }
+    }
+
+    /// Keeps a message until the era is known; to be alive is said in any.
+    pub(super) fn keep(&mut self, message: Message) {
+        let message = match message {
+            Message::Request(request) if legacy::is_ping(&request) => {
+                return self.answer_ping(request.id);
+            }
+            Message::Request(request) => {
+                Message::Request(Request { params: request.params.detach(), ..request })
+            }
+            Message::Notification(notification) => Message::Notification(Notification {
+                params: notification.params.detach(),
+                ..notification
+            }),
+            Message::Response(_) => return,
+        };
+        let bytes = match &message {
+            Message::Request(Request { params, .. })
+            | Message::Notification(Notification { params, .. }) => params.json().as_bytes().len(),
+            Message::Response(_) => 0,
+        };
+        let Life::Negotiating(negotiating) = &mut self.life else { return };
+        let sum = negotiating.kept_bytes.saturating_add(bytes);
+        if negotiating.kept.len() >= MAX_KEPT || sum > MAX_KEPT_BYTES {
+            return self.fault(ProtocolError::TooMuchBeforeConnected);
+        }
+        negotiating.kept_bytes = sum;
+        negotiating.kept.push_back(message);
+    }
+
+    /// A response while the era is not known; gives it back if it is of a call.
+    pub(super) fn negotiation_response(
+        &mut self,
+        now: Instant,
+        response: Response,
+    ) -> Option<Response> {
+        let Life::Negotiating(negotiating) = &mut self.life else { return Some(response) };
+        let step = negotiating.step;
+        let is = |id: &Option<RequestId>| id.is_some() && *id == response.id;
+        if is(&negotiating.discover) {
+            negotiating.discover = None;
+            let (outcome, found) = self.discovered(response.body);
+            self.judge_found(now, outcome, found);
+        } else if is(&negotiating.silent) {
+            negotiating.silent = None;
+            if let (Outcome::Modern, _) = self.discovered(response.body) {
+                self.judge(now, Outcome::Late);
+            }
+        } else if let Some(number) = response.id.as_ref().and_then(calls::number)
+            && negotiating.initialize == Some(number)
+        {
+            negotiating.initialize = None;
+            let (outcome, found) = self.initialized(response.body);
+            self.judge_found(now, outcome, found);
+        } else if let (None, Err(error)) = (&response.id, &response.body) {
+            // A server that cannot read the id of a request says so without one.
+            let found = Found { error: Some(error.clone()), ..Found::default() };
+            let outcome = if step.discovers() { Outcome::Error } else { Outcome::Refused };
+            if step != Step::Silent {
+                self.judge_found(now, outcome, found);
+            }
+        } else {
+            return Some(response);
+        }
+        None
+    }
+
+    /// An answer that cannot be read; false if it is not to what is out.
+    pub(super) fn negotiation_unreadable(&mut self, now: Instant, id: &RequestId) -> bool {
+        let Life::Negotiating(negotiating) = &self.life else { return false };
+        if negotiating.discover.as_ref() == Some(id) {
+            self.judge(now, Outcome::Malformed);
+        } else if negotiating.initialize.is_some() && negotiating.initialize == calls::number(id) {
+            self.judge(now, Outcome::InitializeMalformed);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn discovered(&self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
+        let (supported, discover, error) = match answer {
+            Ok(result) => match versions(&result) {
+                Some(supported) => (supported, result.decode().ok(), None),
+                None => return (Outcome::Malformed, Found::default()),
+            },
+            Err(error) => (listed(&error), None, Some(error)),
+        };
+        let version = self.common(&supported, Era::Modern);
+        let has_legacy = self.common(&supported, Era::Legacy).is_some();
+        let code = error.as_ref().map(|error| error.code);
+        let outcome = match (code, version) {
+            (None, Some(_)) => Outcome::Modern,
+            (None, None) if has_legacy => Outcome::ListsLegacy,
+            (None, None) => Outcome::Disjoint,
+            (Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION), Some(_)) => Outcome::Unsupported,
+            (Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION), None) => {
+                let is_legacy = has_legacy || supported.is_empty();
+                if is_legacy { Outcome::UnsupportedLegacy } else { Outcome::Disjoint }
+            }
+            (Some(code), _) if is_modern(code) => Outcome::Modern,
+            (Some(_), _) => Outcome::Error,
+        };
+        (outcome, Found { version, discover, server: None, supported, error })
+    }
+
+    fn initialized(&self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
+        let result = match answer {
+            Ok(result) => result,
+            Err(error) => {
+                let found = Found { error: Some(error), ..Found::default() };
+                return (Outcome::Refused, found);
+            }
+        };
+        let Some((name, server)) = ServerInfo::initialized(&result) else {
+            return (Outcome::InitializeMalformed, Found::default());
+        };
+        let supported = alloc::vec![name];
+        let version = self.common(&supported, Era::Legacy);
+        let modern = self.common(&supported, Era::Modern);
+        let outcome = match (version, modern) {
+            (Some(_), _) => Outcome::Initialized,
+            (None, Some(_)) => Outcome::InitializedModern,
+            (None, None) => Outcome::InitializedUnknown,
+        };
+        let version = version.or(modern);
+        let server = version.map(|version| ServerInfo { version, ..server });
+        (outcome, Found { version, server, supported, ..Found::default() })
+    }
+
+    /// The newest version of an era that is listed and that the client may speak.
+    fn common(&self, listed: &[String], era: Era) -> Option<ProtocolVersion> {
+        let may = |version: &ProtocolVersion| match self.config.negotiation {
+            Negotiation::Auto | Negotiation::Legacy => true,
+            Negotiation::Pinned(pinned) => *version == pinned,
+        };
+        let known =
+            ProtocolVersion::ALL.iter().rev().copied().filter(|version| version.era() == era);
+        known.filter(may).find(|version| listed.iter().any(|name| name == version.as_str()))
+    }
+
+    /// The modern version that is asked for.
+    fn modern_version(&self) -> ProtocolVersion {
+        match self.config.negotiation {
+            Negotiation::Pinned(version) if version.era() == Era::Modern => version,
+            Negotiation::Auto | Negotiation::Legacy | Negotiation::Pinned(_) => {
+                ProtocolVersion::LATEST_MODERN
+            }
+        }
+    }
+
+    /// The legacy version that is asked for.
+    fn legacy_version(&self) -> ProtocolVersion {
+        match self.config.negotiation {
+            Negotiation::Pinned(version) if version.era() == Era::Legacy => version,
+            Negotiation::Auto | Negotiation::Legacy | Negotiation::Pinned(_) => {
+                ProtocolVersion::LATEST_LEGACY
+            }
+        }
+    }
+
+    /// Calls that were sent to a server of unknown era.
+    fn park_sent(&mut self) {
+        for call in self.calls.iter_mut() {
+            if call.is_sent() {
+                call.state = State::Parked(CallError::Closed);
+                call.rest();
+            }
+        }
+    }
+}
+
+/// Whether only a modern server answers with this code.
+pub(super) fn is_modern(code: ErrorCode) -> bool {
+    [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
+}
+
+/// The versions of a `DiscoverResult`.
+fn versions(result: &Json) -> Option<Vec<String>> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Versions {
+        supported_versions: Vec<String>,
+    }
+    // `serde` would take an array for a struct.
+    let versions: Versions = result.raw().is_object().then(|| result.decode().ok())??;
+    Some(versions.supported_versions).filter(|versions| !versions.is_empty())
+}
+
+/// The versions that an error lists; none if it has no list that can be read.
+fn listed(error: &ErrorData) -> Vec<String> {
+    #[derive(serde::Deserialize)]
+    struct Data {
+        supported: Vec<String>,
+    }
+    let data = error.data.as_ref().filter(|data| data.raw().is_object());
+    let data: Option<Data> = data.and_then(|data| data.decode().ok());
+    data.map(|data| data.supported).unwrap_or_default()
+}

@@ -1,0 +1,282 @@
+//! What a client machine tells, and what it is told in return.
+
+use alloc::string::String;
+use core::fmt;
+
+use super::negotiation::{ConnectError, ServerInfo};
+use crate::change::Change;
+use crate::error::ProtocolError;
+use crate::json::Json;
+use crate::message::{ErrorData, Outgoing};
+use crate::progress::Progress;
+use crate::time::Duration;
+use crate::types::{
+    InputRequest, LoggingLevel, LoggingMessageNotificationParams, SubscriptionFilter,
+};
+
+/// What a [`Client`](super::Client) wants done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ClientAction {
+    /// Send this message.
+    Send(Outgoing),
+    /// Tell the application.
+    Event(ClientEvent),
+    /// Close the connection; nothing follows.
+    Close,
+}
+
+/// What happened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ClientEvent {
+    /// The server's era and version are known, and what waited has been sent. It comes again if a
+    /// server turns out to have changed.
+    Connected(ServerInfo),
+    /// The server has ended at the first message, as some legacy ones do: start it anew, then call
+    /// [`Client::handle_opened`](super::Client::handle_opened); or give up with
+    /// [`Client::handle_eof`](super::Client::handle_eof).
+    Reopen,
+    /// What came of a call. Each call has exactly one.
+    Response {
+        /// The call.
+        call: CallId,
+        /// Its result, as it came; or why there is none.
+        result: Result<Json, CallError>,
+    },
+    /// How far a call has come.
+    Progress {
+        /// The call.
+        call: CallId,
+        /// How far.
+        progress: Progress,
+    },
+    /// The server needs input; give its [`InputReply`] back with `answer`.
+    Input(Input),
+    /// An [`ClientEvent::Input`] is no longer of interest; its reply is void.
+    InputCancelled {
+        /// Which one.
+        input: InputId,
+    },
+    /// Something worth a log.
+    Log(LoggingMessageNotificationParams),
+    /// A subscription has begun.
+    Subscribed {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// What of it the server honours.
+        honoured: SubscriptionFilter,
+    },
+    /// Something is not what it was.
+    Changed {
+        /// The subscription that it belongs to. A legacy server tells of its lists without one.
+        subscription: Option<SubscriptionId>,
+        /// What has changed.
+        change: Change,
+    },
+    /// A subscription has ended, or has not begun. Each subscription has exactly one.
+    SubscriptionEnded {
+        /// Which one.
+        subscription: SubscriptionId,
+        /// `Ok` if the server has ended it with a result; else why it has ended.
+        cause: Result<(), CallError>,
+    },
+    /// The user is done with what a URL asked for; 2025-11-25 alone tells so.
+    ElicitationComplete {
+        /// The `elicitationId` of the request with the URL.
+        elicitation_id: String,
+    },
+    /// A notification that the specification does not have.
+    Notification {
+        /// Its method.
+        method: String,
+        /// Its parameters, as they came.
+        params: Json,
+    },
+    /// The peer sent something that was dropped.
+    PeerFault(ProtocolError),
+    /// The connection has closed; every call has had its response. With an error if there has not
+    /// been a connection.
+    Closed(Option<ConnectError>),
+}
+
+/// Something that a server needs.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Input {
+    /// What to answer with. Linear: answering twice does not compile.
+    pub reply: InputReply,
+    /// The call that needs it; a legacy server on a byte stream does not say.
+    pub call: Option<CallId>,
+    /// What it is.
+    pub request: InputRequest,
+}
+
+/// The right to give one input, once.
+#[derive(PartialEq, Eq, Debug)]
+#[must_use = "the server waits for it"]
+pub struct InputReply {
+    pub(super) id: InputId,
+}
+
+impl InputReply {
+    /// What [`ClientEvent::InputCancelled`] calls it.
+    pub fn id(&self) -> InputId {
+        self.id
+    }
+}
+
+/// Names a call; never used twice by one client.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CallId(pub(super) u64);
+
+/// Names an input; never used twice by one client.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct InputId(pub(super) u64);
+
+/// Names a subscription; never used twice by one client.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SubscriptionId(pub(super) u64);
+
+/// How long a call may take, and what it wants to hear meanwhile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// How long the response may take; default 60 s. It rests while input waits for the
+    /// application, and starts anew after that. `Duration::MAX` is for ever.
+    pub timeout: Duration,
+    /// Whether progress starts it anew; default true.
+    pub reset_on_progress: bool,
+    /// How long the call may take whatever happens; default 1 hour. `Duration::MAX` is for ever.
+    pub max_total: Duration,
+    /// Whether the server is asked to tell of progress; default false.
+    pub progress: bool,
+    /// The least severe log messages that are wanted about this call, in place of those of
+    /// [`Client::set_log_level`](super::Client::set_log_level); default `None`. A legacy server
+    /// has one level for all.
+    pub log_level: Option<LoggingLevel>,
+}
+
+impl Default for CallOptions {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(60),
+            reset_on_progress: true,
+            max_total: Duration::from_secs(60 * 60),
+            progress: false,
+            log_level: None,
+        }
+    }
+}
+
+impl CallOptions {
+    /// Sets how long the response may take.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets how long the call may take whatever happens.
+    pub fn max_total(mut self, max_total: Duration) -> Self {
+        self.max_total = max_total;
+        self
+    }
+
+    /// Sets whether progress starts the time for the response anew.
+    pub fn reset_on_progress(mut self, resets: bool) -> Self {
+        self.reset_on_progress = resets;
+        self
+    }
+
+    /// Asks the server to tell of progress.
+    pub fn progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+
+    /// Sets the least severe log messages that are wanted about this call.
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.log_level = Some(level);
+        self
+    }
+}
+
+/// Why a call has no result.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server has answered with an error.
+    Error(ErrorData),
+    /// The server's answer cannot be used.
+    Protocol(ProtocolError),
+    /// There was no answer in time; the server has been told that none is wanted.
+    TimedOut,
+    /// The application has cancelled it.
+    Cancelled,
+    /// The application has refused to give input.
+    InputRefused(ErrorData),
+    /// There was no connection.
+    Connect(ConnectError),
+    /// The connection has ended before the answer.
+    Closed,
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error(error) => fmt::Display::fmt(error, f),
+            Self::Protocol(error) => fmt::Display::fmt(error, f),
+            Self::TimedOut => f.write_str("no answer in time; see CallOptions::timeout"),
+            Self::Cancelled => f.write_str("the call was cancelled"),
+            Self::InputRefused(error) => write!(f, "input was refused: {error}"),
+            Self::Connect(error) => fmt::Display::fmt(error, f),
+            Self::Closed => f.write_str("the connection has closed"),
+        }
+    }
+}
+
+impl core::error::Error for CallError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Error(error) | Self::InputRefused(error) => Some(error),
+            Self::Protocol(error) => Some(error),
+            Self::Connect(error) => Some(error),
+            Self::TimedOut | Self::Cancelled | Self::Closed => None,
+        }
+    }
+}
+
+/// A list of a server, to be fetched whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Listing {
+    /// `tools/list`.
+    Tools,
+    /// `prompts/list`.
+    Prompts,
+    /// `resources/list`.
+    Resources,
+    /// `resources/templates/list`.
+    ResourceTemplates,
+}
+
+impl Listing {
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Prompts => "prompts/list",
+            Self::Resources => "resources/list",
+            Self::ResourceTemplates => "resources/templates/list",
+        }
+    }
+
+    /// The member of a page that holds the items.
+    pub(super) fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resourceTemplates",
+        }
+    }
+}

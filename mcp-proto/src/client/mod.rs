@@ -1,0 +1,374 @@
+//! The client: messages in, messages out, for servers of both eras.
+//!
+//! A [`Client`] is the protocol state of one connection to a server; on a byte stream that is the
+//! stream, and [`stdio::Connection`](crate::stdio::Connection) is its binding. It finds out which
+//! era the server belongs to ([`probe`]), and from then on an application need not know.
+//!
+//! | input | output |
+//! |---|---|
+//! | `handle_opened` | `server/discover` or `initialize`, by [`Negotiation`] and the stored [`Verdict`] |
+//! | their answers, silence, or the end of the stream | what `probe::TABLE` says; in the end `Connected`, or `Closed` with a reason |
+//! | `call`, `list`, `ping`, `set_log_level` | a request, once the era is known; then exactly one `Response` |
+//! | a response | `Response`; or, if the server needs input first, an `Input` for each; or the next page |
+//! | `answer` | legacy: a response; modern: the request again, with the input, once all of it is there |
+//! | a legacy request | `Input`, or an answer: to `ping`, to `roots/list`, to what is not declared |
+//! | `subscribe`, `unsubscribe` | modern: `subscriptions/listen` and its cancellation; legacy: `resources/subscribe` and `resources/unsubscribe` |
+//! | a notification | `Progress`, `Log`, `Changed`, `Subscribed`, `ElicitationComplete`, or `Notification` |
+//! | `cancel`, or the time of a call is over | `notifications/cancelled`, and the `Response` |
+//! | anything that cannot be read or does not belong | `PeerFault`; a client answers no garbage |
+//! | end of input | each call and each subscription ends; then `Closed` |
+//!
+//! States: unopened, negotiating, reopening, connected as modern or as legacy, closed. The states
+//! of a call are those of `calls`.
+//!
+//! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
+
+mod call;
+mod calls;
+mod compose;
+mod connect;
+mod event;
+mod input;
+mod legacy;
+mod negotiation;
+mod notification;
+pub mod probe;
+mod response;
+mod subscriptions;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::deadlines::Deadlines;
+use crate::error::{ProtocolError, UsageError};
+use crate::limits::Limits;
+use crate::machine::Action;
+use crate::message::{Incoming, Malformed, Message, Outgoing};
+use crate::time::{Duration, Instant};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Root};
+use crate::version::Era;
+
+pub use crate::change::{Change, List};
+pub use crate::progress::Progress;
+use calls::Calls;
+use compose::Envelope;
+use connect::Negotiating;
+pub use event::{
+    CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
+    SubscriptionId,
+};
+use input::Asked;
+pub use negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
+use probe::Step;
+use subscriptions::Subscriptions;
+
+/// How a client behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// Who it is.
+    pub client_info: Implementation,
+    /// What it supports; see [`Client::set_capabilities`].
+    pub capabilities: ClientCapabilities,
+    /// How it finds a version that the server speaks; default [`Negotiation::Auto`].
+    pub negotiation: Negotiation,
+    /// What an earlier client of the same server has found; default none.
+    pub verdict: Option<Verdict>,
+    /// How long a server may be silent to `server/discover`, in the beginning, until it is taken
+    /// for a legacy one; default 5 s.
+    pub probe_timeout: Duration,
+    /// How long a server may take to answer `initialize`; default 60 s.
+    pub initialize_timeout: Duration,
+    /// Its bounds.
+    pub limits: Limits,
+}
+
+impl Config {
+    /// The default settings of a client with this name.
+    pub fn new(client_info: Implementation) -> Self {
+        Self {
+            client_info,
+            capabilities: ClientCapabilities::default(),
+            negotiation: Negotiation::default(),
+            verdict: None,
+            probe_timeout: Duration::from_secs(5),
+            initialize_timeout: Duration::from_secs(60),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// The client's side of one connection.
+#[derive(Debug)]
+pub struct Client {
+    config: Config,
+    roots: Option<Vec<Root>>,
+    /// The least severe log messages that are wanted; none said yet if `None`.
+    log_level: Option<LoggingLevel>,
+    life: Life,
+    calls: Calls,
+    asked: Asked,
+    subscriptions: Subscriptions,
+    deadlines: Deadlines<Reason>,
+    queue: VecDeque<ClientAction>,
+}
+
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it")]
+enum Life {
+    Unopened,
+    Negotiating(Negotiating),
+    Reopening(Step),
+    Modern(Modern),
+    Legacy(legacy::Session),
+    Closed,
+}
+
+/// What is known of a modern server.
+#[derive(Debug)]
+struct Modern {
+    server: ServerInfo,
+    /// To be stored.
+    verdict: Verdict,
+    envelope: Envelope,
+    /// Whether it has answered as one.
+    confirmed: bool,
+    /// Whether the server has already been asked for its versions again.
+    renegotiated: bool,
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Reason {
+    /// The server's answer to `server/discover` or `initialize`.
+    Negotiation,
+    /// The call that is due first.
+    Call,
+}
+
+impl Client {
+    /// A client of a server that is yet to be connected.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            roots: None,
+            log_level: None,
+            life: Life::Unopened,
+            calls: Calls::default(),
+            asked: Asked::default(),
+            subscriptions: Subscriptions::default(),
+            deadlines: Deadlines::new(),
+            queue: VecDeque::new(),
+        }
+    }
+
+    /// The server is there, for the first time or after [`ClientEvent::Reopen`].
+    pub fn handle_opened(&mut self, now: Instant) {
+        match &self.life {
+            Life::Unopened => {
+                let verdict = self.config.verdict.as_ref();
+                self.begin(now, Step::first(self.config.negotiation, verdict));
+            }
+            Life::Reopening(step) => self.begin(now, *step),
+            Life::Negotiating(_) | Life::Modern(_) | Life::Legacy(_) | Life::Closed => {}
+        }
+    }
+
+    /// The server sent a message.
+    pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
+        match (&self.life, incoming) {
+            (Life::Unopened | Life::Reopening(_) | Life::Closed, _) => {}
+            (_, Incoming::Message(message)) => self.message(now, message, None),
+            (Life::Legacy(session), Incoming::Batch(batch)) if session.has_batches() => {
+                self.batch(now, &batch);
+            }
+            (_, Incoming::Batch(_)) => self.fault(ProtocolError::UnexpectedBatch),
+        }
+        self.watch_calls();
+    }
+
+    /// The server sent something that is no message.
+    pub fn handle_malformed(&mut self, now: Instant, malformed: Malformed) {
+        if matches!(self.life, Life::Unopened | Life::Reopening(_) | Life::Closed) {
+            return;
+        }
+        let Malformed { error, id, answerable } = malformed;
+        self.fault(error.clone());
+        if let Some(id) = id.filter(|_| !answerable) {
+            self.unreadable_response(now, &id, error);
+        }
+        self.watch_calls();
+    }
+
+    /// The server sends nothing more, or is not listened to any more.
+    pub fn handle_eof(&mut self, now: Instant) {
+        match &self.life {
+            Life::Unopened | Life::Reopening(_) => self.give_up(now, ConnectError::Closed),
+            Life::Negotiating(_) => self.judge(now, probe::Outcome::Eof),
+            Life::Modern(_) | Life::Legacy(_) => self.end(now, None),
+            Life::Closed => {}
+        }
+    }
+
+    /// It is `now`; due deadlines take effect.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(reason) = self.deadlines.expire(now) {
+            match reason {
+                Reason::Negotiation => self.judge(now, probe::Outcome::Silence),
+                Reason::Call => {
+                    for number in self.calls.expire(now) {
+                        self.stop_call(now, number, CallError::TimedOut);
+                    }
+                    self.watch_calls();
+                }
+            }
+        }
+    }
+
+    /// The application is done: each call and each subscription ends, and the connection closes.
+    pub fn close(&mut self, now: Instant) {
+        match &self.life {
+            Life::Unopened | Life::Reopening(_) | Life::Negotiating(_) => {
+                self.give_up(now, ConnectError::Closed);
+            }
+            Life::Modern(_) | Life::Legacy(_) => self.end(now, None),
+            Life::Closed => {}
+        }
+    }
+
+    /// What the client supports, from the next message on: a modern server reads it in every
+    /// request, a legacy one in `initialize` alone. Roots are declared by [`Client::set_roots`]
+    /// too.
+    pub fn set_capabilities(&mut self, capabilities: ClientCapabilities) {
+        let roots = self.config.capabilities.roots;
+        self.config.capabilities = capabilities;
+        if self.roots.is_some() && self.config.capabilities.roots.is_none() {
+            self.config.capabilities.roots = roots;
+        }
+        self.envelop();
+    }
+
+    /// The server, once the era is known.
+    pub fn server(&self) -> Option<&ServerInfo> {
+        match &self.life {
+            Life::Modern(modern) => Some(&modern.server),
+            Life::Legacy(session) => Some(&session.server),
+            Life::Unopened | Life::Negotiating(_) | Life::Reopening(_) | Life::Closed => None,
+        }
+    }
+
+    /// The era that the server belongs to, once it is known.
+    pub fn era(&self) -> Option<Era> {
+        self.server().map(ServerInfo::era)
+    }
+
+    /// What has been found out about the server, to be stored; once it is known.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match &self.life {
+            Life::Modern(modern) => Some(modern.verdict.clone()),
+            Life::Legacy(session) => Some(Verdict::new(session.server.version)),
+            Life::Unopened | Life::Negotiating(_) | Life::Reopening(_) | Life::Closed => None,
+        }
+    }
+
+    /// The next action.
+    pub fn poll_action(&mut self) -> Option<ClientAction> {
+        self.queue.pop_front()
+    }
+
+    /// The next action if it is to send a message.
+    pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
+        match self.queue.pop_front()? {
+            ClientAction::Send(message) => Some(message),
+            other @ (ClientAction::Event(_) | ClientAction::Close) => {
+                self.queue.push_front(other);
+                None
+            }
+        }
+    }
+
+    /// The next action if it is not to send a message.
+    pub(crate) fn poll_event(&mut self) -> Option<Action<ClientEvent>> {
+        match self.queue.pop_front()? {
+            ClientAction::Event(event) => Some(Action::Event(event)),
+            ClientAction::Close => Some(Action::Close),
+            message @ ClientAction::Send(_) => {
+                self.queue.push_front(message);
+                None
+            }
+        }
+    }
+
+    /// When [`Client::handle_timeout`] is to be called at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.deadlines.next()
+    }
+
+    /// Whether more messages are wanted: a client reads whatever comes, but takes its actions
+    /// first, and nothing after the end.
+    pub fn wants_read(&self) -> bool {
+        self.queue.is_empty()
+            && !matches!(self.life, Life::Unopened | Life::Reopening(_) | Life::Closed)
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.config.limits
+    }
+
+    fn message(&mut self, now: Instant, message: Message, batch: Option<u64>) {
+        match message {
+            Message::Response(response) => self.response(now, response),
+            message if self.is_negotiating() => self.keep(message),
+            Message::Notification(notification) => self.notification(now, notification),
+            Message::Request(request) => match &self.life {
+                Life::Legacy(_) => self.legacy_request(request, batch),
+                Life::Modern(_) | Life::Negotiating(_) => {
+                    let method = request.method.name().into();
+                    self.fault(ProtocolError::UnexpectedRequest { method });
+                }
+                Life::Unopened | Life::Reopening(_) | Life::Closed => {}
+            },
+        }
+    }
+
+    fn check_open(&self) -> Result<(), UsageError> {
+        if matches!(self.life, Life::Closed) { Err(UsageError::Closed) } else { Ok(()) }
+    }
+
+    /// There is not going to be a connection.
+    fn give_up(&mut self, now: Instant, error: ConnectError) {
+        self.end(now, Some(error));
+    }
+
+    /// Ends every call and every subscription, and closes.
+    fn end(&mut self, now: Instant, error: Option<ConnectError>) {
+        self.life = Life::Closed;
+        self.deadlines.clear(Reason::Negotiation);
+        self.deadlines.clear(Reason::Call);
+        let cause = error.clone().map_or(CallError::Closed, CallError::Connect);
+        self.end_inputs();
+        self.end_subscriptions(&cause);
+        self.end_calls(now, &cause);
+        self.event(ClientEvent::Closed(error));
+        self.queue.push_back(ClientAction::Close);
+    }
+
+    fn fault(&mut self, error: ProtocolError) {
+        self.event(ClientEvent::PeerFault(error));
+    }
+
+    fn send(&mut self, message: Outgoing) {
+        self.queue.push_back(ClientAction::Send(message));
+    }
+
+    fn event(&mut self, event: ClientEvent) {
+        self.queue.push_back(ClientAction::Event(event));
+    }
+
+    fn watch_calls(&mut self) {
+        match self.calls.next_due() {
+            Some(at) => self.deadlines.set(Reason::Call, at),
+            None => self.deadlines.clear(Reason::Call),
+        }
+    }
+}

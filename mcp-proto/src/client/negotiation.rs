@@ -1,0 +1,175 @@
+//! How a client finds a version, and what it has found.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::probe::Failure;
+use crate::json::Json;
+use crate::message::ErrorData;
+use crate::types::{DiscoverResult, Implementation, ServerCapabilities};
+use crate::version::{Era, ProtocolVersion};
+
+/// How a client finds a version that the server speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Negotiation {
+    /// It asks with `server/discover`, and opens with `initialize` if the server does not know
+    /// that.
+    #[default]
+    Auto,
+    /// It opens with `initialize` and takes any legacy revision.
+    Legacy,
+    /// This revision and no other: a modern one is asked for with `server/discover`, a legacy one
+    /// with `initialize`.
+    Pinned(ProtocolVersion),
+}
+
+/// What a negotiation has found, to be stored and given to the next client of the same server,
+/// which then need not probe: [`Config::verdict`](super::Config::verdict). One that is wrong by
+/// then is found out, and the server is probed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// The revision to speak; its era is the server's.
+    pub version: ProtocolVersion,
+    /// What a modern server says about itself, if it has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discover: Option<DiscoverResult>,
+}
+
+impl Verdict {
+    /// The server speaks this revision.
+    pub fn new(version: ProtocolVersion) -> Self {
+        Self { version, discover: None }
+    }
+
+    /// The era of the server.
+    pub fn era(&self) -> Era {
+        self.version.era()
+    }
+}
+
+/// The server as far as the client knows it.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct ServerInfo {
+    /// The revision that is spoken with it.
+    pub version: ProtocolVersion,
+    /// What it supports. A modern server that has not said so supports nothing that is known.
+    pub capabilities: ServerCapabilities,
+    /// Who it is; a modern server may leave it out.
+    pub implementation: Option<Implementation>,
+    /// How to use it, for the model.
+    pub instructions: Option<String>,
+}
+
+impl ServerInfo {
+    /// The era that it belongs to.
+    pub fn era(&self) -> Era {
+        self.version.era()
+    }
+
+    pub(super) fn discovered(version: ProtocolVersion, result: Option<&DiscoverResult>) -> Self {
+        #[derive(Deserialize)]
+        struct Meta {
+            #[serde(rename = "io.modelcontextprotocol/serverInfo")]
+            server_info: Option<Implementation>,
+        }
+        let Some(result) = result else {
+            let capabilities = ServerCapabilities::default();
+            return Self { version, capabilities, implementation: None, instructions: None };
+        };
+        let meta = result.meta.as_ref().and_then(|meta| meta.decode::<Meta>().ok());
+        Self {
+            version,
+            capabilities: result.capabilities.clone(),
+            implementation: meta.and_then(|meta| meta.server_info),
+            instructions: result.instructions.clone(),
+        }
+    }
+
+    /// The version that an `InitializeResult` names, and what else it says, as far as it can be
+    /// read: servers have been seen that leave something out. The version is not looked at.
+    pub(super) fn initialized(result: &Json) -> Option<(String, Self)> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Initialized {
+            protocol_version: String,
+            capabilities: Option<Json>,
+            server_info: Option<Json>,
+            instructions: Option<Json>,
+        }
+        // `serde` would take an array for a struct.
+        let result: Initialized = result.raw().is_object().then(|| result.decode().ok())??;
+        let Initialized { protocol_version, capabilities, server_info, instructions } = result;
+        let server = Self {
+            version: ProtocolVersion::LATEST_LEGACY,
+            capabilities: capabilities.and_then(|json| json.decode().ok()).unwrap_or_default(),
+            implementation: server_info.and_then(|json| json.decode().ok()),
+            instructions: instructions.and_then(|json| json.decode().ok()),
+        };
+        Some((protocol_version, server))
+    }
+}
+
+/// Why there is no connection.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The server speaks these versions, and the client none of them.
+    NoCommonVersion {
+        /// As the server has named them; none if it has named none.
+        supported: Vec<String>,
+    },
+    /// The server has answered with an error.
+    Refused(ErrorData),
+    /// The server's answer cannot be read.
+    Malformed,
+    /// The server has not answered in time.
+    TimedOut,
+    /// The stream has ended.
+    Closed,
+}
+
+impl ConnectError {
+    pub(super) fn new(failure: Failure, supported: Vec<String>, error: Option<ErrorData>) -> Self {
+        match (failure, error) {
+            (Failure::NoCommonVersion, _) => Self::NoCommonVersion { supported },
+            (Failure::Refused, Some(error)) => Self::Refused(error),
+            (Failure::Refused, None) | (Failure::Malformed, _) => Self::Malformed,
+            (Failure::TimedOut, _) => Self::TimedOut,
+            (Failure::Closed, _) => Self::Closed,
+        }
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCommonVersion { supported } if supported.is_empty() => {
+                f.write_str("the server speaks no version that the client may speak")
+            }
+            Self::NoCommonVersion { supported } => {
+                write!(f, "the server speaks no version that the client may speak, but ")?;
+                let shown: Vec<&str> = supported.iter().take(8).map(String::as_str).collect();
+                f.write_str(&shown.join(", "))
+            }
+            Self::Refused(error) => write!(f, "the server has refused: {error}"),
+            Self::Malformed => f.write_str("the server's answer cannot be read"),
+            Self::TimedOut => f.write_str("the server has not answered in time"),
+            Self::Closed => f.write_str("the server has closed the connection"),
+        }
+    }
+}
+
+impl core::error::Error for ConnectError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Refused(error) => Some(error),
+            Self::NoCommonVersion { .. } | Self::Malformed | Self::TimedOut | Self::Closed => None,
+        }
+    }
+}

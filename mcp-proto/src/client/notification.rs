@@ -1,0 +1,141 @@
+//! What a server tells by itself.
+
+use alloc::borrow::Cow;
+
+use super::calls::{self, Call};
+use super::{Change, Client, ClientEvent, List};
+use crate::error::ProtocolError;
+use crate::json::{Json, Raw};
+use crate::message::{Member, Method, Notification, Params, RequestId};
+use crate::meta::SUBSCRIPTION_ID;
+use crate::progress::Progress;
+use crate::time::Instant;
+use crate::types::{
+    ElicitationCompleteNotificationParams, ProgressNotificationParams, SubscriptionFilter,
+};
+use crate::version::Era;
+
+impl Client {
+    pub(super) fn notification(&mut self, now: Instant, notification: Notification) {
+        let Notification { method, params, .. } = notification;
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all others are an extension's")]
+        let readable = match method {
+            Method::Progress => self.progressed(now, &params),
+            Method::LogMessage => {
+                let message = params.json().decode().ok();
+                message.map(|message| self.event(ClientEvent::Log(message)))
+            }
+            Method::ToolsListChanged => self.changed(Change::ListChanged(List::Tools), &params),
+            Method::PromptsListChanged => self.changed(Change::ListChanged(List::Prompts), &params),
+            Method::ResourcesListChanged => {
+                self.changed(Change::ListChanged(List::Resources), &params)
+            }
+            Method::ResourceUpdated => {
+                let uri = params.raw(Member::Uri).and_then(Raw::string).map(Cow::into_owned);
+                uri.and_then(|uri| self.changed(Change::ResourceUpdated(uri), &params))
+            }
+            Method::SubscriptionsAcknowledged => self.subscription_acknowledged(&params),
+            Method::ElicitationComplete => {
+                let params: Option<ElicitationCompleteNotificationParams> =
+                    params.json().decode().ok();
+                params.map(|params| {
+                    let elicitation_id = params.elicitation_id;
+                    self.event(ClientEvent::ElicitationComplete { elicitation_id });
+                })
+            }
+            Method::Cancelled => self.cancelled(now, &params),
+            _ => {
+                let (method, params) = (method.name().into(), params.json().clone());
+                self.event(ClientEvent::Notification { method, params });
+                Some(())
+            }
+        };
+        if readable.is_none() {
+            let method = method.name().into();
+            self.fault(ProtocolError::InvalidNotification { method });
+        }
+    }
+
+    fn progressed(&mut self, now: Instant, params: &Params) -> Option<()> {
+        let params: ProgressNotificationParams = params.json().decode().ok()?;
+        let ProgressNotificationParams { progress_token, progress, total, message, .. } = params;
+        let number = calls::number(&progress_token);
+        let call = number.and_then(|number| self.calls.get_mut(number));
+        // What comes after the response is of no interest, and may have been under way.
+        let Some(call) = call.filter(|call| call.is_sent() && call.options.progress) else {
+            return Some(());
+        };
+        // A server that does not get any further does not get more time either.
+        let increases = call.progress.is_none_or(|before| progress > before);
+        call.progress = Some(progress);
+        let id = call.id;
+        let restarts = increases && call.options.reset_on_progress;
+        if restarts && !self.is_resting() {
+            self.restart(now, number);
+        }
+        let progress = Progress { progress, total, message };
+        self.event(ClientEvent::Progress { call: id, progress });
+        Some(())
+    }
+
+    fn restart(&mut self, now: Instant, number: Option<u64>) {
+        if let Some(call) = number.and_then(|number| self.calls.get_mut(number)) {
+            Call::restart(call, now);
+            // A long time may become a shorter one.
+            let due = call.due;
+            self.calls.watch(due);
+        }
+    }
+
+    fn changed(&mut self, change: Change, params: &Params) -> Option<()> {
+        if self.era() == Some(Era::Legacy) {
+            self.changed_legacy(&change);
+            return Some(());
+        }
+        let subscription = match subscription_id(params) {
+            None => None,
+            Some(id) => Some(self.subscription(number(id)?)?),
+        };
+        self.event(ClientEvent::Changed { subscription, change });
+        Some(())
+    }
+
+    fn subscription_acknowledged(&mut self, params: &Params) -> Option<()> {
+        #[derive(serde::Deserialize)]
+        struct Acknowledged {
+            notifications: SubscriptionFilter,
+        }
+        let number = number(subscription_id(params)?)?;
+        let Acknowledged { notifications } = params.json().decode().ok()?;
+        self.acknowledged(number, notifications).then_some(())
+    }
+
+    fn cancelled(&mut self, now: Instant, params: &Params) -> Option<()> {
+        let id = params.raw(Member::RequestId).and_then(RequestId::from_raw)?;
+        if let Some(input) = self.input_cancelled(&id) {
+            self.event(ClientEvent::InputCancelled { input });
+            self.resume(now);
+        }
+        // A modern server ends a subscription so, on a byte stream, after its result or without.
+        let number = calls::number(&id).filter(|number| self.subscription(*number).is_some());
+        if let Some(call) = number.and_then(|number| self.calls.remove(number)) {
+            self.finish(now, call, Ok(Json::EMPTY_OBJECT));
+        }
+        Some(())
+    }
+}
+
+/// The subscription that a notification says it belongs to.
+fn subscription_id(params: &Params) -> Option<Raw<'_>> {
+    let mut id = None;
+    params.raw(Member::Meta)?.members(|key, value| {
+        if key.string().as_deref() == Some(SUBSCRIPTION_ID) {
+            id = Some(value);
+        }
+    });
+    id
+}
+
+fn number(id: Raw<'_>) -> Option<u64> {
+    RequestId::from_raw(id).and_then(|id| calls::number(&id))
+}

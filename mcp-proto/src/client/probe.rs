@@ -1,0 +1,278 @@
+//! Which era a server belongs to: one pure table.
+//!
+//! In: the [`Step`] at which the negotiation is, whether the client may fall back to the legacy
+//! era, and the [`Outcome`] of what was sent. Out: a [`Row`], whose name tests and documentation
+//! use and whose [`Move`] says what happens next. `ARCHITECTURE.md` shows [`TABLE`] ([`draw`]); a
+//! test walks every combination.
+//!
+//! Its enums are exhaustive on purpose: whoever matches on them wants to hear of a new value.
+//!
+//! [Specification: Backward
+//! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::negotiation::{Negotiation, Verdict};
+use crate::version::Era;
+
+/// Where a negotiation is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// `server/discover` is out.
+    Probe,
+    /// `server/discover` is out again, with a version that the server has named.
+    Correct,
+    /// `server/discover` is out after `initialize` was refused.
+    Reprobe,
+    /// `server/discover` is out beside `initialize`, since an answer to the first probe came late.
+    Both,
+    /// Requests are out on the strength of a stored verdict that says modern.
+    Unconfirmed,
+    /// `initialize` is out because nothing else may be tried.
+    Initialize,
+    /// `initialize` is out on the strength of a stored verdict that says legacy.
+    Stored,
+    /// `initialize` is out because the answer to the probe was not a modern one.
+    Fallback,
+    /// `initialize` is out because nothing answered the probe.
+    Silent,
+    /// `initialize` is out on a stream that was opened anew.
+    Reopened,
+}
+
+/// What came of what was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// A `DiscoverResult` with a modern version in common; or any answer that only a modern server
+    /// gives.
+    Modern,
+    /// A `DiscoverResult` with legacy versions in common alone.
+    ListsLegacy,
+    /// A `DiscoverResult`, or -32022, with other versions alone.
+    Disjoint,
+    /// -32022, with a modern version in common.
+    Unsupported,
+    /// -32022, with a legacy version, or without a list that can be read.
+    UnsupportedLegacy,
+    /// Another error, to `server/discover` or to a request that tried a stored verdict.
+    Error,
+    /// An answer to `server/discover` that cannot be read.
+    Malformed,
+    /// Nothing, for as long as it may take.
+    Silence,
+    /// The end of the stream.
+    Eof,
+    /// An answer to the first probe, after its time.
+    Late,
+    /// An `InitializeResult` with a legacy version that the client speaks.
+    Initialized,
+    /// An `InitializeResult` with a modern version that the client speaks.
+    InitializedModern,
+    /// An `InitializeResult` with another version.
+    InitializedUnknown,
+    /// An error to `initialize`.
+    Refused,
+    /// An answer to `initialize` that cannot be read.
+    InitializeMalformed,
+}
+
+/// What happens next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Move {
+    /// The server is modern.
+    Modern,
+    /// The server is legacy: `notifications/initialized`.
+    Legacy,
+    /// Send `server/discover`, or `initialize`, and be there.
+    Send(Step),
+    /// Be there; what is needed is out.
+    Await(Step),
+    /// Open the stream anew, then send what that step has out.
+    Reopen(Step),
+    /// Nothing.
+    Stay,
+    /// Give up.
+    Fail(Failure),
+}
+
+/// Why a negotiation fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// There is no version that both speak.
+    NoCommonVersion,
+    /// The server has answered with an error.
+    Refused,
+    /// The answer cannot be read.
+    Malformed,
+    /// There was no answer in time.
+    TimedOut,
+    /// The stream has ended.
+    Closed,
+}
+
+/// One row of the table: sets of inputs, and what happens.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// A stable name, for tests and documentation.
+    pub name: &'static str,
+    steps: &'static [Step],
+    falls_back: &'static [bool],
+    outcomes: &'static [Outcome],
+    /// What happens.
+    pub then: Move,
+}
+
+const DISCOVERS: &[Step] = &[Step::Probe, Step::Correct, Step::Reprobe];
+const PROBES: &[Step] = &[Step::Probe, Step::Correct];
+const INITIALIZES: &[Step] =
+    &[Step::Initialize, Step::Stored, Step::Fallback, Step::Silent, Step::Reopened, Step::Both];
+const NOT_MODERN: &[Outcome] = &[
+    Outcome::ListsLegacy,
+    Outcome::UnsupportedLegacy,
+    Outcome::Error,
+    Outcome::Malformed,
+    Outcome::Disjoint,
+    Outcome::Unsupported,
+];
+const ALL: &[Step] = &[
+    Step::Probe,
+    Step::Correct,
+    Step::Reprobe,
+    Step::Both,
+    Step::Unconfirmed,
+    Step::Initialize,
+    Step::Stored,
+    Step::Fallback,
+    Step::Silent,
+    Step::Reopened,
+];
+const EITHER: &[bool] = &[true, false];
+const AUTO: &[bool] = &[true];
+
+/// The table. The first row that matches decides.
+#[rustfmt::skip]
+pub const TABLE: &[Row] = &[
+    row("modern",                 &[Step::Probe, Step::Correct, Step::Reprobe, Step::Both, Step::Unconfirmed], EITHER, &[Outcome::Modern], Move::Modern),
+    row("corrected",              &[Step::Probe], EITHER, &[Outcome::Unsupported], Move::Send(Step::Correct)),
+    row("still-unsupported",      &[Step::Correct, Step::Reprobe], EITHER, &[Outcome::Unsupported], Move::Fail(Failure::NoCommonVersion)),
+    row("disjoint",               DISCOVERS, EITHER, &[Outcome::Disjoint], Move::Fail(Failure::NoCommonVersion)),
+    row("legacy-is-listed",       PROBES, AUTO, &[Outcome::ListsLegacy, Outcome::UnsupportedLegacy], Move::Send(Step::Fallback)),
+    row("legacy-by-error",        PROBES, AUTO, &[Outcome::Error, Outcome::Malformed], Move::Send(Step::Fallback)),
+    row("legacy-by-silence",      PROBES, AUTO, &[Outcome::Silence], Move::Send(Step::Silent)),
+    row("legacy-by-eof",          PROBES, AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
+    row("no-modern-version",      DISCOVERS, EITHER, &[Outcome::ListsLegacy, Outcome::UnsupportedLegacy], Move::Fail(Failure::NoCommonVersion)),
+    row("probe-refused",          DISCOVERS, EITHER, &[Outcome::Error], Move::Fail(Failure::Refused)),
+    row("probe-malformed",        DISCOVERS, EITHER, &[Outcome::Malformed], Move::Fail(Failure::Malformed)),
+    row("stored-modern-is-wrong", &[Step::Unconfirmed], EITHER, &[Outcome::Error, Outcome::Silence], Move::Send(Step::Probe)),
+    row("stored-modern-eof",      &[Step::Unconfirmed], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
+    row("legacy",                 INITIALIZES, EITHER, &[Outcome::Initialized], Move::Legacy),
+    row("initialized-as-modern",  INITIALIZES, AUTO, &[Outcome::InitializedModern], Move::Modern),
+    row("initialized-as-unknown", INITIALIZES, EITHER, &[Outcome::InitializedModern, Outcome::InitializedUnknown], Move::Fail(Failure::NoCommonVersion)),
+    row("late-discovery",         &[Step::Silent], EITHER, &[Outcome::Late], Move::Send(Step::Both)),
+    row("probe-beside-fails",     &[Step::Both], EITHER, NOT_MODERN, Move::Await(Step::Fallback)),
+    row("initialize-beside-fails", &[Step::Both], EITHER, &[Outcome::Refused, Outcome::InitializeMalformed], Move::Await(Step::Reprobe)),
+    row("refused-unheard",        &[Step::Stored, Step::Silent, Step::Reopened], AUTO, &[Outcome::Refused], Move::Send(Step::Reprobe)),
+    row("refused",                INITIALIZES, EITHER, &[Outcome::Refused], Move::Fail(Failure::Refused)),
+    row("initialize-malformed",   INITIALIZES, EITHER, &[Outcome::InitializeMalformed], Move::Fail(Failure::Malformed)),
+    row("stored-legacy-eof",      &[Step::Stored], AUTO, &[Outcome::Eof], Move::Reopen(Step::Probe)),
+    row("silent-eof",             &[Step::Silent], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
+    row("silence",                ALL, EITHER, &[Outcome::Silence], Move::Fail(Failure::TimedOut)),
+    row("eof",                    ALL, EITHER, &[Outcome::Eof], Move::Fail(Failure::Closed)),
+    row("of-no-interest",         ALL, EITHER, ANY_OUTCOME, Move::Stay),
+];
+
+const ANY_OUTCOME: &[Outcome] = &[
+    Outcome::Modern,
+    Outcome::ListsLegacy,
+    Outcome::Disjoint,
+    Outcome::Unsupported,
+    Outcome::UnsupportedLegacy,
+    Outcome::Error,
+    Outcome::Malformed,
+    Outcome::Silence,
+    Outcome::Eof,
+    Outcome::Late,
+    Outcome::Initialized,
+    Outcome::InitializedModern,
+    Outcome::InitializedUnknown,
+    Outcome::Refused,
+    Outcome::InitializeMalformed,
+];
+
+const fn row(
+    name: &'static str,
+    steps: &'static [Step],
+    falls_back: &'static [bool],
+    outcomes: &'static [Outcome],
+    then: Move,
+) -> Row {
+    Row { name, steps, falls_back, outcomes, then }
+}
+
+/// The row that decides; `None` only if the table had a gap, which a test rules out.
+pub fn judge(step: Step, falls_back: bool, outcome: Outcome) -> Option<&'static Row> {
+    TABLE.iter().find(|row| {
+        row.steps.contains(&step)
+            && row.falls_back.contains(&falls_back)
+            && row.outcomes.contains(&outcome)
+    })
+}
+
+impl Step {
+    /// All steps.
+    pub const ALL: &'static [Self] = ALL;
+
+    /// Where a negotiation begins.
+    pub(super) fn first(negotiation: Negotiation, stored: Option<&Verdict>) -> Self {
+        let pinned = match negotiation {
+            Negotiation::Auto => None,
+            Negotiation::Legacy => return Self::Initialize,
+            Negotiation::Pinned(version) if version.era() == Era::Legacy => {
+                return Self::Initialize;
+            }
+            Negotiation::Pinned(version) => Some(version),
+        };
+        let stored = stored.filter(|verdict| pinned.is_none_or(|pin| pin == verdict.version));
+        match stored.map(Verdict::era) {
+            None => Self::Probe,
+            Some(Era::Legacy) => Self::Stored,
+            Some(Era::Modern) => Self::Unconfirmed,
+        }
+    }
+
+    /// Whether `server/discover` is what is out.
+    pub(super) fn discovers(self) -> bool {
+        matches!(self, Self::Probe | Self::Correct | Self::Reprobe | Self::Both)
+    }
+}
+
+impl Outcome {
+    /// All outcomes.
+    pub const ALL: &'static [Self] = ANY_OUTCOME;
+}
+
+/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
+pub fn draw() -> String {
+    let mut out =
+        String::from("| row | step | falls back | outcome | then |\n|---|---|---|---|---|\n");
+    for row in TABLE {
+        let cells = [
+            row.name.into(),
+            cell(row.steps, ALL.len()),
+            cell(row.falls_back, EITHER.len()),
+            cell(row.outcomes, ANY_OUTCOME.len()),
+            alloc::format!("{:?}", row.then),
+        ];
+        out.extend(["| ", &cells.join(" | "), " |\n"]);
+    }
+    out
+}
+
+fn cell<T: core::fmt::Debug>(values: &[T], all: usize) -> String {
+    if values.len() == all {
+        return "any".into();
+    }
+    let names: Vec<String> = values.iter().map(|value| alloc::format!("{value:?}")).collect();
+    names.join(", ")
+}

@@ -1,0 +1,190 @@
+//! From a response to what it means for its call.
+//!
+//! In: a response. Out: what came of the call that it belongs to; or the next page; or, of a modern
+//! server, the input that it needs first.
+//!
+//! [Specification: Responses](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses)
+
+use alloc::string::String;
+
+use super::calls::{self, Call, Goal, State};
+use super::compose;
+use super::probe::Outcome;
+use super::{CallError, Client, Life, connect};
+use crate::error::{ErrorCode, ProtocolError};
+use crate::json::{Json, Raw};
+use crate::message::{ErrorData, RequestId, Response};
+use crate::time::Instant;
+use crate::version::Era;
+
+impl Client {
+    pub(super) fn response(&mut self, now: Instant, response: Response) {
+        let Some(Response { id, body, .. }) = self.negotiation_response(now, response) else {
+            return;
+        };
+        let Some(id) = id else { return self.fault(ProtocolError::UnexpectedResponse) };
+        let Some(number) = calls::number(&id).filter(|number| self.is_awaited(*number)) else {
+            return self.stray(&id);
+        };
+        match body {
+            Err(error) => self.refused(now, number, error),
+            Ok(result) => self.answered(now, number, result),
+        }
+    }
+
+    /// A response that cannot be read.
+    pub(super) fn unreadable_response(
+        &mut self,
+        now: Instant,
+        id: &RequestId,
+        error: ProtocolError,
+    ) {
+        if self.negotiation_unreadable(now, id) {
+            return;
+        }
+        let number = calls::number(id).filter(|number| self.is_awaited(*number));
+        if let Some(call) = number.and_then(|number| self.calls.remove(number)) {
+            self.finish(now, call, Err(CallError::Protocol(error)));
+        }
+    }
+
+    fn is_awaited(&self, number: u64) -> bool {
+        self.calls.get(number).is_some_and(Call::is_sent)
+    }
+
+    /// A response to no call.
+    fn stray(&mut self, id: &RequestId) {
+        let abandoned = calls::number(id).is_some_and(|number| self.calls.was_abandoned(number));
+        // The ids of probes are strings like this one, and an answer may come late.
+        if !abandoned && !id.canonical_str().starts_with("\"discover-") {
+            self.fault(ProtocolError::UnexpectedResponse);
+        }
+    }
+
+    /// The server has answered with an error.
+    fn refused(&mut self, now: Instant, number: u64, error: ErrorData) {
+        if let Life::Modern(modern) = &self.life {
+            let denies = error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+            if !modern.confirmed && connect::is_modern(error.code) {
+                self.judge(now, Outcome::Modern);
+            } else if !modern.confirmed || denies && !modern.renegotiated {
+                // Is it still the server that it was?
+                let confirmed = modern.confirmed;
+                if let Some(call) = self.calls.get_mut(number) {
+                    call.state = State::Parked(CallError::Error(error));
+                    call.rest();
+                }
+                if confirmed {
+                    return self.renegotiate(now);
+                }
+                return self.judge(now, Outcome::Error);
+            }
+        }
+        if let Some(call) = self.calls.remove(number) {
+            self.finish(now, call, Err(CallError::Error(error)));
+        }
+    }
+
+    /// The server has answered with a result.
+    fn answered(&mut self, now: Instant, number: u64, result: Json) {
+        let kind = if self.era() == Some(Era::Legacy) { Kind::Complete } else { kind(&result) };
+        if let (Life::Modern(modern), Kind::Complete | Kind::InputRequired) = (&self.life, &kind)
+            && !modern.confirmed
+        {
+            self.judge(now, Outcome::Modern);
+        }
+        let Some(call) = self.calls.remove(number) else { return };
+        if !result.raw().is_object() {
+            let error = ProtocolError::InvalidResult { expected: "an object" };
+            return self.finish(now, call, Err(CallError::Protocol(error)));
+        }
+        match kind {
+            Kind::Complete | Kind::Untyped => self.complete(now, call, result),
+            Kind::InputRequired => self.input_required(now, number, call, &result),
+            Kind::Unknown(name) => {
+                let error = ProtocolError::UnknownResultType { name };
+                self.finish(now, call, Err(CallError::Protocol(error)));
+            }
+        }
+    }
+
+    fn complete(&mut self, now: Instant, mut call: Call, result: Json) {
+        let Goal::Pages(pages) = &mut call.goal else { return self.finish(now, call, Ok(result)) };
+        let page = Page::read(&result, pages.listing.member());
+        let Some(Page { items, next }) = page else {
+            let error = ProtocolError::InvalidResult { expected: "a page of the list" };
+            return self.finish(now, call, Err(CallError::Protocol(error)));
+        };
+        pages.count += 1;
+        if !pages.items.is_empty() && !items.is_empty() {
+            pages.items.push(b',');
+        }
+        pages.items.extend_from_slice(items);
+        let Some(cursor) = next else {
+            let member = pages.listing.member();
+            let list = [b"{\"", member.as_bytes(), b"\":[", &*pages.items, b"]}"].concat();
+            return self.finish(now, call, Ok(Json::trusted(list)));
+        };
+        let (max_pages, max_list_bytes) =
+            (self.config.limits.max_pages, self.config.limits.max_list_bytes);
+        if pages.count >= max_pages || pages.items.len() > max_list_bytes {
+            let error = ProtocolError::ListTooLong { max_pages, max_list_bytes };
+            return self.finish(now, call, Err(CallError::Protocol(error)));
+        }
+        call.params = compose::with_cursor(&call.params, cursor);
+        self.send_anew(now, call);
+    }
+}
+
+/// What a modern result says that it is.
+enum Kind {
+    Complete,
+    InputRequired,
+    /// It does not say; it is complete.
+    Untyped,
+    Unknown(String),
+}
+
+fn kind(result: &Json) -> Kind {
+    if result.as_bytes().starts_with(b"{\"resultType\":\"complete\"") {
+        return Kind::Complete;
+    }
+    let mut kind = Kind::Untyped;
+    result.raw().members(|key, value| {
+        if key.string().as_deref() == Some("resultType") {
+            kind = match value.string().as_deref() {
+                Some("complete") => Kind::Complete,
+                Some("input_required") => Kind::InputRequired,
+                Some(other) => Kind::Unknown(other.chars().take(100).collect()),
+                None => Kind::Unknown(String::new()),
+            };
+        }
+    });
+    kind
+}
+
+/// One page of a list.
+struct Page<'a> {
+    /// What stands between the brackets.
+    items: &'a [u8],
+    /// The cursor of the next one, a JSON string.
+    next: Option<Raw<'a>>,
+}
+
+impl<'a> Page<'a> {
+    fn read(result: &'a Json, member: &str) -> Option<Self> {
+        let (mut items, mut next) = (None, None);
+        result.raw().members(|key, value| match key.string().as_deref() {
+            Some("nextCursor") if value.0 != b"null" => next = Some(value),
+            Some(name) if name == member => {
+                let inside =
+                    value.0.strip_prefix(b"[").and_then(|inside| inside.strip_suffix(b"]"));
+                items = inside.map(<[u8]>::trim_ascii);
+            }
+            _ => {}
+        });
+        // A cursor that is no string cannot be given back.
+        let next_is_string = next.is_none_or(|next: Raw<'_>| next.is_string());
+        items.filter(|_| next_is_string).map(|items| Self { items, next })
+    }
+}

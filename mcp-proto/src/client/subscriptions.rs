@@ -1,0 +1,260 @@
+//! What the application wants to be told of, in both eras.
+//!
+//! In: filters; acknowledgements and ends of a modern server, responses of a legacy one. Out:
+//! `subscriptions/listen`, or `resources/subscribe` for each URI that nobody has subscribed to.
+//!
+//! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::calls::Goal;
+use super::event::SubscriptionId;
+use super::{CallError, CallOptions, Change, Client, ClientEvent, Life, List};
+use crate::error::UsageError;
+use crate::json::Json;
+use crate::json::write::List as Writer;
+use crate::time::{Duration, Instant};
+use crate::types::SubscriptionFilter;
+use crate::version::Era;
+
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    open: BTreeMap<SubscriptionId, Subscription>,
+    serials: u64,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    /// What is wanted; of a legacy server, from its answer on, what is honoured.
+    filter: SubscriptionFilter,
+    /// The URIs that a legacy server has not answered yet.
+    asked: BTreeSet<String>,
+}
+
+impl Subscription {
+    fn wants(&self, change: &Change) -> bool {
+        match change {
+            Change::ListChanged(List::Tools) => self.filter.tools_list_changed,
+            Change::ListChanged(List::Prompts) => self.filter.prompts_list_changed,
+            Change::ListChanged(List::Resources) => self.filter.resources_list_changed,
+            Change::ResourceUpdated(uri) => self.filter.resource_subscriptions.contains(uri),
+        }
+    }
+}
+
+impl Client {
+    /// Wants to be told when something changes. What the server honours of it is told by
+    /// [`ClientEvent::Subscribed`], and each change by [`ClientEvent::Changed`], until
+    /// [`ClientEvent::SubscriptionEnded`]. The server has as long to begin as to answer a call.
+    /// Before the era is known it waits.
+    ///
+    /// Fails with [`UsageError::Closed`], and with [`UsageError::TooManyCalls`] at
+    /// `Limits::max_in_flight`.
+    pub fn subscribe(
+        &mut self,
+        now: Instant,
+        filter: SubscriptionFilter,
+    ) -> Result<SubscriptionId, UsageError> {
+        self.subscriptions.serials += 1;
+        let subscription = SubscriptionId(self.subscriptions.serials);
+        let params = listen_params(&filter);
+        let options = CallOptions::default().max_total(Duration::MAX);
+        let asked = BTreeSet::new();
+        self.subscriptions.open.insert(subscription, Subscription { filter, asked });
+        let goal = Goal::Listen { subscription, acknowledged: false };
+        let started = self.start(now, "subscriptions/listen".into(), params, options, goal);
+        if let Err(error) = started {
+            self.subscriptions.open.remove(&subscription);
+            return Err(error);
+        }
+        Ok(subscription)
+    }
+
+    /// Does not want to be told any more: [`ClientEvent::SubscriptionEnded`] comes at once, with
+    /// [`CallError::Cancelled`].
+    ///
+    /// Fails with [`UsageError::NotInFlight`] if it has ended.
+    pub fn unsubscribe(
+        &mut self,
+        now: Instant,
+        subscription: SubscriptionId,
+    ) -> Result<(), UsageError> {
+        let Some(Subscription { filter, .. }) = self.subscriptions.open.remove(&subscription)
+        else {
+            return Err(UsageError::NotInFlight);
+        };
+        if let Some(number) = self.calls.find_listen(subscription) {
+            self.stop_call(now, number, CallError::Cancelled);
+        }
+        if self.era() == Some(Era::Legacy) {
+            for uri in filter.resource_subscriptions {
+                self.unsubscribe_legacy(now, &uri);
+            }
+        }
+        let cause = Err(CallError::Cancelled);
+        self.event(ClientEvent::SubscriptionEnded { subscription, cause });
+        self.watch_calls();
+        Ok(())
+    }
+
+    /// The server has acknowledged the subscription that the request with this number is.
+    pub(super) fn acknowledged(&mut self, number: u64, honoured: SubscriptionFilter) -> bool {
+        let Some(call) = self.calls.get_mut(number) else { return false };
+        let Goal::Listen { subscription, acknowledged } = &mut call.goal else { return false };
+        let first = !core::mem::replace(acknowledged, true);
+        let subscription = *subscription;
+        call.options.timeout = Duration::MAX;
+        call.rest();
+        if first {
+            self.event(ClientEvent::Subscribed { subscription, honoured });
+        }
+        true
+    }
+
+    /// The subscription that the request with this number is.
+    pub(super) fn subscription(&self, number: u64) -> Option<SubscriptionId> {
+        match &self.calls.get(number)?.goal {
+            Goal::Listen { subscription, .. } => Some(*subscription),
+            Goal::Answer
+            | Goal::Pages(_)
+            | Goal::Subscribe { .. }
+            | Goal::Nobody
+            | Goal::Notification => None,
+        }
+    }
+
+    pub(super) fn subscription_ended(
+        &mut self,
+        subscription: SubscriptionId,
+        cause: Result<(), CallError>,
+    ) {
+        if self.subscriptions.open.remove(&subscription).is_some() {
+            self.event(ClientEvent::SubscriptionEnded { subscription, cause });
+        }
+    }
+
+    pub(super) fn end_subscriptions(&mut self, cause: &CallError) {
+        for subscription in core::mem::take(&mut self.subscriptions.open).into_keys() {
+            let cause = Err(cause.clone());
+            self.event(ClientEvent::SubscriptionEnded { subscription, cause });
+        }
+    }
+
+    /// A legacy server has told of a change.
+    pub(super) fn changed_legacy(&mut self, change: &Change) {
+        let open = &self.subscriptions.open;
+        let wanting = open.iter().filter(|(_, subscription)| subscription.wants(change));
+        let mut told: Vec<Option<SubscriptionId>> = wanting.map(|(id, _)| Some(*id)).collect();
+        if told.is_empty() {
+            told.push(None);
+        }
+        for subscription in told {
+            self.event(ClientEvent::Changed { subscription, change: change.clone() });
+        }
+    }
+
+    /// A subscription, where each resource is subscribed to by itself.
+    pub(super) fn subscribe_legacy(&mut self, now: Instant, id: SubscriptionId) {
+        let Life::Legacy(session) = &self.life else { return };
+        let has = &session.server.capabilities;
+        let (tools, prompts) = (has.tools, has.prompts);
+        let resources = has.resources.unwrap_or_default();
+        let Some(subscription) = self.subscriptions.open.get_mut(&id) else { return };
+        let filter = &mut subscription.filter;
+        filter.tools_list_changed &= tools.is_some_and(|tools| tools.list_changed);
+        filter.prompts_list_changed &= prompts.is_some_and(|prompts| prompts.list_changed);
+        filter.resources_list_changed &= resources.list_changed;
+        let wanted = core::mem::take(&mut filter.resource_subscriptions);
+        let wanted = if resources.subscribe { wanted } else { Vec::new() };
+        let mut asked = BTreeSet::new();
+        for uri in wanted {
+            if self.is_subscribed(&uri) {
+                self.honour(id, uri);
+            } else if asked.insert(uri.clone()) {
+                let params = uri_params(&uri);
+                let goal = Goal::Subscribe { subscription: id, uri: uri.clone() };
+                let (method, options) = ("resources/subscribe".into(), CallOptions::default());
+                if self.start(now, method, params, options, goal).is_err() {
+                    asked.remove(&uri);
+                }
+            }
+        }
+        if let Some(subscription) = self.subscriptions.open.get_mut(&id) {
+            subscription.asked = asked;
+        }
+        self.begin_subscription(id);
+    }
+
+    /// A legacy server has answered whether it tells of updates of `uri`.
+    pub(super) fn subscribed_legacy(
+        &mut self,
+        now: Instant,
+        id: SubscriptionId,
+        uri: &str,
+        ok: bool,
+    ) {
+        let Some(subscription) = self.subscriptions.open.get_mut(&id) else {
+            if ok {
+                self.unsubscribe_legacy(now, uri);
+            }
+            return;
+        };
+        subscription.asked.remove(uri);
+        if ok {
+            self.honour(id, uri.into());
+        }
+        self.begin_subscription(id);
+    }
+
+    fn honour(&mut self, id: SubscriptionId, uri: String) {
+        if let Some(subscription) = self.subscriptions.open.get_mut(&id) {
+            subscription.filter.resource_subscriptions.push(uri);
+        }
+    }
+
+    /// Whether the server tells of updates of `uri` already.
+    fn is_subscribed(&self, uri: &str) -> bool {
+        let filters = self.subscriptions.open.values().map(|open| &open.filter);
+        filters.flat_map(|filter| &filter.resource_subscriptions).any(|honoured| honoured == uri)
+    }
+
+    /// A legacy subscription begins once all is answered.
+    fn begin_subscription(&mut self, id: SubscriptionId) {
+        let Some(subscription) = self.subscriptions.open.get(&id) else { return };
+        if subscription.asked.is_empty() {
+            let honoured = subscription.filter.clone();
+            self.event(ClientEvent::Subscribed { subscription: id, honoured });
+        }
+    }
+
+    /// Ends what nobody else wants.
+    fn unsubscribe_legacy(&mut self, now: Instant, uri: &str) {
+        if !self.is_subscribed(uri) {
+            let (method, params) = ("resources/unsubscribe".into(), uri_params(uri));
+            // If there is no room for it, its notifications go nowhere.
+            let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
+        }
+    }
+}
+
+/// The parameters of `subscriptions/listen`.
+fn listen_params(filter: &SubscriptionFilter) -> Json {
+    let mut params = Vec::new();
+    let mut object = Writer::object(&mut params);
+    // It is a plain value, which always can be written.
+    let filter = Json::encode(filter).unwrap_or(Json::EMPTY_OBJECT);
+    object.member("notifications", filter.as_bytes());
+    object.end();
+    Json::trusted(params)
+}
+
+/// The parameters of `resources/subscribe` and `resources/unsubscribe`.
+fn uri_params(uri: &str) -> Json {
+    let mut params = Vec::new();
+    let mut object = Writer::object(&mut params);
+    object.text("uri", uri);
+    object.end();
+    Json::trusted(params)
+}
