@@ -6,7 +6,7 @@
 //! ```
 
 use std::error::Error;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -17,6 +17,8 @@ use mcp_proto::stdio::Connection;
 use mcp_proto::types::{Implementation, ListToolsResult};
 use mcp_proto::{Action, Bytes, Instant, Machine};
 
+#[expect(clippy::disallowed_methods, reason = "the clock is the driver's part")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is of interest")]
 fn main() -> Result<(), Box<dyn Error>> {
     let command: Vec<String> = std::env::args().skip(1).collect();
     let [program, arguments @ ..] = &command[..] else {
@@ -35,9 +37,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             match action {
                 Action::Transmit(bytes) => server.write(&bytes),
                 Action::Event(event) => match event {
-                    ClientEvent::Connected(found) => println!("a server of {}", found.version),
+                    ClientEvent::Connected(found) => {
+                        writeln!(io::stdout(), "a server of {}", found.version)?;
+                    }
                     ClientEvent::Response { result, .. } => {
-                        print_tools(&result?.decode()?);
+                        print_tools(&result?.decode()?)?;
                         client.close(now());
                     }
                     // It did not like to be asked what it speaks.
@@ -60,10 +64,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn print_tools(list: &ListToolsResult) {
+fn print_tools(list: &ListToolsResult) -> io::Result<()> {
     for tool in &list.tools {
-        println!("{}: {}", tool.name, tool.description.as_deref().unwrap_or_default());
+        let description = tool.description.as_deref().unwrap_or_default();
+        writeln!(io::stdout(), "{}: {description}", tool.name)?;
     }
+    Ok(())
 }
 
 /// A server in a process of its own. A thread reads what it writes.
@@ -82,7 +88,10 @@ impl Server {
         thread::spawn(move || {
             let mut buffer = vec![0; 64 * 1024];
             while let Ok(count @ 1..) = stdout.read(&mut buffer) {
-                if sender.send(Bytes::copy_from_slice(&buffer[..count])).is_err() {
+                if sender
+                    .send(Bytes::copy_from_slice(buffer.get(..count).unwrap_or_default()))
+                    .is_err()
+                {
                     return;
                 }
             }

@@ -7,6 +7,7 @@
 mod plan;
 mod protocol;
 mod usage;
+mod words;
 
 use core::fmt;
 

@@ -1,0 +1,167 @@
+//! What a peer can do wrong, in words.
+
+use core::fmt;
+
+use super::ProtocolError;
+
+impl fmt::Display for ProtocolError {
+    #[expect(clippy::too_many_lines, reason = "each error has its own words")]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.rung())?;
+        match self {
+            Self::InvalidUtf8 => f.write_str("the message is not UTF-8"),
+            Self::Syntax { at } => write!(f, "the message is not JSON from byte {at} on"),
+            Self::TooDeep { max_depth } => {
+                write!(f, "the message is nested deeper than Limits::max_depth = {max_depth}")
+            }
+            Self::LineTooLong { max_line_bytes } => {
+                write!(f, "the line is longer than Limits::max_line_bytes = {max_line_bytes}")
+            }
+            Self::NotAMessage => f.write_str("a message is a JSON object"),
+            Self::NotJsonRpc2 => f.write_str("`jsonrpc` must be \"2.0\""),
+            Self::DuplicateMember { member } => write!(f, "`{member}` stands twice"),
+            Self::AmbiguousKind => f.write_str(
+                "a message has either `method`, or an `id` and one of `result` and `error`",
+            ),
+            Self::InvalidId => f.write_str("`id` must be a string or an integer"),
+            Self::TokenTooLong { max_token_bytes } => write!(
+                f,
+                "an id or token is longer than Limits::max_token_bytes = {max_token_bytes}"
+            ),
+            Self::InvalidMethod => f.write_str("`method` must be a string that is not empty"),
+            Self::ParamsNotObject => f.write_str("`params` must be an object"),
+            Self::InvalidError => {
+                f.write_str("`error` must be an object with an integer `code` and a `message`")
+            }
+            Self::UnexpectedBatch => f.write_str("batches exist in revision 2025-03-26 alone"),
+            Self::EmptyBatch => f.write_str("a batch must not be empty"),
+            Self::BatchTooLong { max_in_flight } => {
+                write!(f, "a batch is longer than Limits::max_in_flight = {max_in_flight}")
+            }
+            Self::DuplicateId { id } => {
+                write!(f, "a request with the id {} is in flight", Excerpt(id))
+            }
+            Self::UnexpectedResponse => f.write_str("a response to nothing that was asked"),
+            Self::BeforeInitialize { serves_modern: true } => f.write_str(
+                "open with `initialize`, or put \
+                 `io.modelcontextprotocol/protocolVersion` into `params._meta`",
+            ),
+            Self::BeforeInitialize { serves_modern: false } => {
+                f.write_str("open with `initialize`")
+            }
+            Self::UnexpectedInitialize => {
+                f.write_str("`initialize` opens a connection, once and by itself")
+            }
+            Self::ModernOnLegacy => f.write_str(
+                "this connection was opened with `initialize`; \
+                 open another one for requests of 2026-07-28",
+            ),
+            Self::ModernNotServed => f.write_str(
+                "EraPolicy::LegacyOnly serves revisions up to 2025-11-25; open with `initialize`",
+            ),
+            Self::MissingMeta { protocol_version, client_capabilities } => {
+                f.write_str("`params._meta` must have")?;
+                let and = if *protocol_version {
+                    f.write_str(" `io.modelcontextprotocol/protocolVersion`")?;
+                    " and"
+                } else {
+                    ""
+                };
+                if *client_capabilities {
+                    write!(f, "{and} `io.modelcontextprotocol/clientCapabilities`")?;
+                }
+                Ok(())
+            }
+            Self::InvalidMeta { key, expected } => write!(f, "`{key}` must be {expected}"),
+            Self::UnsupportedVersion { requested, supported } => {
+                match requested {
+                    None => f.write_str("a request without a protocol version"),
+                    Some(version) => write!(f, "protocol version {}", Quoted(version)),
+                }?;
+                f.write_str(" is not served here")?;
+                write!(f, "; served: {}", supported.join(", "))
+            }
+            Self::MethodNotFound { method } => write!(f, "no method {} here", Quoted(method)),
+            Self::InvalidParam { member, expected } => {
+                write!(f, "`params.{member}` must be {expected}")
+            }
+            Self::UnknownTool { name } => write!(f, "no tool {} here", Quoted(name)),
+            Self::ResourceNotFound { uri } => write!(f, "no resource {} here", Quoted(uri)),
+            Self::UnknownPrompt { name } => write!(f, "no prompt {} here", Quoted(name)),
+            Self::InvalidArgument { name } => {
+                write!(f, "the argument {} must be there, and a string", Quoted(name))
+            }
+            Self::UnknownReference { reference } => {
+                write!(f, "no prompt or resource template {} here", Quoted(reference))
+            }
+            Self::InvalidCursor => {
+                f.write_str("`params.cursor` is not one that this list gave out")
+            }
+            Self::TooManyInFlight { max_in_flight } => {
+                write!(f, "Limits::max_in_flight = {max_in_flight} requests are in flight")
+            }
+            Self::UnexpectedRequest { method } => write!(
+                f,
+                "{} is a request of a server's, which modern ones do not send",
+                Quoted(method)
+            ),
+            Self::TooMuchBeforeConnected => {
+                f.write_str("too much before it is known which era the server belongs to")
+            }
+            Self::InvalidNotification { method } => {
+                write!(f, "{} is not as the schema says, or belongs to nothing", Quoted(method))
+            }
+            Self::InvalidResult { expected } => write!(f, "the result must be {expected}"),
+            Self::UnknownResultType { name } => {
+                write!(f, "the `resultType` {} is not known", Quoted(name))
+            }
+            Self::ListTooLong { max_pages, max_list_bytes } => write!(
+                f,
+                "the list is longer than Limits::max_pages = {max_pages} or \
+                 Limits::max_list_bytes = {max_list_bytes}"
+            ),
+            Self::TooManyInputRounds { max_input_rounds } => write!(
+                f,
+                "the server asked for input more than Limits::max_input_rounds = \
+                 {max_input_rounds} times"
+            ),
+            Self::UndeclaredInput { capability } => {
+                write!(f, "the client does not declare `{capability}`")
+            }
+            Self::TooManySubscriptions { max_subscriptions } => {
+                write!(f, "Limits::max_subscriptions = {max_subscriptions} are open")
+            }
+            Self::TooManySubscriptionBytes { max_subscription_bytes } => write!(
+                f,
+                "Limits::max_subscription_bytes = {max_subscription_bytes} would be exceeded"
+            ),
+            Self::TooManyBytesInFlight { max_in_flight_bytes } => {
+                write!(f, "Limits::max_in_flight_bytes = {max_in_flight_bytes} would be exceeded")
+            }
+        }?;
+        write!(f, "; see https://modelcontextprotocol.io/specification/{}", self.page())
+    }
+}
+
+impl core::error::Error for ProtocolError {}
+
+/// A peer's words; of many the first hundred characters.
+struct Excerpt<'a>(&'a str);
+
+impl fmt::Display for Excerpt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(100).and_then(|(at, _)| self.0.get(..at)) {
+            Some(beginning) => write!(f, "{beginning}…"),
+            None => f.write_str(self.0),
+        }
+    }
+}
+
+/// The same in quotes.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", Excerpt(self.0))
+    }
+}
