@@ -45,7 +45,7 @@ pub(crate) async fn serve_until(
         service.show_wire(Instant::ZERO, |line| drop(writeln!(io::stderr(), "{line}")));
     }
     let mut stop = pin!(stop);
-    let stream = Stream {
+    let mut stream = Stream {
         start: time::Instant::now(),
         reader,
         writer,
@@ -54,7 +54,7 @@ pub(crate) async fn serve_until(
         due: Instant::NEVER,
         stop: Some(stop.as_mut()),
     };
-    drive(service, stream).await
+    drive(&mut service, &mut stream).await
 }
 
 struct Stream<'a, R, W, S> {

@@ -49,7 +49,7 @@ pub(crate) async fn serve_until(
         service.show_wire(Instant::ZERO, |line| drop(writeln!(io::stderr(), "{line}")));
     }
     let mut stop = pin!(stop);
-    let stream = Stream {
+    let mut stream = Stream {
         start,
         reader,
         writer,
@@ -57,7 +57,7 @@ pub(crate) async fn serve_until(
         timer: Box::pin(time::sleep_until(start)),
         stop: Some(stop.as_mut()),
     };
-    drive(service, stream).await
+    drive(&mut service, &mut stream).await
 }
 
 struct Stream<'a, R, W, S> {

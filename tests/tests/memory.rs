@@ -14,7 +14,7 @@ use mcp_proto::server::{
     Change, Config, Input, InputRequired, List, Outcome, Registry, Reply, Request, Server,
     ServerEvent,
 };
-use mcp_proto::service::{Catalog, Handler, Service};
+use mcp_proto::service::{Catalog, Driven, Handler, Service};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
     Implementation, InputRequest, RequestParams, ResourceContents, ResourceTemplate,

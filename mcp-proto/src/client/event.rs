@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::negotiation::{ConnectError, ServerInfo};
 use crate::change::Change;
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, UsageError};
 use crate::json::Json;
 use crate::message::{ErrorData, Outgoing};
 use crate::progress::Progress;
@@ -219,6 +219,8 @@ pub enum CallError {
     Connect(ConnectError),
     /// The connection has ended before the answer.
     Closed,
+    /// It could not be made.
+    Usage(UsageError),
 }
 
 impl fmt::Display for CallError {
@@ -231,6 +233,7 @@ impl fmt::Display for CallError {
             Self::InputRefused(error) => write!(f, "input was refused: {error}"),
             Self::Connect(error) => fmt::Display::fmt(error, f),
             Self::Closed => f.write_str("the connection has closed"),
+            Self::Usage(error) => fmt::Display::fmt(error, f),
         }
     }
 }
@@ -241,6 +244,7 @@ impl core::error::Error for CallError {
             Self::Error(error) | Self::InputRefused(error) => Some(error),
             Self::Protocol(error) => Some(error),
             Self::Connect(error) => Some(error),
+            Self::Usage(error) => Some(error),
             Self::TimedOut | Self::Cancelled | Self::Closed => None,
         }
     }

@@ -13,6 +13,8 @@ pub enum UsageError {
     Closed,
     /// The request is answered, cancelled, or was never asked of this machine.
     NotInFlight,
+    /// A client connects once.
+    AlreadyConnected,
     /// `Limits::max_in_flight` calls have had no response yet.
     TooManyCalls {
         /// The bound.
@@ -124,6 +126,7 @@ impl fmt::Display for UsageError {
         match self {
             Self::Closed => f.write_str("the connection has closed"),
             Self::NotInFlight => f.write_str("the request is not in flight"),
+            Self::AlreadyConnected => f.write_str("the client is connected, or was"),
             Self::TooManyCalls { max_in_flight } => {
                 write!(f, "Limits::max_in_flight = {max_in_flight} calls are open")
             }

@@ -1,15 +1,14 @@
-//! The loop between a [`Service`] and a stream, for every runtime.
+//! The loop between a service and a stream, for every runtime.
 //!
-//! In: an [`Io`], which is all that a runtime has to supply. Out: a future that ends when the
-//! conversation has.
+//! In: a [`Service`](super::Service) or a [`ClientService`](super::ClientService), and an [`Io`],
+//! which is all that a runtime has to supply. Out: a future that ends when the conversation has.
 
 use core::future::poll_fn;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll, Waker, ready};
 use std::io;
 
 use bytes::Bytes;
 
-use super::Service;
 use crate::time::Instant;
 
 /// What an adapter supplies: a stream, a clock, a timer, and a reason to stop.
@@ -35,24 +34,74 @@ pub trait Io {
     fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()>;
 }
 
-/// Runs `service` on `io` until the conversation has ended.
+/// One side of a conversation, to be driven; the two are [`Service`](super::Service) and
+/// [`ClientService`](super::ClientService).
+pub trait Driven {
+    /// The peer sent `data`.
+    fn handle_bytes(&mut self, now: Instant, data: Bytes);
+
+    /// The peer sends nothing more. A server gives requests in flight `Limits::drain` to be
+    /// answered, and its peer as long again whenever it has read something; a client ends, or
+    /// wants the stream to be opened anew.
+    fn handle_eof(&mut self, now: Instant);
+
+    /// The service is to stop. A server gives requests in flight `Limits::drain` to be answered,
+    /// and its peer as long again to read the answers; a client ends.
+    fn handle_stop(&mut self, now: Instant);
+
+    /// Runs everything that can run: due deadlines, woken handlers, what was asked for. `waker` is
+    /// woken when there is more to do.
+    fn turn(&mut self, now: Instant, waker: &Waker);
+
+    /// The next bytes to write; empty if there are none.
+    fn output(&self) -> &[u8];
+
+    /// The first `count` bytes of [`Driven::output`] are written.
+    fn handle_written(&mut self, count: usize);
+
+    /// The peer does not read any more. Returns whether what it still says is of interest all the
+    /// same, as to a client that waits for answers.
+    fn handle_deaf(&mut self) -> bool;
+
+    /// When [`Driven::turn`] is to be called at the latest.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// Whether the adapter should read.
+    fn wants_read(&self) -> bool;
+
+    /// Whether actions wait until some output is written.
+    fn is_clogged(&self) -> bool;
+
+    /// Whether nothing more will be transmitted than what [`Driven::output`] has.
+    fn is_closed(&self) -> bool;
+
+    /// Until when what was said last may take to be handed on, once all is said.
+    fn patience(&self) -> Option<Instant>;
+
+    /// Whether nobody waits any more for what was written to arrive.
+    fn has_given_up(&self) -> bool;
+}
+
+/// Runs one side of a conversation on `io` until it has ended.
 ///
 /// Fails with what reading or writing failed with. A peer that stops reading ends the
 /// conversation without an error.
-pub async fn drive(mut service: Service, mut io: impl Io) -> io::Result<()> {
+pub async fn drive(service: &mut impl Driven, io: &mut impl Io) -> io::Result<()> {
     let mut flushed = true;
-    let ended = poll_fn(|context| poll_drive(&mut service, &mut io, &mut flushed, context)).await;
-    let peer_is_gone = |error: &io::Error| {
-        matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
-    };
-    ended.or_else(|error| if peer_is_gone(&error) { Ok(()) } else { Err(error) })
+    let ended = poll_fn(|context| poll_drive(service, io, &mut flushed, context)).await;
+    ended.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
+}
+
+/// Whether an error says that the peer is gone.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 /// How many chunks are read before other tasks, and a wish to stop, get their turn.
 const ROUNDS: usize = 16;
 
 fn poll_drive(
-    service: &mut Service,
+    service: &mut impl Driven,
     io: &mut impl Io,
     flushed: &mut bool,
     context: &mut Context<'_>,
@@ -74,7 +123,14 @@ fn poll_drive(
         }
         service.turn(now, context.waker());
         let clogged = service.is_clogged();
-        let written = poll_write(service, io, flushed, context)?;
+        let written = match poll_write(service, io, flushed, context) {
+            Poll::Ready(Err(error)) if is_gone(&error) && service.handle_deaf() => {
+                *flushed = true;
+                Poll::Ready(())
+            }
+            Poll::Ready(written) => Poll::Ready(written?),
+            Poll::Pending => Poll::Pending,
+        };
         if service.has_given_up() || service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }
@@ -89,7 +145,7 @@ fn poll_drive(
 
 /// Ready when there is nothing left to write, nor to hand on.
 fn poll_write(
-    service: &mut Service,
+    service: &mut impl Driven,
     io: &mut impl Io,
     flushed: &mut bool,
     context: &mut Context<'_>,
@@ -110,7 +166,7 @@ fn poll_write(
 
 /// Ready when something was read.
 fn poll_read(
-    service: &mut Service,
+    service: &mut impl Driven,
     io: &mut impl Io,
     now: Instant,
     context: &mut Context<'_>,
@@ -128,7 +184,7 @@ fn poll_read(
 }
 
 fn poll_stop(
-    service: &mut Service,
+    service: &mut impl Driven,
     io: &mut impl Io,
     now: Instant,
     context: &mut Context<'_>,

@@ -11,31 +11,32 @@
 //!
 //! | verb | when |
 //! |---|---|
-//! | [`Service::handle_bytes`], [`Service::handle_eof`] | something was read; the input has ended |
-//! | [`Service::handle_stop`] | a signal asks to stop |
-//! | [`Service::turn`] | after each of these and after writing, when its waker was woken, and at [`Service::poll_timeout`] |
-//! | [`Service::output`], [`Service::handle_written`] | until it is empty: bytes to write |
-//! | [`Service::is_closed`] | all is said: flush and return |
+//! | [`Driven::handle_bytes`], [`Driven::handle_eof`] | something was read; the input has ended |
+//! | [`Driven::handle_stop`] | a signal asks to stop |
+//! | [`Driven::turn`] | after each of these and after writing, when its waker was woken, and at [`Driven::poll_timeout`] |
+//! | [`Driven::output`], [`Driven::handle_written`] | until it is empty: bytes to write |
+//! | [`Driven::is_closed`] | all is said: flush and return |
 
 mod catalog;
+mod client;
 mod context;
 mod drive;
 mod handler;
 mod input;
+mod output;
 mod port;
 mod result;
 mod tasks;
 mod wire;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::Waker;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 
 use crate::error::ProtocolError;
 use crate::machine::{Action, Machine};
@@ -46,11 +47,13 @@ use crate::time::{Duration, Instant};
 
 pub use catalog::Catalog;
 use catalog::Offer;
+pub use client::{Call, Client, ClientService, IntoAnswer, Subscription};
 use context::Asked;
 pub use context::{Cancelled, Context, Sleep};
-pub use drive::{Io, drive};
+pub use drive::{Driven, Io, drive};
 use handler::Given;
 pub use handler::Handler;
+use output::Output;
 use port::{Cancel, Command, News, Port};
 #[cfg(feature = "schemars")]
 pub use result::Structured;
@@ -70,9 +73,7 @@ pub struct Service {
     spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
     wire: Option<Wire>,
     on_fault: Option<Box<OnFault>>,
-    output: VecDeque<Bytes>,
-    /// How many bytes `output` has.
-    waiting: usize,
+    output: Output,
     /// Some of it was written since the last turn.
     written: bool,
     drain: Duration,
@@ -120,8 +121,7 @@ impl Service {
             spawn: None,
             wire: None,
             on_fault: None,
-            output: VecDeque::new(),
-            waiting: 0,
+            output: Output::default(),
             written: false,
             drain,
             life: Life::Open,
@@ -138,111 +138,12 @@ impl Service {
     /// client sends, `S> ` what the server sends, `@ ` the time that has passed, `! ` what
     /// happens. Strings under keys that look secret are masked.
     pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
-        self.wire = Some(Wire::new(now, Box::new(sink)));
+        self.wire = Some(Wire::of_server(now, Box::new(sink)));
     }
 
     /// Tells `f` what the peer did wrong that is not answered, such as a response to nothing.
     pub fn on_fault(&mut self, f: impl FnMut(&ProtocolError) + Send + 'static) {
         self.on_fault = Some(Box::new(f));
-    }
-
-    /// The peer sent `data`.
-    pub fn handle_bytes(&mut self, now: Instant, data: Bytes) {
-        if let Some(wire) = &mut self.wire {
-            wire.received(now, data.clone());
-        }
-        self.connection.handle_bytes(now, data);
-    }
-
-    /// The peer sends nothing more: requests in flight get `Limits::drain` to be answered, and the
-    /// peer gets as long again whenever it has read something.
-    pub fn handle_eof(&mut self, now: Instant) {
-        if let Some(wire) = &mut self.wire {
-            wire.ended(now);
-        }
-        self.connection.handle_eof(now);
-        if self.life == Life::Open {
-            self.life = Life::Ending;
-        }
-    }
-
-    /// The service is to stop: requests in flight get `Limits::drain` to be answered, and the
-    /// peer gets as long again to read the answers.
-    pub fn handle_stop(&mut self, now: Instant) {
-        self.connection.shutdown(now);
-        self.life = match self.life {
-            Life::Open | Life::Ending | Life::Stopping => Life::Stopping,
-            Life::Closed { until, .. } => Life::Closed { until, patient: false },
-            Life::GivenUp => Life::GivenUp,
-        };
-    }
-
-    /// Runs everything that can run: due deadlines, woken handlers, new requests. `waker` is
-    /// woken when there is more to do.
-    pub fn turn(&mut self, now: Instant, waker: &Waker) {
-        self.port.begin_turn(now, waker);
-        if self.connection.poll_timeout().is_some_and(|at| at <= now) {
-            self.connection.handle_timeout(now);
-        }
-        let mut rounds = 0;
-        loop {
-            self.act_on_all(now);
-            // What is left after that many rounds has the driver woken again.
-            let work = if rounds < ROUNDS { self.port.take_work() } else { None };
-            let Some(work) = work else { break };
-            rounds += 1;
-            if !work.news.is_empty() {
-                self.learn(now, work.news);
-            }
-            for command in work.commands {
-                self.obey(now, command);
-            }
-            for slot in work.ready {
-                let progressed = self.tasks.poll(slot);
-                self.settle(now, progressed);
-            }
-        }
-        self.port.end_turn();
-        self.give_up(now);
-    }
-
-    /// The next bytes to write; empty if there are none.
-    pub fn output(&self) -> &[u8] {
-        self.output.front().map_or(&[], |bytes| bytes)
-    }
-
-    /// The first `count` bytes of [`Service::output`] are written.
-    pub fn handle_written(&mut self, count: usize) {
-        let Some(mut bytes) = self.output.pop_front() else { return };
-        let count = count.min(bytes.len());
-        bytes.advance(count);
-        self.waiting = self.waiting.saturating_sub(count);
-        self.written = true;
-        if !bytes.is_empty() {
-            self.output.push_front(bytes);
-        }
-    }
-
-    /// When [`Service::turn`] is to be called at the latest.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        let sleep = self.port.next_sleep();
-        let until = match self.life {
-            Life::Closed { until, .. } if self.waiting > 0 => Some(until),
-            Life::Open | Life::Ending | Life::Stopping | Life::Closed { .. } | Life::GivenUp => {
-                None
-            }
-        };
-        self.connection.poll_timeout().into_iter().chain(sleep).chain(until).min()
-    }
-
-    /// Whether the adapter should read.
-    pub fn wants_read(&self) -> bool {
-        self.connection.wants_read() && self.waiting <= MAX_OUTPUT_BYTES
-    }
-
-    /// Whether nothing more will be transmitted than what [`Service::output`] has.
-    pub fn is_closed(&self) -> bool {
-        matches!(self.life, Life::Closed { .. } | Life::GivenUp)
     }
 
     /// Drops what a peer has not read in time.
@@ -254,28 +155,9 @@ impl Service {
             }
             if *until <= now {
                 self.output.clear();
-                self.waiting = 0;
                 self.life = Life::GivenUp;
             }
         }
-    }
-
-    /// Until when what was said last may take to be handed on.
-    pub(super) fn patience(&self) -> Option<Instant> {
-        match self.life {
-            Life::Closed { until, .. } => Some(until),
-            Life::Open | Life::Ending | Life::Stopping | Life::GivenUp => None,
-        }
-    }
-
-    /// Whether nobody waits any more for what was written to arrive.
-    pub(super) fn has_given_up(&self) -> bool {
-        self.life == Life::GivenUp
-    }
-
-    /// Whether actions wait until some output is written.
-    pub(super) fn is_clogged(&self) -> bool {
-        self.life == Life::Open && self.waiting > MAX_OUTPUT_BYTES
     }
 
     fn act_on_all(&mut self, now: Instant) {
@@ -292,8 +174,7 @@ impl Service {
                 if let Some(wire) = &mut self.wire {
                     wire.sent(now, bytes.clone());
                 }
-                self.waiting += bytes.len();
-                self.output.push_back(bytes);
+                self.output.push(bytes);
             }
             Action::Event(ServerEvent::Request(request)) => self.start(now, request),
             Action::Event(event) => {
@@ -343,7 +224,7 @@ impl Service {
 
     fn obey(&mut self, now: Instant, command: Command) {
         match command {
-            Command::Notify(..) if self.waiting > MAX_OUTPUT_BYTES => {}
+            Command::Notify(..) if self.output.waiting() > MAX_OUTPUT_BYTES => {}
             // A handler that reports after its end, or backwards, is not worth an error.
             Command::Notify(about, notification) => {
                 let _ = self.connection.notify(now, about, notification);
@@ -387,6 +268,109 @@ impl Service {
             self.obey(now, command);
         }
         self.connection.respond(now, reply, outcome);
+    }
+}
+
+impl Driven for Service {
+    fn handle_bytes(&mut self, now: Instant, data: Bytes) {
+        if let Some(wire) = &mut self.wire {
+            wire.received(now, data.clone());
+        }
+        self.connection.handle_bytes(now, data);
+    }
+
+    fn handle_eof(&mut self, now: Instant) {
+        if let Some(wire) = &mut self.wire {
+            wire.ended(now);
+        }
+        self.connection.handle_eof(now);
+        if self.life == Life::Open {
+            self.life = Life::Ending;
+        }
+    }
+
+    fn handle_stop(&mut self, now: Instant) {
+        self.connection.shutdown(now);
+        self.life = match self.life {
+            Life::Open | Life::Ending | Life::Stopping => Life::Stopping,
+            Life::Closed { until, .. } => Life::Closed { until, patient: false },
+            Life::GivenUp => Life::GivenUp,
+        };
+    }
+
+    fn turn(&mut self, now: Instant, waker: &Waker) {
+        self.port.begin_turn(now, waker);
+        if self.connection.poll_timeout().is_some_and(|at| at <= now) {
+            self.connection.handle_timeout(now);
+        }
+        let mut rounds = 0;
+        loop {
+            self.act_on_all(now);
+            // What is left after that many rounds has the driver woken again.
+            let work = if rounds < ROUNDS { self.port.take_work() } else { None };
+            let Some(work) = work else { break };
+            rounds += 1;
+            if !work.news.is_empty() {
+                self.learn(now, work.news);
+            }
+            for command in work.commands {
+                self.obey(now, command);
+            }
+            for slot in work.ready {
+                let progressed = self.tasks.poll(slot);
+                self.settle(now, progressed);
+            }
+        }
+        self.port.end_turn();
+        self.give_up(now);
+    }
+
+    fn output(&self) -> &[u8] {
+        self.output.front()
+    }
+
+    fn handle_written(&mut self, count: usize) {
+        self.output.advance(count);
+        self.written = true;
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let sleep = self.port.next_sleep();
+        let until = match self.life {
+            Life::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
+            Life::Open | Life::Ending | Life::Stopping | Life::Closed { .. } | Life::GivenUp => {
+                None
+            }
+        };
+        self.connection.poll_timeout().into_iter().chain(sleep).chain(until).min()
+    }
+
+    fn wants_read(&self) -> bool {
+        self.connection.wants_read() && self.output.waiting() <= MAX_OUTPUT_BYTES
+    }
+
+    fn is_closed(&self) -> bool {
+        matches!(self.life, Life::Closed { .. } | Life::GivenUp)
+    }
+
+    /// There is nobody to serve.
+    fn handle_deaf(&mut self) -> bool {
+        false
+    }
+
+    fn is_clogged(&self) -> bool {
+        self.life == Life::Open && self.output.waiting() > MAX_OUTPUT_BYTES
+    }
+
+    fn patience(&self) -> Option<Instant> {
+        match self.life {
+            Life::Closed { until, .. } => Some(until),
+            Life::Open | Life::Ending | Life::Stopping | Life::GivenUp => None,
+        }
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.life == Life::GivenUp
     }
 }
 

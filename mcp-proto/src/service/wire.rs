@@ -5,6 +5,7 @@ use alloc::string::String;
 
 use bytes::Bytes;
 
+use crate::client::ClientEvent;
 use crate::frame::{Line, LineReader};
 use crate::json::Raw;
 use crate::server::{CancelCause, ServerEvent};
@@ -34,38 +35,55 @@ const PUBLIC: [&str; 1] = ["progresstoken"];
 
 pub(super) struct Wire {
     sink: Box<dyn FnMut(&str) + Send>,
+    /// What lines of the peer, and of our own, begin with.
+    marks: [&'static str; 2],
     /// `None` after the end.
-    client: Option<LineReader>,
-    server: LineReader,
+    peer: Option<LineReader>,
+    own: LineReader,
     last: Instant,
 }
 
+/// A line of the client, and of the server.
+const CLIENT: &str = "C>";
+const SERVER: &str = "S>";
+
 impl Wire {
-    pub(super) fn new(now: Instant, sink: Box<dyn FnMut(&str) + Send>) -> Self {
+    pub(super) fn of_server(now: Instant, sink: Box<dyn FnMut(&str) + Send>) -> Self {
+        Self::new(now, sink, [CLIENT, SERVER])
+    }
+
+    pub(super) fn of_client(now: Instant, sink: Box<dyn FnMut(&str) + Send>) -> Self {
+        Self::new(now, sink, [SERVER, CLIENT])
+    }
+
+    fn new(now: Instant, sink: Box<dyn FnMut(&str) + Send>, marks: [&'static str; 2]) -> Self {
         let reader = || LineReader::new(MAX_LINE_BYTES);
-        Self { sink, client: Some(reader()), server: reader(), last: now }
+        Self { sink, marks, peer: Some(reader()), own: reader(), last: now }
     }
 
     pub(super) fn received(&mut self, now: Instant, data: Bytes) {
-        let Some(mut client) = self.client.take() else { return };
-        client.push(data);
-        while let Some(line) = client.next_line() {
-            self.message(now, "C>", line);
+        let Some(mut peer) = self.peer.take() else { return };
+        peer.push(data);
+        let [mark, _] = self.marks;
+        while let Some(line) = peer.next_line() {
+            self.message(now, mark, line);
         }
-        self.client = Some(client);
+        self.peer = Some(peer);
     }
 
     pub(super) fn sent(&mut self, now: Instant, data: Bytes) {
-        self.server.push(data);
-        while let Some(line) = self.server.next_line() {
-            self.message(now, "S>", line);
+        self.own.push(data);
+        let [_, mark] = self.marks;
+        while let Some(line) = self.own.next_line() {
+            self.message(now, mark, line);
         }
     }
 
     pub(super) fn ended(&mut self, now: Instant) {
-        let Some(mut client) = self.client.take() else { return };
-        if let Some(line) = client.finish() {
-            self.message(now, "C>", line);
+        let Some(mut peer) = self.peer.take() else { return };
+        let [mark, _] = self.marks;
+        if let Some(line) = peer.finish() {
+            self.message(now, mark, line);
         }
         self.print(now, "! eof");
     }
@@ -83,6 +101,35 @@ impl Wire {
             ServerEvent::Pong { answered: true, .. } => "! pong".into(),
             ServerEvent::Pong { answered: false, .. } => "! no-pong".into(),
             ServerEvent::Request(_) | ServerEvent::Notification { .. } => return,
+        };
+        self.print(now, &text);
+    }
+
+    /// The stream was opened, for the first time or anew.
+    pub(super) fn opened(&mut self, now: Instant) {
+        self.peer = Some(LineReader::new(MAX_LINE_BYTES));
+        self.own = LineReader::new(MAX_LINE_BYTES);
+        self.print(now, "! open");
+    }
+
+    pub(super) fn client_event(&mut self, now: Instant, event: &ClientEvent) {
+        let text = match event {
+            ClientEvent::Connected(server) => alloc::format!("! connected {}", server.version),
+            ClientEvent::Reopen => "! reopen".into(),
+            ClientEvent::PeerFault(error) => alloc::format!("! peer-fault {error}"),
+            ClientEvent::Closed(None) => "! closed".into(),
+            ClientEvent::Closed(Some(error)) => alloc::format!("! closed: {error}"),
+            // The lines say it.
+            ClientEvent::Response { .. }
+            | ClientEvent::Progress { .. }
+            | ClientEvent::Input(_)
+            | ClientEvent::InputCancelled { .. }
+            | ClientEvent::Log(_)
+            | ClientEvent::Subscribed { .. }
+            | ClientEvent::Changed { .. }
+            | ClientEvent::SubscriptionEnded { .. }
+            | ClientEvent::ElicitationComplete { .. }
+            | ClientEvent::Notification { .. } => return,
         };
         self.print(now, &text);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{Catalog, Context, Handler, IntoToolResult, Service, Spawned};
+use mcp_proto::service::{Catalog, Context, Driven, Handler, IntoToolResult, Service, Spawned};
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Instant, Json};
 use serde::de::DeserializeOwned;

@@ -240,8 +240,9 @@ impl Driven {
             arguments["text"].as_str().unwrap_or("slept").to_owned()
         });
         let stream = Arc::new(Mutex::new(Stream { room: usize::MAX, ..Stream::default() }));
-        let service = Service::new(registry, Config::default());
-        let future = Box::pin(drive(service, End(stream.clone())));
+        let mut service = Service::new(registry, Config::default());
+        let mut end = End(stream.clone());
+        let future = Box::pin(async move { drive(&mut service, &mut end).await });
         let mut driven = Self { future, stream, woken: Arc::default() };
         driven.read(INITIALIZE);
         assert!(driven.poll().is_pending());

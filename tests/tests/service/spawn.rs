@@ -3,7 +3,7 @@
 use std::future::{pending, poll_fn};
 use std::task::Poll;
 
-use mcp_proto::service::Context;
+use mcp_proto::service::{Context, Driven};
 use serde_json::Value;
 
 use crate::bench::{Bench, Gate, Log, answer, failure};

@@ -1,0 +1,182 @@
+//! A call as a future.
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+#[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
+use std::sync::Mutex;
+use std::sync::{MutexGuard, PoisonError};
+
+use super::port::{Ask, Command, OnProgress, Port};
+use crate::client::{CallError, CallId, CallOptions, Progress};
+use crate::json::Json;
+use crate::time::Duration;
+use crate::types::LoggingLevel;
+
+/// A call of a server, to be awaited: its result is an `R`. It begins when it is first polled, and
+/// dropping it cancels it.
+#[must_use = "a call begins when it is awaited"]
+pub struct Call<R> {
+    port: Arc<Port>,
+    state: State,
+    decode: fn(&Json) -> Result<R, CallError>,
+}
+
+enum State {
+    New { ask: Result<Ask, CallError>, options: CallOptions, on_progress: Option<OnProgress> },
+    Running(Arc<Slot>),
+    Done,
+}
+
+impl<R> Call<R> {
+    pub(super) fn new(
+        port: &Arc<Port>,
+        ask: Result<Ask, CallError>,
+        decode: fn(&Json) -> Result<R, CallError>,
+    ) -> Self {
+        let state = State::New { ask, options: CallOptions::default(), on_progress: None };
+        Self { port: port.clone(), state, decode }
+    }
+
+    /// Sets all options at once; see [`CallOptions`].
+    pub fn options(mut self, set: CallOptions) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            *options = set;
+        }
+        self
+    }
+
+    /// Sets how long the response may take; default 60 s.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.timeout = timeout;
+        }
+        self
+    }
+
+    /// Sets how long the call may take whatever happens; default 1 hour.
+    pub fn max_total(mut self, max_total: Duration) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.max_total = max_total;
+        }
+        self
+    }
+
+    /// Sets the least severe log messages that are wanted about this call; see
+    /// [`CallOptions::log_level`].
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.log_level = Some(level);
+        }
+        self
+    }
+
+    /// Asks the server to tell of progress, and tells `f`, where the client is driven.
+    pub fn on_progress(mut self, f: impl FnMut(Progress) + Send + 'static) -> Self {
+        if let State::New { options, on_progress, .. } = &mut self.state {
+            options.progress = true;
+            *on_progress = Some(alloc::boxed::Box::new(f));
+        }
+        self
+    }
+
+    fn start(&mut self) -> Result<Arc<Slot>, CallError> {
+        let slot = Arc::new(Slot::default());
+        let state = core::mem::replace(&mut self.state, State::Running(slot.clone()));
+        if let State::New { ask, options, on_progress } = state {
+            let command = Command::Start { slot: slot.clone(), ask: ask?, options, on_progress };
+            self.port.command(command);
+        }
+        Ok(slot)
+    }
+}
+
+impl<R> Future for Call<R> {
+    type Output = Result<R, CallError>;
+
+    /// After it was ready it is ready with [`CallError::Closed`].
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let slot = match &self.state {
+            State::New { .. } => match self.start() {
+                Ok(slot) => slot,
+                Err(error) => {
+                    self.state = State::Done;
+                    return Poll::Ready(Err(error));
+                }
+            },
+            State::Running(slot) => slot.clone(),
+            State::Done => return Poll::Ready(Err(CallError::Closed)),
+        };
+        let Some(result) = slot.take(context.waker()) else { return Poll::Pending };
+        self.state = State::Done;
+        Poll::Ready(result.and_then(|result| (self.decode)(&result)))
+    }
+}
+
+impl<R> Drop for Call<R> {
+    fn drop(&mut self) {
+        if let State::Running(slot) = &self.state {
+            self.port.command(Command::Cancel(slot.clone()));
+        }
+    }
+}
+
+impl<R> fmt::Debug for Call<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").finish_non_exhaustive()
+    }
+}
+
+/// Where the response to a call is put.
+#[derive(Default)]
+pub(super) struct Slot {
+    #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
+    state: Mutex<SlotState>,
+}
+
+#[derive(Default)]
+struct SlotState {
+    /// What the machine calls it, once it does.
+    call: Option<CallId>,
+    result: Option<Result<Json, CallError>>,
+    waker: Option<Waker>,
+}
+
+impl Slot {
+    pub(super) fn begin(&self, call: CallId) {
+        self.lock().call = Some(call);
+    }
+
+    pub(super) fn call(&self) -> Option<CallId> {
+        self.lock().call
+    }
+
+    pub(super) fn finish(&self, result: Result<Json, CallError>) {
+        let mut state = self.lock();
+        state.result = Some(result);
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// The response; if there is none yet, `waker` is woken then.
+    fn take(&self, waker: &Waker) -> Option<Result<Json, CallError>> {
+        let mut state = self.lock();
+        let result = state.result.take();
+        let known = state.waker.as_ref().is_some_and(|known| known.will_wake(waker));
+        let before =
+            if known || result.is_some() { None } else { state.waker.replace(waker.clone()) };
+        drop(state);
+        // Dropping a waker may run anything, and must not find the lock held.
+        drop(before);
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SlotState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

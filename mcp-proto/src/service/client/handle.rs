@@ -1,0 +1,332 @@
+//! The handle of a client: what an application does with it.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::{Future, poll_fn};
+use core::task::Poll;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::answers::{self, IntoAnswer};
+use super::call::Call;
+use super::port::{Ask, Command, Port, Stage};
+use super::subscription::Subscription;
+use crate::client::{CallError, Change, Config, ConnectError, Listing, ServerInfo, Verdict};
+use crate::error::{ProtocolError, UsageError};
+use crate::json::Json;
+use crate::json::write::List as Writer;
+use crate::types::{
+    CallToolResult, ClientCapabilities, CompleteRequestParams, CompleteResult,
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
+    ElicitRequestURLParams, ElicitResult, EmptyResult, GetPromptResult, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    LoggingLevel, LoggingMessageNotificationParams, ReadResourceResult, Root, SubscriptionFilter,
+};
+
+/// A client of one server, cheap to clone; all clones are the same client.
+///
+/// It is made first, told what it can give, and then connected by an adapter. What is asked for
+/// before that waits. Whether the server is a modern or a legacy one does not matter.
+///
+/// ```
+/// use mcp_proto::service::Client;
+/// use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};
+///
+/// let client = Client::new(Implementation::new("app", "1.0.0"));
+/// client.on_form(|_| async { ElicitResult::new(ElicitAction::Decline) });
+/// // An adapter connects it; then:
+/// # async fn example(client: mcp_proto::service::Client) -> Result<(), mcp_proto::client::CallError> {
+/// let tools = client.list_tools().await?.tools;
+/// let sum = client.call_tool("add", &serde_json::json!({ "a": 1, "b": 2 })).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    pub(super) port: Arc<Port>,
+}
+
+impl Client {
+    /// A client that is yet to be connected, with these settings, or with this name and the default
+    /// settings.
+    pub fn new(config: impl Into<Config>) -> Self {
+        Self { port: Arc::new(Port::new(config.into())) }
+    }
+
+    /// Fetches all tools.
+    pub fn list_tools(&self) -> Call<ListToolsResult> {
+        self.list(Listing::Tools)
+    }
+
+    /// Fetches all prompts.
+    pub fn list_prompts(&self) -> Call<ListPromptsResult> {
+        self.list(Listing::Prompts)
+    }
+
+    /// Fetches all resources.
+    pub fn list_resources(&self) -> Call<ListResourcesResult> {
+        self.list(Listing::Resources)
+    }
+
+    /// Fetches all resource templates.
+    pub fn list_resource_templates(&self) -> Call<ListResourceTemplatesResult> {
+        self.list(Listing::ResourceTemplates)
+    }
+
+    /// Calls a tool with arguments, anything that is an object in JSON.
+    pub fn call_tool<A: Serialize + ?Sized>(
+        &self,
+        name: &str,
+        arguments: &A,
+    ) -> Call<CallToolResult> {
+        let params = Json::encode(arguments).ok().map(|arguments| {
+            object(|params| {
+                params.text("name", name);
+                params.member("arguments", arguments.as_bytes());
+            })
+        });
+        self.typed("tools/call", params)
+    }
+
+    /// Reads a resource.
+    pub fn read_resource(&self, uri: &str) -> Call<ReadResourceResult> {
+        self.typed("resources/read", Some(object(|params| params.text("uri", uri))))
+    }
+
+    /// Gets a prompt with arguments, an object of strings.
+    pub fn get_prompt<A: Serialize + ?Sized>(
+        &self,
+        name: &str,
+        arguments: &A,
+    ) -> Call<GetPromptResult> {
+        let params = Json::encode(arguments).ok().map(|arguments| {
+            object(|params| {
+                params.text("name", name);
+                params.member("arguments", arguments.as_bytes());
+            })
+        });
+        self.typed("prompts/get", params)
+    }
+
+    /// Asks how an argument might go on.
+    pub fn complete(&self, params: &CompleteRequestParams) -> Call<CompleteResult> {
+        self.typed("completion/complete", Json::encode(params).ok())
+    }
+
+    /// Asks for a sign of life.
+    pub fn ping(&self) -> Call<()> {
+        Call::new(&self.port, Ok(Ask::Ping), |_| Ok(()))
+    }
+
+    /// Says which log messages are wanted: as severe as `level`, or more; [`Client::on_log`] hears
+    /// them. In the modern era none come before that.
+    pub fn set_log_level(&self, level: LoggingLevel) -> Call<EmptyResult> {
+        Call::new(&self.port, Ok(Ask::Level(level)), decode)
+    }
+
+    /// Calls a method, such as one of an extension, with parameters that are an object in JSON. The
+    /// result is read as an `R`; with [`Json`] it is as it came.
+    pub fn call<R: DeserializeOwned>(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: &(impl Serialize + ?Sized),
+    ) -> Call<R> {
+        self.typed(method, Json::encode(params).ok())
+    }
+
+    /// Sends a notification, such as one of an extension, with parameters that are an object in
+    /// JSON; see [`client::Client::notify`](crate::client::Client::notify). What that would refuse
+    /// goes nowhere.
+    ///
+    /// Fails with [`UsageError::NotJson`].
+    pub fn notify(
+        &self,
+        method: impl Into<String>,
+        params: &(impl Serialize + ?Sized),
+    ) -> Result<(), UsageError> {
+        let method = method.into();
+        let Ok(params) = Json::encode(params) else {
+            return Err(UsageError::NotJson { name: method });
+        };
+        self.port.command(Command::Notify { method, params });
+        Ok(())
+    }
+
+    /// Wants to be told when something changes; completes when the server says what it honours.
+    pub fn subscribe(
+        &self,
+        filter: SubscriptionFilter,
+    ) -> impl Future<Output = Result<Subscription, CallError>> + Send + use<> {
+        Subscription::open(self.port.clone(), filter)
+    }
+
+    /// Shows forms to the user: declares `elicitation.form`. What
+    /// [`ElicitRequestFormParams`] offers helps to answer.
+    pub fn on_form<F, Fut, A>(&self, f: F)
+    where
+        F: Fn(ElicitRequestFormParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<ElicitResult>,
+    {
+        self.port.change(|answers, has| {
+            answers.form = Some(answers::answer(f));
+            let elicitation = has.elicitation.get_or_insert_default();
+            elicitation.form = Some(Json::EMPTY_OBJECT);
+        });
+    }
+
+    /// Sends the user to URLs: declares `elicitation.url`.
+    pub fn on_url<F, Fut, A>(&self, f: F)
+    where
+        F: Fn(ElicitRequestURLParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<ElicitResult>,
+    {
+        self.port.change(|answers, has| {
+            answers.url = Some(answers::answer(f));
+            let elicitation = has.elicitation.get_or_insert_default();
+            elicitation.url = Some(Json::EMPTY_OBJECT);
+        });
+    }
+
+    /// Samples from a model: declares `sampling`. Whether it may use tools is declared by
+    /// [`Client::declare`].
+    pub fn on_create_message<F, Fut, A>(&self, f: F)
+    where
+        F: Fn(CreateMessageRequestParams) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = A> + Send + 'static,
+        A: IntoAnswer<CreateMessageResult>,
+    {
+        self.port.change(|answers, has| {
+            answers.message = Some(answers::answer(f));
+            has.sampling.get_or_insert_default();
+        });
+    }
+
+    /// Sets the roots that servers are told of when they ask; declares `roots`. A legacy server is
+    /// told when they change.
+    pub fn set_roots(&self, roots: Vec<Root>) {
+        self.port.command(Command::Roots(roots));
+    }
+
+    /// Changes what the client declares: a modern server reads it in every request, a legacy one
+    /// when it is connected.
+    pub fn declare(&self, change: impl FnOnce(&mut ClientCapabilities)) {
+        self.port.change(|_, capabilities| change(capabilities));
+    }
+
+    /// Hears what is worth a log.
+    pub fn on_log(&self, f: impl Fn(&LoggingMessageNotificationParams) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.log = Some(Arc::new(f)));
+    }
+
+    /// Hears of every change, of a subscription or not: legacy servers tell of their lists
+    /// unasked.
+    pub fn on_change(&self, f: impl Fn(&Change) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.change = Some(Arc::new(f)));
+    }
+
+    /// Hears that the user is done with a URL, by its `elicitationId`; 2025-11-25 alone.
+    pub fn on_elicitation_complete(&self, f: impl Fn(&str) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.elicitation_complete = Some(Arc::new(f)));
+    }
+
+    /// Hears notifications that the specification does not have: method and parameters.
+    pub fn on_notification(&self, f: impl Fn(&str, &Json) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.notification = Some(Arc::new(f)));
+    }
+
+    /// Hears what the server did wrong that concerns no call.
+    pub fn on_fault(&self, f: impl Fn(&ProtocolError) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.fault = Some(Arc::new(f)));
+    }
+
+    /// Waits until the era of the server is known.
+    pub fn connected(
+        &self,
+    ) -> impl Future<Output = Result<ServerInfo, ConnectError>> + Send + use<> {
+        let port = self.port.clone();
+        poll_fn(move |context| {
+            let seen = port.watch(context.waker(), |stage, ended| match stage {
+                Stage::Connected(known) => Some(Ok(known.0.clone())),
+                Stage::Closed(error) => Some(Err(error.clone().unwrap_or(ConnectError::Closed))),
+                Stage::Idle(_) | Stage::Connecting => ended.then_some(Err(ConnectError::Closed)),
+            });
+            seen.map_or(Poll::Pending, Poll::Ready)
+        })
+    }
+
+    /// The server, while it is connected.
+    pub fn server(&self) -> Option<ServerInfo> {
+        match self.port.stage() {
+            Stage::Connected(known) => Some(known.0),
+            Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
+        }
+    }
+
+    /// What has been found out about the server, to be stored; while it is connected.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self.port.stage() {
+            Stage::Connected(known) => Some(known.1),
+            Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
+        }
+    }
+
+    /// Closes the connection: every call ends with [`CallError::Closed`]. Completes when whoever
+    /// drives the client is done with it; a server in a process of its own has ended then.
+    pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.port.command(Command::Close);
+        let port = self.port.clone();
+        poll_fn(move |context| {
+            let ended =
+                |stage: &Stage, ended| (ended || matches!(stage, Stage::Idle(_))).then_some(());
+            port.watch(context.waker(), ended).map_or(Poll::Pending, Poll::Ready)
+        })
+    }
+
+    fn list<R: DeserializeOwned>(&self, listing: Listing) -> Call<R> {
+        Call::new(&self.port, Ok(Ask::List(listing)), decode)
+    }
+
+    fn typed<R: DeserializeOwned>(
+        &self,
+        method: impl Into<Cow<'static, str>>,
+        params: Option<Json>,
+    ) -> Call<R> {
+        let method = method.into();
+        let ask = match params {
+            Some(params) => Ok(Ask::Call { method, params }),
+            None => Err(CallError::Usage(UsageError::NotJson { name: method.into_owned() })),
+        };
+        Call::new(&self.port, ask, decode)
+    }
+}
+
+fn decode<R: DeserializeOwned>(result: &Json) -> Result<R, CallError> {
+    let expected = "as the schema says";
+    result.decode().map_err(|_| CallError::Protocol(ProtocolError::InvalidResult { expected }))
+}
+
+fn object(write: impl FnOnce(&mut Writer<'_, Vec<u8>>)) -> Json {
+    let mut out = Vec::new();
+    let mut object = Writer::object(&mut out);
+    write(&mut object);
+    object.end();
+    Json::trusted(out)
+}
+
+impl From<Implementation> for Config {
+    fn from(client_info: Implementation) -> Self {
+        Self::new(client_info)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("server", &self.server()).finish_non_exhaustive()
+    }
+}

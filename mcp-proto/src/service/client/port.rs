@@ -1,0 +1,253 @@
+//! What the handles of a client and its service share, behind a lock.
+//!
+//! Handles put commands in; the service takes them out in its turn, and puts in what is known of
+//! the connection. The lock is held for the time of a push or a take, never across a poll.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use alloc::{borrow::Cow, string::String};
+use core::mem;
+use core::task::Waker;
+#[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
+use std::sync::Mutex;
+use std::sync::{MutexGuard, PoisonError};
+
+use super::answers::Answers;
+use super::call::Slot;
+use super::subscription::Feed;
+use crate::client::{
+    CallError, CallOptions, Config, ConnectError, InputId, Listing, Progress, ServerInfo, Verdict,
+};
+use crate::error::UsageError;
+use crate::json::Json;
+use crate::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
+
+/// What a handle asks of the service.
+pub(super) enum Command {
+    Start { slot: Arc<Slot>, ask: Ask, options: CallOptions, on_progress: Option<OnProgress> },
+    Cancel(Arc<Slot>),
+    Subscribe { feed: Arc<Feed>, filter: SubscriptionFilter },
+    Unsubscribe(Arc<Feed>),
+    Notify { method: String, params: Json },
+    Roots(Vec<Root>),
+    Capabilities(ClientCapabilities),
+    Close,
+}
+
+/// What a call asks for.
+pub(super) enum Ask {
+    Call { method: Cow<'static, str>, params: Json },
+    List(Listing),
+    Ping,
+    Level(LoggingLevel),
+}
+
+pub(super) type OnProgress = Box<dyn FnMut(Progress) + Send>;
+
+/// What has come in since the last look.
+#[derive(Default)]
+pub(super) struct Work {
+    pub(super) commands: Vec<Command>,
+    /// The inputs whose handlers were woken.
+    pub(super) ready: Vec<InputId>,
+}
+
+impl Work {
+    fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.ready.is_empty()
+    }
+}
+
+/// How far the connection has come.
+#[derive(Clone)]
+pub(super) enum Stage {
+    /// Nothing drives the client.
+    Idle(Box<Config>),
+    Connecting,
+    Connected(Box<(ServerInfo, Verdict)>),
+    /// It is over, with an error if there has not been a connection.
+    Closed(Option<ConnectError>),
+}
+
+pub(super) struct Port {
+    #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
+    state: Mutex<State>,
+}
+
+struct State {
+    stage: Stage,
+    /// The service is gone: nobody looks any more.
+    ended: bool,
+    /// The service is in its turn and will look again before it ends.
+    in_turn: bool,
+    driver: Option<Waker>,
+    work: Work,
+    answers: Answers,
+    capabilities: ClientCapabilities,
+    /// Who waits for another stage, or for the end.
+    watchers: Vec<Waker>,
+}
+
+impl Port {
+    pub(super) fn new(config: Config) -> Self {
+        let capabilities = config.capabilities.clone();
+        #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
+        let state = Mutex::new(State {
+            stage: Stage::Idle(Box::new(config)),
+            ended: false,
+            in_turn: false,
+            driver: None,
+            work: Work::default(),
+            answers: Answers::default(),
+            capabilities,
+            watchers: Vec::new(),
+        });
+        Self { state }
+    }
+
+    /// A service is there; it may be only once.
+    pub(super) fn connect(&self) -> Result<Config, UsageError> {
+        let mut state = self.lock();
+        let Stage::Idle(config) = &state.stage else { return Err(UsageError::AlreadyConnected) };
+        let config = (**config).clone();
+        state.stage = Stage::Connecting;
+        Ok(config)
+    }
+
+    pub(super) fn begin_turn(&self, waker: &Waker) {
+        let mut state = self.lock();
+        state.in_turn = true;
+        let known = state.driver.as_ref().is_some_and(|driver| driver.will_wake(waker));
+        let before = if known { None } else { state.driver.replace(waker.clone()) };
+        drop(state);
+        drop(before);
+    }
+
+    /// What has come in.
+    pub(super) fn take_work(&self) -> Option<Work> {
+        let mut state = self.lock();
+        if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
+    }
+
+    /// Ends the turn; what has come in meanwhile asks for another one.
+    pub(super) fn end_turn(&self) {
+        let mut state = self.lock();
+        state.in_turn = false;
+        let driver = if state.work.is_empty() { None } else { state.sleeping_driver() };
+        drop(state);
+        wake(driver);
+    }
+
+    /// Passes a command on. What comes after the end goes nowhere, and a call has its response at
+    /// once.
+    pub(super) fn command(&self, command: Command) {
+        let mut state = self.lock();
+        if state.ended {
+            drop(state);
+            return refuse(command);
+        }
+        state.work.commands.push(command);
+        let driver = state.sleeping_driver();
+        drop(state);
+        wake(driver);
+    }
+
+    pub(super) fn ready(&self, input: InputId) {
+        let mut state = self.lock();
+        if !state.ended && !state.work.ready.contains(&input) {
+            state.work.ready.push(input);
+        }
+        let driver = state.sleeping_driver();
+        drop(state);
+        wake(driver);
+    }
+
+    /// The connection has come as far as this.
+    pub(super) fn set_stage(&self, stage: Stage) {
+        let watchers = {
+            let mut port = self.lock();
+            port.stage = stage;
+            mem::take(&mut port.watchers)
+        };
+        watchers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        self.lock().stage.clone()
+    }
+
+    /// What `look` sees; if that is nothing, `waker` is woken when something else might be seen.
+    pub(super) fn watch<T>(
+        &self,
+        waker: &Waker,
+        look: impl FnOnce(&Stage, bool) -> Option<T>,
+    ) -> Option<T> {
+        let mut state = self.lock();
+        let seen = look(&state.stage, state.ended);
+        if seen.is_none() && !state.watchers.iter().any(|watcher| watcher.will_wake(waker)) {
+            state.watchers.push(waker.clone());
+        }
+        seen
+    }
+
+    /// The service is gone.
+    pub(super) fn end(&self) {
+        let mut state = self.lock();
+        state.ended = true;
+        let (work, watchers) = (mem::take(&mut state.work), mem::take(&mut state.watchers));
+        drop(state);
+        work.commands.into_iter().for_each(refuse);
+        watchers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(super) fn answers(&self) -> Answers {
+        self.lock().answers.clone()
+    }
+
+    /// Changes what the client answers with, and what it declares.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Answers, &mut ClientCapabilities)) {
+        let mut state = self.lock();
+        let State { answers, capabilities, .. } = &mut *state;
+        let before = (answers.clone(), capabilities.clone());
+        change(answers, capabilities);
+        let changed = (before.1 != *capabilities).then(|| capabilities.clone());
+        drop(state);
+        if let Some(capabilities) = changed {
+            self.command(Command::Capabilities(capabilities));
+        }
+        // Handlers may run anything when they are dropped.
+        drop(before);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Who must be woken for what has come in, once the lock is released: waking may run anything.
+    fn sleeping_driver(&self) -> Option<Waker> {
+        self.driver.as_ref().filter(|_| !self.in_turn).cloned()
+    }
+}
+
+/// There is nobody to ask.
+fn refuse(command: Command) {
+    match command {
+        Command::Start { slot, .. } => slot.finish(Err(CallError::Closed)),
+        Command::Subscribe { feed, .. } => feed.end(Err(CallError::Closed)),
+        Command::Cancel(_)
+        | Command::Unsubscribe(_)
+        | Command::Notify { .. }
+        | Command::Roots(_)
+        | Command::Capabilities(_)
+        | Command::Close => {}
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
