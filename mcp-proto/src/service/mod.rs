@@ -19,6 +19,7 @@
 
 mod catalog;
 mod client;
+mod command;
 mod context;
 mod drive;
 mod handler;
@@ -26,6 +27,7 @@ mod input;
 mod output;
 mod port;
 mod result;
+mod stderr;
 mod tasks;
 mod wire;
 
@@ -48,16 +50,18 @@ use crate::time::{Duration, Instant};
 pub use catalog::Catalog;
 use catalog::Offer;
 pub use client::{Call, Client, ClientService, IntoAnswer, Subscription};
+pub use command::Command;
 use context::Asked;
 pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Driven, Io, drive};
 use handler::Given;
 pub use handler::Handler;
 use output::Output;
-use port::{Cancel, Command, News, Port};
+use port::{Cancel, News, Port};
 #[cfg(feature = "schemars")]
 pub use result::Structured;
 pub use result::{Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult};
+pub use stderr::Stderr;
 use tasks::{Progressed, Tasks};
 use wire::Wire;
 
@@ -222,14 +226,14 @@ impl Service {
         }
     }
 
-    fn obey(&mut self, now: Instant, command: Command) {
+    fn obey(&mut self, now: Instant, command: port::Command) {
         match command {
-            Command::Notify(..) if self.output.waiting() > MAX_OUTPUT_BYTES => {}
+            port::Command::Notify(..) if self.output.waiting() > MAX_OUTPUT_BYTES => {}
             // A handler that reports after its end, or backwards, is not worth an error.
-            Command::Notify(about, notification) => {
+            port::Command::Notify(about, notification) => {
                 let _ = self.connection.notify(now, about, notification);
             }
-            Command::Respond(reply, outcome) => {
+            port::Command::Respond(reply, outcome) => {
                 self.tasks.forget(reply.id());
                 self.connection.respond(now, reply, outcome);
             }

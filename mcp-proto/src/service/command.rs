@@ -1,0 +1,183 @@
+//! A server as a program to run.
+//!
+//! In: what an application wants to be started, and how long it may take to end. Out, for an
+//! adapter: a [`std::process::Command`] that is ready to be started, with the protocol on its
+//! standard input and output.
+//!
+//! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::Stderr;
+use crate::time::Duration;
+
+/// A server that a client starts as a child process, over its standard input and output.
+///
+/// ```
+/// use mcp_proto::service::{Command, Stderr};
+///
+/// let command = Command::new("npx")
+///     .args(["-y", "@modelcontextprotocol/server-everything"])
+///     .env("NO_COLOR", "1")
+///     .stderr(Stderr::lines(|line| eprintln!("everything: {line}")));
+/// assert_eq!(command.args.len(), 2);
+/// ```
+///
+/// It is data: what is started anew after it has ended is started from the same. It inherits the
+/// environment of the client, secrets included, unless [`Command::env_clear`] is called; the
+/// specification leaves that open. Values of variables are not shown by `Debug`.
+///
+/// [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Command {
+    /// A path, or a name that is looked up in `PATH`.
+    pub program: OsString,
+    /// What it is given, without its own name.
+    pub args: Vec<OsString>,
+    /// Variables beside those that it inherits, or in their place; the last of a name counts.
+    pub env: Vec<(OsString, OsString)>,
+    /// Whether it inherits nothing; by default it inherits all.
+    pub env_clear: bool,
+    /// Where it runs; by default where the client does.
+    pub current_dir: Option<PathBuf>,
+    /// Where its standard error goes; by default where the client's goes.
+    pub stderr: Stderr,
+    /// How long it has to exit once its input has ended, and as long again once it is told to by
+    /// SIGTERM (where there are signals); then it is killed. By default 2 s.
+    pub grace: Duration,
+}
+
+impl Command {
+    /// A program without arguments. If it is a relative path and there is a
+    /// [`Command::current_dir`], it depends on the system which of the two comes first.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            env_clear: false,
+            current_dir: None,
+            stderr: Stderr::Inherit,
+            grace: Duration::from_secs(2),
+        }
+    }
+
+    /// Adds an argument. No shell reads it.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds several arguments.
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets a variable of its environment.
+    pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((key.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Takes the whole environment away: what is inherited, and what was set before.
+    pub fn env_clear(mut self) -> Self {
+        self.env.clear();
+        self.env_clear = true;
+        self
+    }
+
+    /// Sets where it runs.
+    pub fn current_dir(mut self, current_dir: impl AsRef<Path>) -> Self {
+        self.current_dir = Some(current_dir.as_ref().to_owned());
+        self
+    }
+
+    /// Sets where its standard error goes.
+    pub fn stderr(mut self, stderr: Stderr) -> Self {
+        self.stderr = stderr;
+        self
+    }
+
+    /// Sets how long it has to exit once its input has ended, and once more after SIGTERM.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// For adapters: what is to be started. Standard input and output are pipes; standard error is
+    /// [`Stderr::stdio`].
+    pub fn to_std(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(&self.program);
+        if self.env_clear {
+            command.env_clear();
+        }
+        command.args(&self.args).envs(self.env.iter().map(|(key, value)| (key, value)));
+        if let Some(current_dir) = &self.current_dir {
+            command.current_dir(current_dir);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.stdio());
+        command
+    }
+
+    /// For adapters: why it could not be started, and what "it" is. The kind stays the same.
+    pub fn not_started(&self, error: &io::Error) -> io::Error {
+        let program = self.program.display();
+        // A folder that is not there is the same error as a program that is not.
+        let place =
+            self.current_dir.as_ref().map(|folder| alloc::format!(" in {}", folder.display()));
+        let place = place.unwrap_or_default();
+        io::Error::new(error.kind(), alloc::format!("cannot start {program}{place}: {error}"))
+    }
+}
+
+impl core::fmt::Debug for Command {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // Values are what secrets are handed over in.
+        let env: Vec<_> = self.env.iter().map(|(key, _)| key).collect();
+        f.debug_struct("Command")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("env", &env)
+            .field("env_clear", &self.env_clear)
+            .field("current_dir", &self.current_dir)
+            .field("stderr", &self.stderr)
+            .field("grace", &self.grace)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::ToString;
+
+    #[test]
+    fn clearing_the_environment_takes_what_was_set_before() {
+        let command = Command::new("x").env("A", "1").env_clear().env("B", "2").env("B", "3");
+        let std = command.to_std();
+        let env: Vec<_> = std.get_envs().collect();
+        assert_eq!(env, [(OsStr::new("B"), Some(OsStr::new("3")))]);
+    }
+
+    #[test]
+    fn values_of_variables_are_not_shown() {
+        let shown = format!("{:?}", Command::new("x").env("TOKEN", "secret"));
+        assert!(shown.contains("TOKEN") && !shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn an_error_names_what_did_not_start() {
+        let error = io::Error::from(io::ErrorKind::NotFound);
+        let told = Command::new("server").current_dir("/nowhere").not_started(&error);
+        assert_eq!(told.kind(), io::ErrorKind::NotFound);
+        assert_eq!(told.to_string(), format!("cannot start server in /nowhere: {error}"));
+    }
+}

@@ -1,0 +1,195 @@
+//! Where the standard error of a server goes.
+//!
+//! In: what an application wants; for [`Stderr::Lines`], what an adapter reads. Out: lines of
+//! text. They are no part of the protocol: "The client MAY capture, forward, or ignore the
+//! server's `stderr` output and SHOULD NOT assume `stderr` output indicates error conditions."
+//!
+//! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Stdio;
+
+/// Where the standard error of a server goes.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum Stderr {
+    /// Where the client's goes.
+    #[default]
+    Inherit,
+    /// Nowhere.
+    Null,
+    /// To a function, line by line; see [`Stderr::lines`].
+    Lines(Arc<dyn Fn(&str) + Send + Sync>),
+}
+
+/// The longest line that is told in one piece, in bytes.
+const MAX_LINE_BYTES: usize = 64 * 1024;
+
+impl Stderr {
+    /// Calls `f` with each line, without its newline. What is no UTF-8 is replaced by U+FFFD; a
+    /// line of more than 64 KiB comes in pieces.
+    ///
+    /// A server that writes faster than `f` returns has to wait, so `f` should not wait itself.
+    /// What it panics with is dropped, and it is called again.
+    pub fn lines(f: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self::Lines(Arc::new(f))
+    }
+
+    /// For adapters: what a server is started with; a pipe if its lines are wanted.
+    pub fn stdio(&self) -> Stdio {
+        match self {
+            Self::Inherit => Stdio::inherit(),
+            Self::Null => Stdio::null(),
+            Self::Lines(_) => Stdio::piped(),
+        }
+    }
+
+    /// For adapters: takes what was read from the pipe, in chunks of any size; an empty one is the
+    /// end. `None` if there is no pipe.
+    pub fn sink(&self) -> Option<impl FnMut(&[u8]) + Send + use<>> {
+        let Self::Lines(f) = self else { return None };
+        let mut lines = Lines { f: f.clone(), partial: Vec::new() };
+        Some(move |chunk: &[u8]| lines.take(chunk))
+    }
+}
+
+impl core::fmt::Debug for Stderr {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Inherit => "Inherit",
+            Self::Null => "Null",
+            Self::Lines(_) => "Lines(..)",
+        })
+    }
+}
+
+struct Lines {
+    f: Arc<dyn Fn(&str) + Send + Sync>,
+    /// A line whose end has not come, at most [`MAX_LINE_BYTES`] of it.
+    partial: Vec<u8>,
+}
+
+impl Lines {
+    fn take(&mut self, chunk: &[u8]) {
+        if chunk.is_empty() && !self.partial.is_empty() {
+            return self.end_line();
+        }
+        let mut lines = chunk.split(|byte| *byte == b'\n');
+        let last = lines.next_back().unwrap_or_default();
+        for line in lines {
+            self.extend(line);
+            self.end_line();
+        }
+        self.extend(last);
+    }
+
+    fn end_line(&mut self) {
+        let line = self.partial.strip_suffix(b"\r").unwrap_or(&self.partial);
+        self.tell(line);
+        self.partial.clear();
+    }
+
+    /// Takes more of a line, and tells the pieces of one that is too long.
+    fn extend(&mut self, mut more: &[u8]) {
+        let room = |partial: &[u8]| MAX_LINE_BYTES.saturating_sub(partial.len());
+        while let Some((piece, rest)) = more.split_at_checked(room(&self.partial))
+            && !rest.is_empty()
+        {
+            self.partial.extend_from_slice(piece);
+            let rest_of_character = self.partial.split_off(whole_characters(&self.partial));
+            self.tell(&self.partial);
+            self.partial = rest_of_character;
+            more = rest;
+        }
+        self.partial.extend_from_slice(more);
+    }
+
+    fn tell(&self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        // A server is not to be stopped, by a pipe that nobody reads, for a fault of its client's.
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.f)(&line)));
+    }
+}
+
+/// How many bytes stand before a character of UTF-8 that has only begun.
+fn whole_characters(text: &[u8]) -> usize {
+    let after_lead = text.iter().rev().take_while(|byte| **byte & 0xC0 == 0x80).count();
+    let start = text.len().saturating_sub(after_lead + 1);
+    let wanted = match text.get(start) {
+        Some(0xC0..=0xDF) => 2,
+        Some(0xE0..=0xEF) => 3,
+        Some(0xF0..=0xF7) => 4,
+        _ => 1,
+    };
+    if after_lead + 1 < wanted { start } else { text.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, vec};
+    use std::sync::mpsc;
+
+    /// What is told of a text that comes in chunks of so many bytes.
+    fn told(text: &[u8], size: usize) -> Vec<String> {
+        let (sender, receiver) = mpsc::channel();
+        let stderr = Stderr::lines(move |line| sender.send(line.into()).unwrap());
+        let mut sink = stderr.sink().unwrap();
+        text.chunks(size).for_each(&mut sink);
+        sink(b"");
+        drop((sink, stderr));
+        receiver.iter().collect()
+    }
+
+    #[test]
+    fn lines_are_told_without_their_ends_however_they_are_split() {
+        let text = b"one\n\ntwo\r\nthr\xFFe\xE2\x82\n\xE2\x82\xAC\nlast";
+        let expected = ["one", "", "two", "thr\u{FFFD}e\u{FFFD}", "\u{20AC}", "last"];
+        for size in 1..=text.len() {
+            assert_eq!(told(text, size), expected, "chunks of {size}");
+        }
+        assert_eq!(told(b"one\n", 4), ["one"]);
+        assert_eq!(told(b"", 1), [""; 0]);
+    }
+
+    #[test]
+    fn a_long_line_comes_in_pieces_that_break_no_character() {
+        for (character, pieces) in [
+            ("x", &[MAX_LINE_BYTES, MAX_LINE_BYTES, 9][..]),
+            ("\u{20AC}", &[MAX_LINE_BYTES - 1, MAX_LINE_BYTES - 1, 9]),
+        ] {
+            let whole = character.repeat((2 * MAX_LINE_BYTES + 9) / character.len());
+            for size in [1, 1000, MAX_LINE_BYTES, whole.len() + 2] {
+                let lines = told(format!("{whole}\n").as_bytes(), size);
+                assert_eq!(lines.iter().map(String::len).collect::<Vec<_>>(), pieces);
+                assert!(lines.concat() == whole, "chunks of {size}");
+            }
+        }
+        let longest = "x".repeat(MAX_LINE_BYTES);
+        assert!(told(format!("{longest}\n").as_bytes(), 1000) == [longest], "the longest line");
+    }
+
+    #[test]
+    fn what_is_no_text_is_not_held_back() {
+        // Continuations without a beginning, and a beginning that no piece can wait for.
+        let text = [vec![0x80; MAX_LINE_BYTES], vec![0xFF; 2]].concat();
+        let lines = told(&text, 1000);
+        let lengths: Vec<_> = lines.iter().map(|line| line.chars().count()).collect();
+        assert_eq!(lengths, [MAX_LINE_BYTES, 2]);
+    }
+
+    #[test]
+    fn a_panic_ends_nothing() {
+        let (sender, receiver) = mpsc::channel();
+        let stderr = Stderr::lines(move |line| {
+            assert_ne!(line, "two");
+            sender.send(String::from(line)).unwrap();
+        });
+        stderr.sink().unwrap()(b"one\ntwo\nthree\n");
+        drop(stderr);
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), ["one", "three"]);
+    }
+}
