@@ -143,6 +143,8 @@
 
 mod blocking;
 mod driver;
+#[cfg_attr(not(test), expect(dead_code, reason = "for clients"))]
+mod process;
 mod stdio;
 
 pub use mcp_proto;

@@ -6,6 +6,8 @@
 pub struct Readme;
 
 pub mod base64;
+#[cfg(unix)]
+pub mod children;
 pub mod everything;
 pub mod fuzz;
 #[cfg(unix)]

@@ -1,0 +1,220 @@
+//! The checks. Each is a test function of every adapter.
+
+#![expect(
+    missing_docs,
+    clippy::missing_panics_doc,
+    reason = "they are tests, and the names say it"
+)]
+
+use std::env;
+use std::error::Error;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use mcp_proto::service::{Command, Stderr};
+
+use super::{Check, Child};
+
+/// As long as a test has; what takes so long has not happened.
+const LONG: Duration = Duration::from_secs(30);
+/// For what has to elapse.
+const SHORT: Duration = Duration::from_millis(50);
+
+const SIGTERM: i32 = 15;
+const SIGKILL: i32 = 9;
+
+pub fn arguments_and_folder_arrive<C: Child>() -> Check {
+    let command = script(r#"printf '%s\n' "$0" "$1" "$2"; pwd"#);
+    let mut server = C::start(&command.args(["a b", "$HOME"]).arg("").current_dir("/"))?;
+    assert_eq!(lines(&mut server)?, ["a b", "$HOME", "", "/"]);
+    Ok(())
+}
+
+pub fn the_environment_is_inherited<C: Child>() -> Check {
+    let command = script(r#"printf '%s\n' "$PATH" "$GREETING""#);
+    let mut server = C::start(&command.env("GREETING", "hello"))?;
+    assert_eq!(lines(&mut server)?, [&env::var("PATH")?, "hello"]);
+    Ok(())
+}
+
+pub fn a_cleared_environment_has_what_was_set<C: Child>() -> Check {
+    let command = Command::new("/usr/bin/env").env_clear().env("ONLY", "this");
+    let mut server = C::start(&command)?;
+    assert_eq!(lines(&mut server)?, ["ONLY=this"]);
+    Ok(())
+}
+
+pub fn stderr_goes_where_it_is_sent<C: Child>() -> Check {
+    if !cfg!(target_os = "linux") {
+        return Ok(());
+    }
+    let ours = std::fs::read_link("/proc/self/fd/2")?.display().to_string();
+    for (stderr, place) in [(Stderr::Inherit, &*ours), (Stderr::Null, "/dev/null")] {
+        let command = script("readlink /proc/$$/fd/2").stderr(stderr);
+        assert_eq!(lines(&mut C::start(&command)?)?, [place]);
+    }
+    Ok(())
+}
+
+pub fn lines_of_stderr_arrive_in_order<C: Child>() -> Check {
+    let (stderr, told) = told();
+    let say = r"printf 'one\n\n\377two\n' >&2; head -c 65537 /dev/zero | tr '\0' x >&2;
+        cat; printf '\nlast' >&2";
+    C::start(&script(say).stderr(stderr))?.end()?;
+    let told: Vec<String> = told.try_iter().collect();
+    assert_eq!(told, ["one", "", "\u{FFFD}two", &"x".repeat(65536), "x", "last"]);
+    Ok(())
+}
+
+pub fn much_on_stderr_holds_nothing_up<C: Child>() -> Check {
+    let say = r"head -c 1048576 /dev/zero | tr '\0' x >&2; echo done";
+    let mut server = C::start(&script(say).stderr(Stderr::lines(|_| ())))?;
+    assert_eq!(line(&mut server)?, "done\n");
+    Ok(())
+}
+
+pub fn a_server_exits_at_the_end_of_its_input<C: Child>() -> Check {
+    let command = script("cat; exit $0").grace(LONG);
+    for code in [0, 3] {
+        let mut server = C::start(&command.clone().arg(code.to_string()))?;
+        server.write(b"hello\n")?;
+        assert_eq!(line(&mut server)?, "hello\n");
+        assert_eq!(server.end()?.code(), Some(code));
+    }
+    Ok(())
+}
+
+pub fn a_server_that_has_exited_already<C: Child>() -> Check {
+    let mut server = C::start(&script("exit 7").grace(LONG))?;
+    assert_eq!(line(&mut server)?, "");
+    assert_eq!(server.end()?.code(), Some(7));
+    Ok(())
+}
+
+pub fn sigterm_ends_a_server_that_ignores_the_end<C: Child>() -> Check {
+    let server = ready::<C>(&script("echo ready; exec sleep 100").grace(SHORT))?;
+    assert_eq!(server.end()?.signal(), Some(SIGTERM));
+    Ok(())
+}
+
+pub fn a_server_has_its_time_after_sigterm<C: Child>() -> Check {
+    let (stderr, told) = told();
+    let say = "trap 'kill $!; echo stopping >&2; exit 5' TERM; sleep 100 & echo ready; wait";
+    // It elapses once, and is enough for a shell.
+    let command = script(say).stderr(stderr).grace(Duration::from_secs(1));
+    let status = ready::<C>(&command)?.end()?;
+    assert_eq!(status.code(), Some(5), "{status}");
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), ["stopping"]);
+    Ok(())
+}
+
+pub fn a_server_that_ignores_everything_is_killed<C: Child>() -> Check {
+    let say = "trap '' TERM; echo ready; exec sleep 100";
+    let server = ready::<C>(&script(say).grace(SHORT))?;
+    assert_eq!(server.end()?.signal(), Some(SIGKILL));
+    Ok(())
+}
+
+pub fn a_server_that_never_stops_writing_is_killed<C: Child>() -> Check {
+    let server = ready::<C>(&script("trap '' TERM; echo ready; exec yes").grace(SHORT))?;
+    assert_eq!(server.end()?.signal(), Some(SIGKILL));
+    Ok(())
+}
+
+pub fn what_is_flushed_at_the_end_is_read<C: Child>() -> Check {
+    let (stderr, told) = told();
+    let say = "cat; head -c 10485760 /dev/zero && echo flushed >&2";
+    let status = C::start(&script(say).stderr(stderr).grace(LONG))?.end()?;
+    assert!(status.success(), "{status}");
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), ["flushed"]);
+    Ok(())
+}
+
+pub fn what_does_not_start_is_named<C: Child>() -> Check {
+    for command in [
+        Command::new("no-such-server"),
+        Command::new("/bin/sh").arg("no-such-server").current_dir("/no-such-server"),
+    ] {
+        let error = C::start(&command).err().ok_or("it has started")?;
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(error.to_string().contains("no-such-server"), "{error}");
+    }
+    Ok(())
+}
+
+pub fn a_server_that_is_dropped_is_killed<C: Child>() -> Check {
+    is_gone_after::<C>(drop)
+}
+
+pub fn a_server_whose_end_is_dropped_is_killed<C: Child>() -> Check {
+    is_gone_after::<C>(C::begin_to_end)
+}
+
+pub fn what_is_still_on_its_way_is_told<C: Child>() -> Check {
+    let (stderr, told) = told();
+    // The server is gone before the line is written; who does not wait does not see it.
+    let say = "{ sleep 0.3; echo late >&2; } & exit 0";
+    C::start(&script(say).stderr(stderr).grace(LONG))?.end()?;
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), ["late"]);
+    Ok(())
+}
+
+pub fn who_else_keeps_stderr_is_not_waited_for<C: Child>() -> Check {
+    let (stderr, told) = told();
+    let server = C::start(&script("sleep 5 & exit 0").stderr(stderr).grace(SHORT))?;
+    assert_eq!(server.end()?.code(), Some(0));
+    assert_eq!(told.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+    Ok(())
+}
+
+/// A shell with a script; the arguments are `$0`, `$1` and so on.
+fn script(text: &str) -> Command {
+    Command::new("/bin/sh").args(["-c", text])
+}
+
+/// Where lines of stderr are to go, and where they come out. It is disconnected once nobody who
+/// could write any is left.
+fn told() -> (Stderr, Receiver<String>) {
+    let (sender, receiver) = mpsc::channel();
+    // A test that has ended is told nothing.
+    (Stderr::lines(move |line| drop(sender.send(line.to_owned()))), receiver)
+}
+
+/// A server that has come to where it says so.
+fn ready<C: Child>(command: &Command) -> Result<C, Box<dyn Error>> {
+    let mut server = C::start(command)?;
+    assert_eq!(line(&mut server)?, "ready\n");
+    Ok(server)
+}
+
+/// The server has the pipe of its stderr to itself, so it is gone when that is at its end.
+fn is_gone_after<C: Child>(lose: impl FnOnce(C)) -> Check {
+    let (stderr, told) = told();
+    let server = ready::<C>(&script("echo ready; exec sleep 100").stderr(stderr).grace(LONG))?;
+    assert_eq!(told.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+    lose(server);
+    assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
+    Ok(())
+}
+
+/// The next line of the output, with its newline; it is missing at the end.
+fn line(server: &mut impl Child) -> io::Result<String> {
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while line.last() != Some(&b'\n') && server.read(&mut byte)? == 1 {
+        line.extend(byte);
+    }
+    String::from_utf8(line).map_err(io::Error::other)
+}
+
+/// All lines of the output.
+fn lines(server: &mut impl Child) -> io::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    loop {
+        match line(server)? {
+            line if line.is_empty() => return Ok(lines),
+            line => lines.push(line.trim_end_matches('\n').to_owned()),
+        }
+    }
+}
