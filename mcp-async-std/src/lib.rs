@@ -154,6 +154,8 @@
 //! Strings under keys such as `password` and `token` are masked; free text and numbers are not.
 
 mod driver;
+#[cfg_attr(not(test), expect(dead_code, reason = "for clients"))]
+mod process;
 #[cfg(feature = "async-std")]
 mod stdio;
 
