@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
-use mcp_proto::service::{Catalog, Io, Service, drive};
+use mcp_proto::service::{Catalog, Driven, Io, Service, drive};
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -40,21 +40,66 @@ pub(crate) async fn serve_until(
     writer: impl AsyncWrite + Unpin,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    if std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1") {
-        // Whether anybody reads it is of no interest to the conversation.
-        service.show_wire(Instant::ZERO, |line| drop(writeln!(io::stderr(), "{line}")));
+    let clock = Clock::start();
+    if shows_wire() {
+        service.show_wire(clock.now(), to_stderr);
     }
-    let mut stop = pin!(stop);
-    let mut stream = Stream {
-        start: time::Instant::now(),
-        reader,
-        writer,
-        input: vec![0; CHUNK],
-        timer: Timer::never(),
-        due: Instant::NEVER,
-        stop: Some(stop.as_mut()),
-    };
-    drive(&mut service, &mut stream).await
+    clock.drive_until(&mut service, reader, writer, stop).await
+}
+
+/// Whether the environment asks for the conversation on standard error.
+pub(crate) fn shows_wire() -> bool {
+    std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1")
+}
+
+/// Whether anybody reads it is of no interest to the conversation.
+pub(crate) fn to_stderr(line: &str) {
+    drop(writeln!(io::stderr(), "{line}"));
+}
+
+/// The time of a conversation, whose streams may come and go.
+pub(crate) struct Clock {
+    start: time::Instant,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self { start: time::Instant::now() }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        Instant::ZERO + self.start.elapsed()
+    }
+
+    /// Drives one side of a conversation over a stream.
+    pub(crate) async fn drive(
+        &self,
+        service: &mut impl Driven,
+        reader: impl AsyncRead + Unpin,
+        writer: impl AsyncWrite + Unpin,
+    ) -> io::Result<()> {
+        self.drive_until(service, reader, writer, std::future::pending()).await
+    }
+
+    async fn drive_until(
+        &self,
+        service: &mut impl Driven,
+        reader: impl AsyncRead + Unpin,
+        writer: impl AsyncWrite + Unpin,
+        stop: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        let mut stop = pin!(stop);
+        let mut stream = Stream {
+            start: self.start,
+            reader,
+            writer,
+            input: vec![0; CHUNK],
+            timer: Timer::never(),
+            due: Instant::NEVER,
+            stop: Some(stop.as_mut()),
+        };
+        drive(service, &mut stream).await
+    }
 }
 
 struct Stream<'a, R, W, S> {

@@ -153,8 +153,8 @@
 //! With the environment variable `MCP_WIRE=1` it is printed on stderr in the transcript format.
 //! Strings under keys such as `password` and `token` are masked; free text and numbers are not.
 
+mod client;
 mod driver;
-#[cfg_attr(not(test), expect(dead_code, reason = "for clients"))]
 mod process;
 #[cfg(feature = "async-std")]
 mod stdio;
@@ -164,13 +164,16 @@ pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
 pub use mcp_proto::service::{
-    Catalog, Context, Handler, Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
-    Structured,
+    Call, Catalog, Client, Command, Context, Handler, Interrupt, IntoAnswer, IntoInterrupt,
+    IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
 };
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, UsageError};
 
+#[cfg(feature = "async-std")]
+pub use client::{connect, connect_command};
+pub use client::{run, run_command};
 pub use driver::serve;
 #[cfg(feature = "async-std")]
 pub use stdio::{serve_stdio, serve_stdio_with};

@@ -142,8 +142,8 @@
 //! Strings under keys such as `password` and `token` are masked; free text and numbers are not.
 
 mod blocking;
+mod client;
 mod driver;
-#[cfg_attr(not(test), expect(dead_code, reason = "for clients"))]
 mod process;
 mod stdio;
 
@@ -152,12 +152,13 @@ pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
 pub use mcp_proto::service::{
-    Catalog, Context, Handler, Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
-    Structured,
+    Call, Catalog, Client, Command, Context, Handler, Interrupt, IntoAnswer, IntoInterrupt,
+    IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
 };
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, UsageError};
 
+pub use client::{connect, connect_command, run, run_command};
 pub use driver::serve;
 pub use stdio::{serve_stdio, serve_stdio_with};

@@ -1,0 +1,118 @@
+//! Clients: over any stream, or of a server in a process of its own.
+
+use std::io;
+use std::process::ExitStatus;
+
+use mcp_proto::client::ServerInfo;
+use mcp_proto::service::{Client, ClientService, Command};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::driver::{Clock, shows_wire, to_stderr};
+use crate::process::Process;
+
+/// Drives `client` over a stream until the conversation has ended: the server has, or
+/// [`Client::close`] was called. What is asked of the client before waits for this.
+///
+/// A server that ends at the first message, as some legacy ones do, would have to be started anew;
+/// over a stream that cannot be done, and [`Client::connected`] says that it has closed. Set
+/// [`Negotiation::Legacy`](mcp_proto::client::Negotiation::Legacy) for such a server.
+///
+/// Fails with what `reader` or `writer` failed with, and with
+/// [`UsageError::AlreadyConnected`](mcp_proto::UsageError::AlreadyConnected) inside of an error if
+/// the client was driven before.
+pub async fn run(
+    client: &Client,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    let clock = Clock::start();
+    let mut service = service(client, &clock)?;
+    clock.drive(&mut service, reader, writer).await?;
+    if service.wants_reopen() {
+        // Those that wait are told when the service is dropped.
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
+}
+
+/// Starts a server and drives `client` over its standard input and output until the conversation
+/// has ended; then ends the server: its input is closed, and if it does not exit in its time it is
+/// told to, by SIGTERM, and in the end killed. A server that ends at the first message, as some
+/// legacy ones do, is started anew, once or twice. Dropping this kills the server.
+///
+/// Fails with what starting the server, reading or writing failed with, and as [`run`] does.
+pub async fn run_command(client: &Client, command: &Command) -> io::Result<ExitStatus> {
+    let clock = Clock::start();
+    let service = service(client, &clock)?;
+    let process = Process::start(command)?;
+    run_process(service, clock, command, process).await
+}
+
+/// [`run`] in a task of its own; returns once the server is known.
+///
+/// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error, and as
+/// [`run`] does.
+pub async fn connect(
+    client: &Client,
+    reader: impl AsyncRead + Send + Unpin + 'static,
+    writer: impl AsyncWrite + Send + Unpin + 'static,
+) -> io::Result<ServerInfo> {
+    let clock = Clock::start();
+    let mut service = service(client, &clock)?;
+    tokio::spawn(async move { drop(clock.drive(&mut service, reader, writer).await) });
+    client.connected().await.map_err(io::Error::other)
+}
+
+/// [`run_command`] in a task of its own; returns once the server is known.
+///
+/// ```no_run
+/// use mcp_tokio::{Client, Command, Implementation, connect_command};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::new(Implementation::new("app", "1.0.0"));
+/// connect_command(&client, Command::new("weather-server").arg("stdio")).await?;
+/// for tool in client.list_tools().await?.tools {
+///     println!("{}", tool.name);
+/// }
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error, and as
+/// [`run_command`] does.
+pub async fn connect_command(client: &Client, command: Command) -> io::Result<ServerInfo> {
+    let clock = Clock::start();
+    let service = service(client, &clock)?;
+    let process = Process::start(&command)?;
+    tokio::spawn(async move { drop(run_process(service, clock, &command, process).await) });
+    client.connected().await.map_err(io::Error::other)
+}
+
+fn service(client: &Client, clock: &Clock) -> io::Result<ClientService> {
+    let mut service = ClientService::new(client).map_err(io::Error::other)?;
+    if shows_wire() {
+        service.show_wire(clock.now(), to_stderr);
+    }
+    service.handle_opened(clock.now());
+    Ok(service)
+}
+
+async fn run_process(
+    mut service: ClientService,
+    clock: Clock,
+    command: &Command,
+    mut process: Process,
+) -> io::Result<ExitStatus> {
+    loop {
+        let (stdout, stdin) = process.streams();
+        let driven = clock.drive(&mut service, stdout, stdin).await;
+        let status = process.end().await;
+        driven?;
+        if !service.wants_reopen() {
+            return status;
+        }
+        process = Process::start(command)?;
+        service.handle_opened(clock.now());
+    }
+}
