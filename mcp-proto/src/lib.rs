@@ -109,6 +109,7 @@
 //! | `std` | the standard library; without it the crate needs `core` and `alloc` alone |
 //! | `server` | [`server`] and [`stdio`] |
 //! | `service` | async handlers without a runtime |
+//! | `testing` | both sides in one place, with virtual time |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |
 
@@ -144,6 +145,8 @@ pub mod server;
 pub mod service;
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod stdio;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod time;
 pub mod types;
 mod version;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// The layers of `mcp-proto`, top to bottom. A module imports from its own row and from those
 /// below it.
 const LAYERS: &[&[&str]] = &[
+    &["testing"],
     &["service"],
     &["stdio"],
     &["server", "client"],

@@ -45,6 +45,18 @@ impl ContentBlock {
         Self::Text(TextContent::new(text))
     }
 
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(&text.text),
+            Self::Image(_)
+            | Self::Audio(_)
+            | Self::ResourceLink(_)
+            | Self::Resource(_)
+            | Self::Other(_) => None,
+        }
+    }
+
     /// An image: its bytes in Base64, and its media type.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Image(ImageContent::new(data, mime_type))

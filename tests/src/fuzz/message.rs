@@ -47,7 +47,6 @@ fn parse(data: &[u8], limits: &Limits) {
                 "refused with {malformed:?} though {verdict:?}: {shown}"
             );
             if let Some(id) = malformed.id {
-                assert!(malformed.answerable, "an id to answer nothing to: {shown}");
                 assert!(oracle::json(id.as_str().as_bytes(), 0).is_some(), "{id}: {shown}");
                 assert!(oracle::id_value(id.as_str()).is_some(), "{id} is no id: {shown}");
                 assert!(id.as_str().len() <= limits.max_token_bytes, "{shown}");
