@@ -139,6 +139,7 @@ pub mod negotiate;
 mod progress;
 #[cfg(feature = "request-state")]
 pub mod request_state;
+mod row;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "service")]

@@ -17,7 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["meta"],
     &["types", "version", "request_state", "change", "progress"],
     &["message", "frame", "machine", "headers"],
-    &["json", "deadlines"],
+    &["json", "deadlines", "row"],
     &["limits", "error", "time"],
 ];
 

@@ -12,13 +12,14 @@
 //! | `Parked` with an error, until it is known whether its server is a modern one | the end of the negotiation |
 
 use alloc::borrow::Cow;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::event::{CallError, CallId, CallOptions, Listing, SubscriptionId};
 use crate::json::Json;
 use crate::message::RequestId;
+use crate::row::Row;
 use crate::time::Instant;
 use crate::types::InputResponses;
 
@@ -105,10 +106,11 @@ impl Call {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// By the number that their request has on the wire.
-    table: BTreeMap<u64, Call>,
+    table: Row<Call>,
     /// The numbers of requests whose response is of no interest any more.
     abandoned: BTreeSet<u64>,
-    /// When the next call may be due; it may be earlier than that.
+    /// When the next call may be due. It is looked up then, and not whenever a call is over, so
+    /// that whoever drives the client need not set a timer for every call.
     next_due: Option<Instant>,
     numbers: u64,
 }
@@ -126,11 +128,7 @@ impl Calls {
     }
 
     pub(super) fn remove(&mut self, number: u64) -> Option<Call> {
-        let call = self.table.remove(&number);
-        if self.table.is_empty() {
-            self.next_due = None;
-        }
-        call
+        self.table.remove(number)
     }
 
     /// Takes out a call whose response will be of no interest when it comes.
@@ -151,19 +149,19 @@ impl Calls {
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&Call> {
-        self.table.get(&number)
+        self.table.get(number)
     }
 
     pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Call> {
-        self.table.get_mut(&number)
+        self.table.get_mut(number)
     }
 
     /// The number that a call has on the wire.
     pub(super) fn find(&self, id: CallId) -> Option<u64> {
         // It keeps its first one until it is asked again.
-        let is_it = |(_, call): &(&u64, &Call)| call.id == id;
-        let first = self.table.get_key_value(&id.0).filter(is_it);
-        first.or_else(|| self.table.iter().find(is_it)).map(|(number, _)| *number)
+        let is_it = |call: &Call| call.id == id;
+        let first = self.table.get(id.0).filter(|call| is_it(call)).map(|_| id.0);
+        first.or_else(|| self.numbers_of(is_it).next())
     }
 
     pub(super) fn find_listen(&self, wanted: SubscriptionId) -> Option<u64> {
@@ -178,7 +176,7 @@ impl Calls {
         &'a self,
         wanted: impl Fn(&Call) -> bool + 'a,
     ) -> impl Iterator<Item = u64> + 'a {
-        self.table.iter().filter(move |(_, call)| wanted(call)).map(|(number, _)| *number)
+        self.table.iter().filter(move |(_, call)| wanted(call)).map(|(number, _)| number)
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Call> {
@@ -203,7 +201,7 @@ impl Calls {
     /// The numbers of the calls whose time is over.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<u64> {
         let due = self.numbers_of(|call| call.due <= now).collect();
-        let rest = self.table.values().map(|call| call.due).filter(|due| *due > now);
+        let rest = self.table.iter().map(|(_, call)| call.due).filter(|due| *due > now);
         self.next_due = rest.min().filter(|due| *due != Instant::NEVER);
         due
     }

@@ -128,7 +128,7 @@ impl InputReply {
 
 /// Names a call; never used twice by one client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct CallId(pub(super) u64);
+pub struct CallId(pub(crate) u64);
 
 /// Names an input; never used twice by one client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

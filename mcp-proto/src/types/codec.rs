@@ -3,6 +3,8 @@
 //! A union is read as raw [`Json`] first, and then as the variant that its members name: serde's
 //! own tagged and untagged enums buffer in a form that cannot hold raw JSON.
 
+use alloc::borrow::Cow;
+
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -30,15 +32,11 @@ macro_rules! tagged_by_type {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                #[derive(serde::Deserialize)]
-                struct Tag {
-                    r#type: alloc::string::String,
-                }
                 let json = crate::json::Json::deserialize(deserializer)?;
-                let tag: Tag = super::codec::variant(&json)?;
-                match &*tag.r#type {
-                    $($tag => super::codec::variant(&json).map(Self::$variant),)*
-                    _ => Ok(Self::Other(json)),
+                match super::codec::type_tag(&json).as_deref() {
+                    $(Some($tag) => super::codec::variant(&json).map(Self::$variant),)*
+                    Some(_) => Ok(Self::Other(json)),
+                    None => Err(serde::de::Error::missing_field("type")),
                 }
             }
         }
@@ -93,6 +91,17 @@ pub(super) use {open_strings, tagged_by_type};
 /// Reads a raw value as the variant that it was found to be.
 pub(super) fn variant<T: serde::de::DeserializeOwned, E: Error>(json: &Json) -> Result<T, E> {
     json.decode().map_err(E::custom)
+}
+
+/// The member `type` of an object, if it is a string.
+pub(super) fn type_tag(json: &Json) -> Option<Cow<'_, str>> {
+    let mut tag = None;
+    json.raw().members(|key, value| {
+        if key.string().as_deref() == Some("type") {
+            tag = value.string();
+        }
+    });
+    tag
 }
 
 /// Whether a flag is left out.

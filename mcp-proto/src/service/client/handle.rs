@@ -84,7 +84,7 @@ impl Client {
         arguments: &A,
     ) -> Call<CallToolResult> {
         let params = Json::encode(arguments).ok().map(|arguments| {
-            object(|params| {
+            object(name.len() + arguments.as_bytes().len(), |params| {
                 params.text("name", name);
                 params.member("arguments", arguments.as_bytes());
             })
@@ -94,7 +94,7 @@ impl Client {
 
     /// Reads a resource.
     pub fn read_resource(&self, uri: &str) -> Call<ReadResourceResult> {
-        self.typed("resources/read", Some(object(|params| params.text("uri", uri))))
+        self.typed("resources/read", Some(object(uri.len(), |params| params.text("uri", uri))))
     }
 
     /// Gets a prompt with arguments, an object of strings.
@@ -104,7 +104,7 @@ impl Client {
         arguments: &A,
     ) -> Call<GetPromptResult> {
         let params = Json::encode(arguments).ok().map(|arguments| {
-            object(|params| {
+            object(name.len() + arguments.as_bytes().len(), |params| {
                 params.text("name", name);
                 params.member("arguments", arguments.as_bytes());
             })
@@ -311,8 +311,9 @@ fn decode<R: DeserializeOwned>(result: &Json) -> Result<R, CallError> {
     result.decode().map_err(|_| CallError::Protocol(ProtocolError::InvalidResult { expected }))
 }
 
-fn object(write: impl FnOnce(&mut Writer<'_, Vec<u8>>)) -> Json {
-    let mut out = Vec::new();
+/// An object whose members are about as long as this, without their names.
+fn object(length: usize, write: impl FnOnce(&mut Writer<'_, Vec<u8>>)) -> Json {
+    let mut out = Vec::with_capacity(length + 64);
     let mut object = Writer::object(&mut out);
     write(&mut object);
     object.end();

@@ -18,13 +18,12 @@ use bytes::Bytes;
 use super::Driven;
 use super::output::Output;
 use super::wire::Wire;
-use crate::client::{
-    self, CallError, CallId, ClientEvent, Input, InputId, InputReply, SubscriptionId,
-};
+use crate::client::{self, CallError, ClientEvent, Input, InputId, InputReply, SubscriptionId};
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::machine::{Action, Machine};
 use crate::message::ErrorData;
+use crate::row::Row;
 use crate::stdio::Connection;
 use crate::time::{Duration, Instant};
 
@@ -47,7 +46,8 @@ const ROUNDS: usize = 16;
 pub struct ClientService {
     connection: Connection<client::Client>,
     port: Arc<Port>,
-    calls: BTreeMap<CallId, Pending>,
+    /// By the numbers of their ids.
+    calls: Row<Pending>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
     inputs: BTreeMap<InputId, Giving>,
     wire: Option<Wire>,
@@ -93,7 +93,7 @@ impl ClientService {
             drain: config.limits.drain,
             connection: Connection::client(config),
             port,
-            calls: BTreeMap::new(),
+            calls: Row::default(),
             feeds: BTreeMap::new(),
             inputs: BTreeMap::new(),
             wire: None,
@@ -167,12 +167,12 @@ impl ClientService {
             }
             ClientEvent::Reopen => self.life = Life::Reopening,
             ClientEvent::Response { call, result } => {
-                if let Some(pending) = self.calls.remove(&call) {
+                if let Some(pending) = self.calls.remove(call.0) {
                     pending.slot.finish(result);
                 }
             }
             ClientEvent::Progress { call, progress } => {
-                let pending = self.calls.get_mut(&call);
+                let pending = self.calls.get_mut(call.0);
                 if let Some(on_progress) = pending.and_then(|pending| pending.on_progress.as_mut())
                 {
                     unharmed(|| on_progress(progress));
@@ -238,7 +238,7 @@ impl ClientService {
                 match started {
                     Ok(call) => {
                         slot.begin(call);
-                        self.calls.insert(call, Pending { slot, on_progress });
+                        self.calls.insert(call.0, Pending { slot, on_progress });
                     }
                     Err(UsageError::Closed) => slot.finish(Err(CallError::Closed)),
                     Err(error) => slot.finish(Err(CallError::Usage(error))),
@@ -409,7 +409,7 @@ impl Driven for ClientService {
 impl Drop for ClientService {
     /// Tells those that wait that nobody will answer.
     fn drop(&mut self) {
-        for pending in core::mem::take(&mut self.calls).into_values() {
+        for pending in self.calls.values_mut() {
             pending.slot.finish(Err(CallError::Closed));
         }
         for feed in core::mem::take(&mut self.feeds).into_values() {

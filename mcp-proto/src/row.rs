@@ -1,0 +1,89 @@
+//! A map by numbers that mostly come in order, and go in order: a row, searched by halving, so
+//! that what comes and goes alone needs no memory of its own.
+
+use alloc::collections::VecDeque;
+
+/// A map by number.
+#[derive(Debug)]
+pub(crate) struct Row<V> {
+    entries: VecDeque<(u64, V)>,
+}
+
+impl<V> Default for Row<V> {
+    fn default() -> Self {
+        Self { entries: VecDeque::new() }
+    }
+}
+
+impl<V> Row<V> {
+    /// Puts `value` under `number`, in place of what was there.
+    pub(crate) fn insert(&mut self, number: u64, value: V) {
+        match self.find(number) {
+            Ok(at) => {
+                if let Some((_, entry)) = self.entries.get_mut(at) {
+                    *entry = value;
+                }
+            }
+            Err(at) => self.entries.insert(at, (number, value)),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, number: u64) -> Option<V> {
+        let at = self.find(number).ok()?;
+        self.entries.remove(at).map(|(_, value)| value)
+    }
+
+    pub(crate) fn get(&self, number: u64) -> Option<&V> {
+        self.entries.get(self.find(number).ok()?).map(|(_, value)| value)
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut V> {
+        let at = self.find(number).ok()?;
+        self.entries.get_mut(at).map(|(_, value)| value)
+    }
+
+    /// All of it, by ascending numbers.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &V)> {
+        self.entries.iter().map(|(number, value)| (*number, value))
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn find(&self, number: u64) -> Result<usize, usize> {
+        match self.entries.back() {
+            Some((last, _)) if *last >= number => {
+                self.entries.binary_search_by_key(&number, |(number, _)| *number)
+            }
+            Some(_) | None => Err(self.entries.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn it_is_a_map_in_whatever_order_things_come() {
+        let mut row = Row::default();
+        for number in [3, 1, 7, 5, 9] {
+            row.insert(number, number * 10);
+        }
+        row.insert(5, 55);
+        assert_eq!(row.remove(3), Some(30));
+        assert_eq!(row.remove(4), None);
+        assert_eq!((row.get(7), row.get(8)), (Some(&70), None));
+        if let Some(value) = row.get_mut(9) {
+            *value = 99;
+        }
+        assert_eq!(row.iter().collect::<Vec<_>>(), [(1, &10), (5, &55), (7, &70), (9, &99)]);
+        assert_eq!(row.len(), 4);
+    }
+}
