@@ -98,8 +98,8 @@ pub struct UntitledMultiSelectEnumSchema {
     /// What to choose from.
     pub items: UntitledItems,
     /// What is chosen at first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub default: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Vec<String>>,
 }
 
 impl UntitledMultiSelectEnumSchema {
@@ -112,7 +112,7 @@ impl UntitledMultiSelectEnumSchema {
             min_items: None,
             max_items: None,
             items: UntitledItems { r#type: StringType::String, r#enum: texts },
-            default: Vec::new(),
+            default: None,
         }
     }
 }
@@ -149,8 +149,8 @@ pub struct TitledMultiSelectEnumSchema {
     /// What to choose from.
     pub items: TitledItems,
     /// What is chosen at first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub default: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Vec<String>>,
 }
 
 impl TitledMultiSelectEnumSchema {
@@ -163,7 +163,7 @@ impl TitledMultiSelectEnumSchema {
             min_items: None,
             max_items: None,
             items: TitledItems { any_of: options },
-            default: Vec::new(),
+            default: None,
         }
     }
 }
