@@ -139,6 +139,10 @@ impl<'a> Raw<'a> {
         self.0.first() == Some(&b'{')
     }
 
+    pub(crate) fn is_array(self) -> bool {
+        self.0.first() == Some(&b'[')
+    }
+
     /// Whether [`Raw::string`] is one.
     pub(crate) fn is_string(self) -> bool {
         self.0.first() == Some(&b'"')

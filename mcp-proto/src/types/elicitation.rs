@@ -149,12 +149,14 @@ pub struct ElicitResult {
 }
 
 impl ElicitResult {
-    /// The user sent the form with this content, an object.
+    /// The user sent the form with this content, an object, which is taken as it is:
+    /// [`ElicitRequestFormParams::accept`] checks it.
     pub fn accept(content: Json) -> Self {
         Self { content: Some(content), ..Self::new(ElicitAction::Accept) }
     }
 
-    /// The user did this, and there is no content.
+    /// The user did this, and there is no content: said no, closed the form, or, for a URL, agreed
+    /// to go there.
     pub fn new(action: ElicitAction) -> Self {
         Self { action, content: None, meta: None }
     }

@@ -25,6 +25,7 @@ mod content;
 #[cfg(feature = "schemars")]
 mod derived;
 mod elicitation;
+mod elicitation_content;
 mod elicitation_schema;
 mod enum_schema;
 mod error_data;
@@ -60,6 +61,7 @@ pub use elicitation::{
     ElicitAction, ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams,
     ElicitResult, ElicitationCompleteNotificationParams,
 };
+pub use elicitation_content::{ContentError, FieldError};
 pub use elicitation_schema::{
     BooleanSchema, NumberSchema, NumberType, PrimitiveSchemaDefinition, StringFormat, StringSchema,
 };

@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::PrimitiveSchemaDefinition;
+use super::codec::present;
+use crate::json::Json;
 
 /// The fields of a form: a JSON Schema of an object without nesting.
 ///
@@ -68,6 +70,22 @@ impl RequestedSchema {
         self.required.push(name.clone());
         self.optional(name, schema)
     }
+
+    /// The fields that have a default, in their order, and what they hold at first.
+    pub fn defaults(&self) -> impl Iterator<Item = (&str, Json)> {
+        self.properties.iter().filter_map(|(name, schema)| Some((&**name, default_of(schema)?)))
+    }
+}
+
+/// The default as the schema says it; also that of a schema that is not known.
+fn default_of(schema: &PrimitiveSchemaDefinition) -> Option<Json> {
+    #[derive(Deserialize)]
+    struct Field {
+        #[serde(default, deserialize_with = "present")]
+        default: Option<Json>,
+    }
+    let field: Field = Json::encode(schema).ok()?.decode().ok()?;
+    field.default
 }
 
 /// An object whose members keep their order.

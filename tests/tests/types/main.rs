@@ -9,6 +9,7 @@
 
 mod derived;
 mod examples;
+mod forms;
 mod shapes;
 
 use mcp_proto::Json;

@@ -1,0 +1,277 @@
+//! What a user fills into a form.
+//!
+//! In: a form and the content that a user accepted it with. Out: the answer, with the defaults of
+//! the fields that were left out, or the fields that are at fault. Called by the handlers of a
+//! client.
+//!
+//! [Specification: Requested Schema](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema)
+
+use alloc::borrow::Cow;
+use alloc::collections::btree_map::Entry;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::Serialize;
+
+use super::{
+    ElicitRequestFormParams, ElicitResult, NumberSchema, NumberType, PrimitiveSchemaDefinition,
+    RequestedSchema, StringSchema,
+};
+use crate::json::write::List;
+use crate::json::{Json, Raw};
+
+impl ElicitRequestFormParams {
+    /// The user sent the form with this content, an object. A field that it leaves out gets its
+    /// default; a field that the form does not have stays as it is.
+    ///
+    /// Everything that the schema of a field says is checked, defaults as well, but for `format`
+    /// and for [`PrimitiveSchemaDefinition::Other`]. `null` is a value of the wrong type; content
+    /// without a field that has a default goes out by [`ElicitResult::accept`].
+    ///
+    /// ```
+    /// use mcp_proto::types::{BooleanSchema, ElicitRequestFormParams, RequestedSchema, StringSchema};
+    ///
+    /// let mut public = BooleanSchema::new();
+    /// public.default = Some(false);
+    /// let fields = RequestedSchema::new()
+    ///     .required("name", StringSchema::new())
+    ///     .optional("public", public);
+    /// let form = ElicitRequestFormParams::new("What is it called?", fields);
+    ///
+    /// let answer = form.accept(&serde_json::json!({ "name": "sans-io" }))?;
+    /// assert_eq!(answer.content.unwrap().as_str(), r#"{"name":"sans-io","public":false}"#);
+    /// let error = form.accept_defaults().unwrap_err();
+    /// assert_eq!(error.to_string(), "the content does not fit the form: \"name\" is required");
+    /// # Ok::<(), mcp_proto::types::ContentError>(())
+    /// ```
+    pub fn accept<T: Serialize + ?Sized>(&self, content: &T) -> Result<ElicitResult, ContentError> {
+        let content = Json::encode(content).map_err(ContentError::NotJson)?;
+        if !content.raw().is_object() {
+            return Err(ContentError::NotAnObject);
+        }
+        complete(&self.requested_schema, &content).map(ElicitResult::accept)
+    }
+
+    /// The user sent the form as it was shown, with nothing but its defaults.
+    pub fn accept_defaults(&self) -> Result<ElicitResult, ContentError> {
+        self.accept(&Json::EMPTY_OBJECT)
+    }
+}
+
+/// Why content is no answer to a form.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ContentError {
+    /// It cannot be written as JSON.
+    NotJson(serde_json::Error),
+    /// It is no JSON object.
+    NotAnObject,
+    /// These fields, by name, do not fit the form; at least one.
+    Fields(Vec<(String, FieldError)>),
+}
+
+impl fmt::Display for ContentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotJson(_) => f.write_str("the content cannot be written as JSON"),
+            Self::NotAnObject => f.write_str("the content must be a JSON object"),
+            Self::Fields(fields) => {
+                f.write_str("the content does not fit the form: ")?;
+                for (at, (name, error)) in fields.iter().enumerate() {
+                    let separator = if at == 0 { "" } else { "; " };
+                    write!(f, "{separator}{name:?} {error}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl core::error::Error for ContentError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::NotJson(error) => Some(error),
+            Self::NotAnObject | Self::Fields(_) => None,
+        }
+    }
+}
+
+/// What is wrong with a field of a form.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum FieldError {
+    /// It is required, was left out, and has no default.
+    Missing,
+    /// It has another type.
+    WrongType {
+        /// Its type, in words.
+        expected: &'static str,
+    },
+    /// The text has fewer characters.
+    TooShort {
+        /// The fewest.
+        min_length: u64,
+    },
+    /// The text has more characters.
+    TooLong {
+        /// The most.
+        max_length: u64,
+    },
+    /// The number is less.
+    TooSmall {
+        /// The least.
+        minimum: f64,
+    },
+    /// The number is greater.
+    TooLarge {
+        /// The greatest.
+        maximum: f64,
+    },
+    /// There is no such text to choose.
+    NotAChoice,
+    /// Fewer texts are chosen.
+    TooFew {
+        /// The fewest.
+        min_items: u64,
+    },
+    /// More texts are chosen.
+    TooMany {
+        /// The most.
+        max_items: u64,
+    },
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("is required"),
+            Self::WrongType { expected } => write!(f, "must be {expected}"),
+            Self::TooShort { min_length } => write!(f, "must have {min_length} characters or more"),
+            Self::TooLong { max_length } => write!(f, "must have {max_length} characters or fewer"),
+            Self::TooSmall { minimum } => write!(f, "must be {minimum} or more"),
+            Self::TooLarge { maximum } => write!(f, "must be {maximum} or less"),
+            Self::NotAChoice => f.write_str("must be one of the choices"),
+            Self::TooFew { min_items } => write!(f, "must have {min_items} choices or more"),
+            Self::TooMany { max_items } => write!(f, "must have {max_items} choices or fewer"),
+        }
+    }
+}
+
+/// The content, an object, with the defaults behind it.
+fn complete(schema: &RequestedSchema, content: &Json) -> Result<Json, ContentError> {
+    let defaults: Vec<_> = schema.defaults().collect();
+    let mut fields = BTreeMap::new();
+    let mut text = Vec::new();
+    let mut object = List::object(&mut text);
+    content.raw().members(|key, value| {
+        object.copy(key, value);
+        // A name that is no Unicode is none of the form.
+        if let Some(name) = key.string() {
+            fields.insert(name, value);
+        }
+    });
+    for (name, default) in &defaults {
+        if let Entry::Vacant(field) = fields.entry(Cow::Borrowed(*name)) {
+            object.member(name, default.as_bytes());
+            field.insert(default.raw());
+        }
+    }
+    object.end();
+    let wrong = schema.properties.iter().filter_map(|(name, schema)| {
+        let error = check(schema, *fields.get(&**name)?).err()?;
+        Some((name.clone(), error))
+    });
+    let missing = schema.required.iter().filter(|name| !fields.contains_key(&***name));
+    let missing = missing.map(|name| (name.clone(), FieldError::Missing));
+    let errors: Vec<_> = wrong.chain(missing).collect();
+    if errors.is_empty() { Ok(Json::trusted(text)) } else { Err(ContentError::Fields(errors)) }
+}
+
+fn check(schema: &PrimitiveSchemaDefinition, value: Raw<'_>) -> Result<(), FieldError> {
+    match schema {
+        PrimitiveSchemaDefinition::String(schema) => string(schema, value),
+        PrimitiveSchemaDefinition::Number(schema) => number(schema, value),
+        PrimitiveSchemaDefinition::Boolean(_) => match value.0 {
+            b"true" | b"false" => Ok(()),
+            _ => Err(FieldError::WrongType { expected: "true or false" }),
+        },
+        PrimitiveSchemaDefinition::UntitledSingleSelectEnum(schema) => {
+            one_of(schema.r#enum.iter().map(|text| &**text), value)
+        }
+        PrimitiveSchemaDefinition::TitledSingleSelectEnum(schema) => {
+            one_of(schema.one_of.iter().map(|option| &*option.r#const), value)
+        }
+        PrimitiveSchemaDefinition::LegacyTitledEnum(schema) => {
+            one_of(schema.r#enum.iter().map(|text| &**text), value)
+        }
+        PrimitiveSchemaDefinition::UntitledMultiSelectEnum(schema) => {
+            let count = any_of(schema.items.r#enum.iter().map(|text| &**text), value)?;
+            choices(count, schema.min_items, schema.max_items)
+        }
+        PrimitiveSchemaDefinition::TitledMultiSelectEnum(schema) => {
+            let options = schema.items.any_of.iter();
+            let count = any_of(options.map(|option| &*option.r#const), value)?;
+            choices(count, schema.min_items, schema.max_items)
+        }
+        PrimitiveSchemaDefinition::Other(_) => Ok(()),
+    }
+}
+
+fn string(schema: &StringSchema, value: Raw<'_>) -> Result<(), FieldError> {
+    let length = text(value)?.chars().count() as u64;
+    match (schema.min_length, schema.max_length) {
+        (Some(min_length), _) if length < min_length => Err(FieldError::TooShort { min_length }),
+        (_, Some(max_length)) if length > max_length => Err(FieldError::TooLong { max_length }),
+        _ => Ok(()),
+    }
+}
+
+fn number(schema: &NumberSchema, value: Raw<'_>) -> Result<(), FieldError> {
+    let number = serde_json::from_slice::<f64>(value.0);
+    let number = number.map_err(|_| FieldError::WrongType { expected: "a number" })?;
+    // As in JSON Schema, `5.0` is an integer.
+    if schema.r#type == NumberType::Integer && number % 1.0 != 0.0 {
+        return Err(FieldError::WrongType { expected: "a number without a fraction" });
+    }
+    match (schema.minimum, schema.maximum) {
+        (Some(minimum), _) if number < minimum => Err(FieldError::TooSmall { minimum }),
+        (_, Some(maximum)) if number > maximum => Err(FieldError::TooLarge { maximum }),
+        _ => Ok(()),
+    }
+}
+
+fn one_of<'a>(mut texts: impl Iterator<Item = &'a str>, value: Raw<'_>) -> Result<(), FieldError> {
+    let chosen = text(value)?;
+    if texts.any(|text| text == chosen) { Ok(()) } else { Err(FieldError::NotAChoice) }
+}
+
+/// Returns how many are chosen.
+fn any_of<'a>(texts: impl Iterator<Item = &'a str>, value: Raw<'_>) -> Result<u64, FieldError> {
+    if !value.is_array() {
+        return Err(FieldError::WrongType { expected: "a list of strings" });
+    }
+    let texts: BTreeSet<&str> = texts.collect();
+    let (mut count, mut result) = (0, Ok(()));
+    value.elements(|chosen| {
+        count += 1;
+        let known = text(chosen).map(|chosen| texts.contains(&*chosen));
+        if result.is_ok() && known != Ok(true) {
+            result = Err(known.err().unwrap_or(FieldError::NotAChoice));
+        }
+    });
+    result.map(|()| count)
+}
+
+fn choices(count: u64, min_items: Option<u64>, max_items: Option<u64>) -> Result<(), FieldError> {
+    match (min_items, max_items) {
+        (Some(min_items), _) if count < min_items => Err(FieldError::TooFew { min_items }),
+        (_, Some(max_items)) if count > max_items => Err(FieldError::TooMany { max_items }),
+        _ => Ok(()),
+    }
+}
+
+fn text(value: Raw<'_>) -> Result<Cow<'_, str>, FieldError> {
+    value.string().ok_or(FieldError::WrongType { expected: "a string" })
+}
