@@ -3,6 +3,7 @@
 //! What a machine does not need to understand (arguments, schemas, results) stays the slice of
 //! the buffer that it arrived in, until somebody asks for a typed value with [`Json::decode`].
 
+mod decode;
 pub(crate) mod scan;
 pub(crate) mod write;
 
@@ -46,9 +47,10 @@ impl Json {
         serde_json::to_vec(value).map(|text| Self(text.into()))
     }
 
-    /// Reads a typed value.
+    /// Reads a typed value as [`serde_json::from_slice`] does, but for one thing: where a struct is
+    /// wanted, an array is an error. (Not inside of what serde derives for an enum with data.)
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        decode::decode(&self.0)
     }
 
     /// The text.

@@ -1,18 +1,20 @@
 //! What the examples do not show: unions, leniency, and the shapes of legacy revisions.
 
 use mcp_proto::types::{
-    BooleanSchema, CacheScope, CallToolResult, CancelledNotificationParams, CompleteResult,
-    ContentBlock, CreateMessageRequestParams, CreateMessageResult, DiscoverResult, ElicitAction,
-    ElicitRequestParams, ElicitResult, ElicitationCapability,
-    ElicitationCompleteNotificationParams, EmptyResult, EnumOption, Icon, InitializeRequestParams,
-    InitializeResult, InputRequest, LegacyTitledEnumSchema, ListToolsResult, NumberSchema,
-    PrimitiveSchemaDefinition, ProgressNotificationParams, PromptMessage, RequestedSchema,
-    ResourceContents, Role, SamplingMessage, SamplingMessageContentBlock, SetLevelRequestParams,
-    StringSchema, SubscribeRequestParams, TitledMultiSelectEnumSchema,
-    TitledSingleSelectEnumSchema, ToolChoice, URLElicitationRequiredErrorData,
-    UnsubscribeRequestParams, UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+    Annotations, BooleanSchema, CacheScope, CallToolResult, CancelledNotificationParams,
+    CompleteResult, ContentBlock, CreateMessageRequestParams, CreateMessageResult, DiscoverResult,
+    ElicitAction, ElicitRequestParams, ElicitResult, ElicitationCapability,
+    ElicitationCompleteNotificationParams, EmptyResult, EnumOption, Icon, Implementation,
+    InitializeRequestParams, InitializeResult, InputRequest, InputRequests, LegacyTitledEnumSchema,
+    ListToolsResult, NumberSchema, PrimitiveSchemaDefinition, ProgressNotificationParams,
+    PromptMessage, RequestParams, RequestedSchema, ResourceContents, Role, SamplingMessage,
+    SamplingMessageContentBlock, SetLevelRequestParams, StringSchema, SubscribeRequestParams,
+    TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema, ToolChoice,
+    URLElicitationRequiredErrorData, UnsubscribeRequestParams, UntitledMultiSelectEnumSchema,
+    UntitledSingleSelectEnumSchema,
 };
 use mcp_proto::{Json, RequestId};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Check, decode, read, same};
@@ -173,6 +175,47 @@ fn elicited_content_is_there_only_if_it_was_accepted() {
     let declined: ElicitResult = read(r#"{"action":"decline","content":{"name":"octocat"}}"#);
     assert!(declined.accepted::<Value>().is_none());
     assert!(ElicitResult::new(ElicitAction::Accept).accepted::<Value>().is_none());
+}
+
+#[test]
+fn t083_an_array_is_no_object() {
+    arrays_are_refused::<Implementation>(&[r#"["n",null,"1",null,null,[]]"#]);
+    arrays_are_refused::<Annotations>(&[r#"[["user"],0.5,null]"#]);
+    arrays_are_refused::<RequestParams>(&["[null]", "[{}]"]);
+    arrays_are_refused::<EmptyResult>(&["[null,null]"]);
+    arrays_are_refused::<InitializeResult>(&[
+        r#"["2025-11-25",{},{"name":"n","version":"1"},null,null]"#,
+        r#"{"protocolVersion":"1","capabilities":{"tools":[true]},
+            "serverInfo":{"name":"n","version":"1"}}"#,
+        r#"{"protocolVersion":"1","capabilities":{},"serverInfo":["n",null,"1",null,null,[]]}"#,
+    ]);
+    arrays_are_refused::<CallToolResult>(&[r#"["complete",[],{},false,null]"#]);
+    arrays_are_refused::<ListToolsResult>(&[
+        "[null,[],null,0,null,null]",
+        r#"{"tools":[["t",null,null,{},null,null,[],null]]}"#,
+        r#"{"tools":[{"name":"t","inputSchema":{},"icons":[["data:,",null,[],null]]}]}"#,
+    ]);
+    arrays_are_refused::<InputRequests>(&[r#"{"k":["roots/list",{}]}"#]);
+
+    // What is inside of a union is read in the same way.
+    let annotations = |annotations: &str| {
+        let block = format!(r#"{{"type":"text","text":"t","annotations":{annotations}}}"#);
+        decode::<CallToolResult>(&format!(r#"{{"content":[{block}]}}"#))
+    };
+    assert!(annotations(r#"{"audience":["user"]}"#).is_ok());
+    assert!(annotations(r#"[["user"],0.5,null]"#).is_err());
+
+    // What is raw is not looked into.
+    let result: CallToolResult = read(r#"{"content":[],"structuredContent":[["a"]],"_meta":[]}"#);
+    assert_eq!(result.structured_content.unwrap().as_str(), r#"[["a"]]"#);
+}
+
+/// Each text has an array in place of an object, with all of its members in the order of the type.
+fn arrays_are_refused<T: DeserializeOwned>(texts: &[&str]) {
+    for text in texts {
+        assert!(serde_json::from_str::<T>(text).is_ok(), "the derived code takes {text}");
+        assert!(decode::<T>(text).is_err(), "{text}");
+    }
 }
 
 #[test]
