@@ -63,9 +63,8 @@ pub(super) struct Extras {
 
 /// The stamp and the rest of the parameters of a request.
 pub(super) fn compose(envelope: Option<&Envelope>, extras: Extras, params: &Json) -> (Bytes, Json) {
-    let brings = memchr::memmem::find(params.as_bytes(), b"_meta\"").is_some()
-        || memchr::memchr(b'\\', params.as_bytes()).is_some();
-    let (meta, rest) = if brings { split(params) } else { (None, params.clone()) };
+    let (meta, rest) =
+        if may_have_meta(params.as_bytes()) { split(params) } else { (None, params.clone()) };
     let bare = meta.is_none() && extras.token.is_none() && extras.log_level.is_none();
     match envelope {
         Some(envelope) if bare => return (envelope.stamp(), rest),
@@ -92,6 +91,13 @@ pub(super) fn compose(envelope: Option<&Envelope>, extras: Extras, params: &Json
     }
     object.end();
     (out.into(), rest)
+}
+
+/// Whether there may be a member `_meta`; a key can be spelled with escapes.
+fn may_have_meta(text: &[u8]) -> bool {
+    memchr::memchr2_iter(b'_', b'\\', text)
+        .filter_map(|at| text.get(at..))
+        .any(|rest| rest.starts_with(b"_meta\"") || rest.starts_with(b"\\"))
 }
 
 /// Whether a member of `_meta` is the machine's to write.

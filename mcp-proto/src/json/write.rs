@@ -106,6 +106,10 @@ impl<'a, S: Sink> List<'a, S> {
         self.out
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.empty
+    }
+
     pub(crate) fn end(self) {
         self.out.push(self.close);
     }

@@ -34,7 +34,21 @@ const MAX_FLOAT_DIGITS: usize = 40;
 impl RequestId {
     /// The id `number`.
     pub fn number(number: i64) -> Self {
-        Self::of(alloc::format!("{number}").as_bytes())
+        let mut digits = SmallVec::<[u8; 24]>::new();
+        let mut rest = number.unsigned_abs();
+        loop {
+            // A digit fits into a byte.
+            digits.push(b'0' + u8::try_from(rest % 10).unwrap_or_default());
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if number < 0 {
+            digits.push(b'-');
+        }
+        digits.reverse();
+        Self { beginning: beginning(&digits), token: digits, canonical: None }
     }
 
     /// The id `text`.

@@ -106,18 +106,25 @@ fn poll_drive(
     flushed: &mut bool,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
+    let mut now = io.now();
     // Whatever it was woken for, the service gets a turn.
     let mut turns = true;
+    // It is woken when there is more to read than there was.
+    let mut drained = false;
     for _ in 0..ROUNDS {
-        let now = io.now();
-        turns |= poll_read(service, io, now, context)?.is_ready();
+        if !drained && service.wants_read() {
+            match poll_read(service, io, now, context)? {
+                Poll::Ready(()) => turns = true,
+                Poll::Pending => drained = true,
+            }
+        }
         if !turns {
             // A stream that takes everything and hands nothing on has its time too.
             let until = service.patience().filter(|_| !*flushed);
             let due = service.poll_timeout().into_iter().chain(until).min();
-            turns = due.is_some_and(|at| io.poll_timer(context, at).is_ready())
-                || poll_stop(service, io, now, context).is_ready();
-            if !turns {
+            if due.is_some_and(|at| io.poll_timer(context, at).is_ready()) {
+                now = io.now();
+            } else if poll_stop(service, io, now, context).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -137,7 +144,6 @@ fn poll_drive(
         turns = clogged && written.is_ready();
     }
     // Under a flood of input the loop above never comes to this.
-    let now = io.now();
     let _ = poll_stop(service, io, now, context);
     context.waker().wake_by_ref();
     Poll::Pending
@@ -171,9 +177,6 @@ fn poll_read(
     now: Instant,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
-    if !service.wants_read() {
-        return Poll::Pending;
-    }
     let data = ready!(io.poll_read(context))?;
     if data.is_empty() {
         service.handle_eof(now);

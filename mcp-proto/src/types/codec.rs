@@ -1,15 +1,18 @@
 //! What derives cannot do: unions, open sets, numbers, ids.
 //!
-//! A union is read as raw [`Json`] first, and then as the variant that its members name: serde's
-//! own tagged and untagged enums buffer in a form that cannot hold raw JSON.
+//! A union is read as raw [`Json`] first, and then as the variant that its members name, unless
+//! its first member says which it is: serde's own tagged and untagged enums buffer in a form that
+//! cannot hold raw JSON.
 
-use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
 
-use serde::de::Error;
+use serde::de::{Error, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::json::Json;
+use crate::json::write::List;
 use crate::message::RequestId;
 
 /// Implements serde for an enum whose variants are told apart by the member `type`; it keeps what
@@ -32,12 +35,38 @@ macro_rules! tagged_by_type {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let json = crate::json::Json::deserialize(deserializer)?;
-                match super::codec::type_tag(&json).as_deref() {
-                    $(Some($tag) => super::codec::variant(&json).map(Self::$variant),)*
-                    Some(_) => Ok(Self::Other(json)),
-                    None => Err(serde::de::Error::missing_field("type")),
+                struct Block;
+
+                impl<'de> serde::de::Visitor<'de> for Block {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                        f.write_str("an object with a `type`")
+                    }
+
+                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                        self,
+                        map: A,
+                    ) -> Result<$name, A::Error> {
+                        use super::codec::Tagged;
+                        use serde::de::value::MapAccessDeserializer;
+                        match super::codec::tagged(map, &[$($tag),*])? {
+                            Tagged::Known(tag, rest) => {
+                                let rest = MapAccessDeserializer::new(rest);
+                                match tag {
+                                    $($tag => <$of>::deserialize(rest).map($name::$variant),)*
+                                    _ => Err(serde::de::Error::unknown_variant(tag, &[$($tag),*])),
+                                }
+                            }
+                            Tagged::Whole(tag, json) => match &*tag {
+                                $($tag => super::codec::variant(&json).map($name::$variant),)*
+                                _ => Ok($name::Other(json)),
+                            },
+                        }
+                    }
                 }
+
+                deserializer.deserialize_map(Block)
             }
         }
     };
@@ -93,15 +122,39 @@ pub(super) fn variant<T: serde::de::DeserializeOwned, E: Error>(json: &Json) -> 
     json.decode().map_err(E::custom)
 }
 
-/// The member `type` of an object, if it is a string.
-pub(super) fn type_tag(json: &Json) -> Option<Cow<'_, str>> {
+/// An object that is told apart by its member `type`.
+pub(super) enum Tagged<A> {
+    /// That came first and is known: the other members.
+    Known(&'static str, A),
+    /// All of it.
+    Whole(String, Json),
+}
+
+/// Reads an object as far as its type, if that comes first; else as a whole.
+pub(super) fn tagged<'de, A: MapAccess<'de>>(
+    mut map: A,
+    known: &[&'static str],
+) -> Result<Tagged<A>, A::Error> {
     let mut tag = None;
-    json.raw().members(|key, value| {
-        if key.string().as_deref() == Some("type") {
-            tag = value.string();
+    let mut text = Vec::new();
+    let mut whole = List::object(&mut text);
+    while let Some(key) = map.next_key::<String>()? {
+        if key == "type" {
+            let value: String = map.next_value()?;
+            let known = known.iter().find(|known| **known == value);
+            if let (Some(known), true) = (known, whole.is_empty()) {
+                return Ok(Tagged::Known(known, map));
+            }
+            whole.text("type", &value);
+            tag = Some(value);
+        } else {
+            let value: Json = map.next_value()?;
+            whole.member(&key, value.as_bytes());
         }
-    });
-    tag
+    }
+    whole.end();
+    let tag = tag.ok_or_else(|| A::Error::missing_field("type"))?;
+    Ok(Tagged::Whole(tag, Json::trusted(text)))
 }
 
 /// Whether a flag is left out.

@@ -32,7 +32,7 @@ pub use answers::IntoAnswer;
 pub use call::Call;
 use call::Slot;
 pub use handle::Client;
-use port::{Ask, Command, OnProgress, Port, Stage};
+use port::{Ask, Command, OnProgress, Port, Stage, Work};
 use subscription::Feed;
 pub use subscription::Subscription;
 
@@ -50,6 +50,8 @@ pub struct ClientService {
     calls: Row<Pending>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
     inputs: BTreeMap<InputId, Giving>,
+    /// Nothing, with room for what the next turn brings.
+    work: Work,
     wire: Option<Wire>,
     output: Output,
     /// The server does not read any more.
@@ -96,6 +98,7 @@ impl ClientService {
             calls: Row::default(),
             feeds: BTreeMap::new(),
             inputs: BTreeMap::new(),
+            work: Work::default(),
             wire: None,
             output: Output::default(),
             deaf: false,
@@ -112,11 +115,12 @@ impl ClientService {
     /// The server is there, for the first time or anew.
     pub fn handle_opened(&mut self, now: Instant) {
         // What was set before the client is driven comes before its first message.
-        if let Some(work) = self.port.take_work() {
-            for command in work.commands {
-                self.obey(now, command);
-            }
+        let mut work = core::mem::take(&mut self.work);
+        self.port.take_work(&mut work);
+        for command in work.commands.drain(..) {
+            self.obey(now, command);
         }
+        self.work = work;
         if let Some(wire) = &mut self.wire {
             wire.opened(now);
         }
@@ -335,20 +339,22 @@ impl Driven for ClientService {
         if self.connection.poll_timeout().is_some_and(|at| at <= now) {
             self.connection.handle_timeout(now);
         }
-        let mut rounds = 0;
-        loop {
+        let mut work = core::mem::take(&mut self.work);
+        // What is left after that many rounds has the driver woken again.
+        for _ in 0..=ROUNDS {
             self.act_on_all(now);
-            // What is left after that many rounds has the driver woken again.
-            let work = if rounds < ROUNDS { self.port.take_work() } else { None };
-            let Some(work) = work else { break };
-            rounds += 1;
-            for command in work.commands {
+            if !self.port.take_work(&mut work) {
+                break;
+            }
+            for command in work.commands.drain(..) {
                 self.obey(now, command);
             }
-            for input in work.ready {
+            for input in work.ready.drain(..) {
                 self.go_on(now, input);
             }
         }
+        self.act_on_all(now);
+        self.work = work;
         self.port.end_turn();
         if let Life::Closed { until } = self.life
             && until <= now

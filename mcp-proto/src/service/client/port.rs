@@ -124,10 +124,15 @@ impl Port {
         drop(before);
     }
 
-    /// What has come in.
-    pub(super) fn take_work(&self) -> Option<Work> {
+    /// Takes what has come in, and leaves `work`, which is empty, for more to come; false if there
+    /// is nothing.
+    pub(super) fn take_work(&self, work: &mut Work) -> bool {
         let mut state = self.lock();
-        if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
+        if state.work.is_empty() {
+            return false;
+        }
+        mem::swap(&mut state.work, work);
+        true
     }
 
     /// Ends the turn; what has come in meanwhile asks for another one.
