@@ -1,7 +1,8 @@
-//! Golden conversations: what a client sends, and all that the server says to it.
+//! Golden conversations: what one side sends, and all that the other says to it.
 //!
 //! A transcript is a text file in `tests/transcripts/`; `cargo test --test transcripts` plays each
-//! as a test of its name. The first comment says what the conversation shows.
+//! as a test of its name. The first comment says what the conversation shows. It is the server that
+//! is played, unless the first setting is `= role client`; see [below](#the-client).
 //!
 //! ```text
 //! # A client cancels a call, and gets no answer to it.
@@ -101,6 +102,7 @@
 //!
 //! | setting | meaning |
 //! |---|---|
+//! | `= role server` | who is played: `server` (default) or `client` |
 //! | `= era auto` | the `EraPolicy`: `auto` (default), `legacy-only` or `modern-only` |
 //! | `= tools echo hold` | the tools, in this order; `none` is none |
 //! | `= resources text`, `= templates note`, `= prompts greet` | the same of the others, default none |
@@ -115,6 +117,61 @@
 //! | `= instructions text` | what `initialize` and `server/discover` tell the model |
 //! | `= limit drain 5s` | a field of `Limits`: a number, or a duration |
 //!
+//! # The client
+//!
+//! With `= role client` the two sides change places: `S>` lines and `S* "bytes"` go in, `C>` lines
+//! must come out. The client is called `fixture`, version `1.0.0`. Calls and subscriptions have the
+//! names that `!` lines give them; inputs that a server needs are `i1`, `i2` and so on. These go in:
+//!
+//! | input | meaning |
+//! |---|---|
+//! | `! open` | the server is there, for the first time or anew |
+//! | `! eof` | the server closes its end |
+//! | `! call a tools/call {…}` | a call; without parameters it has `{}` |
+//! | `! list a tools` | all pages of `tools`, `prompts`, `resources` or `templates` |
+//! | `! ping a` | a sign of life is asked for |
+//! | `! level a warning` | the least severe log messages that are wanted |
+//! | `! cancel a` | the response to a call is not wanted any more |
+//! | `! answer i1 {…}` | an input is given |
+//! | `! refuse i1 -32603` | it is refused, with this code and the message `refused` |
+//! | `! subscribe s {…}`, `! unsubscribe s` | a subscription, by its filter |
+//! | `! roots file:///a file:///b` | the roots are these |
+//! | `! capabilities {…}` | the client supports this from here on |
+//! | `! notify method {…}` | the client sends this notification |
+//! | `! store` | the verdict is stored |
+//! | `! close` | the application is done |
+//!
+//! Calls, lists and pings may have options behind them: `timeout 5s`, `max-total 1s`, `no-reset`,
+//! `progress`, `level warning`. These come out:
+//!
+//! | output | meaning |
+//! |---|---|
+//! | `! connected 2026-07-28 name 1.0 {…} "x"` | the version; as far as they are known, who the server is, what it supports, and how to use it |
+//! | `! reopen` | the server is to be started anew |
+//! | `! responded a {…}` | the result of a call |
+//! | `! failed a: why` | it has none; the text is that of `CallError` |
+//! | `! progressed a 1 3 "x"` | how far it is; a total and a message may follow |
+//! | `! asked i1 of a method {…}` | an input is needed; a legacy server does not say of which call |
+//! | `! ask-cancelled i1` | it is not needed any more |
+//! | `! logged warning "x" by "y"` | a log message, and its logger if it has one |
+//! | `! subscribed s {…}` | a subscription has begun, and this is honoured |
+//! | `! changed s tools` | something has changed, as in `! publish`; without a subscription it has no name |
+//! | `! ended s`, `! ended s: why` | a subscription has ended, or has not begun |
+//! | `! completed x` | the user is done with what a URL asked for |
+//! | `! notified method {…}` | a notification that the specification does not have |
+//! | `! peer-fault rung: why` | something was dropped; the text is that of `ProtocolError` |
+//! | `! refused a: why` | the machine did not take a command; the text is that of `UsageError` |
+//! | `! stored {…}` | the verdict that is stored |
+//! | `! closed`, `! closed: why` | the connection has closed; the text is that of `ConnectError` |
+//!
+//! | setting | meaning |
+//! |---|---|
+//! | `= negotiation auto` | the `Negotiation`: `auto` (default), `legacy`, or a version, which is pinned |
+//! | `= verdict 2026-07-28`, `= verdict {…}` | a stored verdict: a version, or the whole as JSON |
+//! | `= capabilities {…}` | what the client supports, default nothing |
+//! | `= probe-timeout 5s`, `= initialize-timeout 60s` | the fields of `Config` |
+//! | `= limit max_pages 2` | a field of `Limits` |
+//!
 //! # From the field
 //!
 //! With `MCP_WIRE=1` in its environment, a driver prints its conversation to stderr in this
@@ -122,8 +179,10 @@
 //! its tools replaced by those above, and with the names of the calls that the machine reports.
 
 mod chunks;
+mod client;
 mod fixture;
 mod parse;
+mod play;
 mod player;
 mod settings;
 mod value;
@@ -134,7 +193,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use parse::ParseError;
-pub use player::Failure;
+pub use play::Failure;
 pub use value::Transcript;
 
 impl Transcript {

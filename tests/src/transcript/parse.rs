@@ -6,8 +6,9 @@ use mcp_proto::Json;
 use mcp_proto::server::{Change, InputRequired, Notification, Progress};
 use mcp_proto::types::{LoggingLevel, LoggingMessageNotificationParams};
 
+use super::client;
 use super::settings::{Settings, duration, json, list, number};
-use super::value::{Answer, Content, Input, Line, Transcript};
+use super::value::{Act, Answer, Content, Input, Line, Role, Transcript};
 
 /// Why a text is not a transcript.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,13 +26,13 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-type Result<T> = std::result::Result<T, String>;
+pub(super) type Result<T> = std::result::Result<T, String>;
 
 impl Transcript {
     /// Reads the text of a transcript; `name` is that of its file.
     pub fn parse(name: &str, text: &str) -> std::result::Result<Self, ParseError> {
-        let mut transcript =
-            Self { name: name.into(), settings: Settings::default(), lines: Vec::new() };
+        let role = Role::Server(Settings::default());
+        let mut transcript = Self { name: name.into(), role, lines: Vec::new() };
         let mut count = 0;
         for (at, text) in text.lines().enumerate() {
             count = at + 1;
@@ -55,25 +56,43 @@ impl Transcript {
         if text.trim().is_empty() || text.starts_with('#') {
             return Ok(Content::Remark);
         }
-        if text == "C>" {
-            return Ok(Content::Input(Input::Bytes(b"\n".to_vec())));
-        }
-        match text.split_once(' ') {
-            Some(("=", _)) if begun => Err("settings stand before all else".into()),
-            Some(("=", setting)) => self.settings.set(setting).map(|()| Content::Remark),
-            Some(("C>", line)) => {
-                Ok(Content::Input(Input::Bytes([line.as_bytes(), b"\n"].concat())))
-            }
-            Some(("C*", strings)) => {
-                bytes(strings).map(|bytes| Content::Input(Input::Bytes(bytes)))
-            }
-            Some(("@", time)) => duration(time).map(|time| Content::Input(Input::Elapse(time))),
-            Some(("!", event)) => match self.input(event)? {
+        let (mark, line) = text.split_once(' ').unwrap_or((text, ""));
+        let (incoming, strings, outgoing) = match &self.role {
+            Role::Server(_) => ("C>", "C*", "S>"),
+            Role::Client(_) => ("S>", "S*", "C>"),
+        };
+        match mark {
+            "=" if begun => Err("settings stand before all else".into()),
+            "=" => self.set(line).map(|()| Content::Remark),
+            "@" => duration(line).map(|time| Content::Input(Input::Elapse(time))),
+            "!" => match self.input(line)? {
                 Some(input) => Ok(Content::Input(input)),
                 None => output(begun),
             },
-            Some(("S>", _)) => output(begun),
-            _ => Err("a line begins with one of: # = C> C* S> @ !".into()),
+            _ if mark == incoming => {
+                Ok(Content::Input(Input::Bytes([line.as_bytes(), b"\n"].concat())))
+            }
+            _ if mark == strings => bytes(line).map(|bytes| Content::Input(Input::Bytes(bytes))),
+            _ if mark == outgoing => output(begun),
+            _ => Err(format!("a line begins with one of: # = {incoming} {strings} {outgoing} @ !")),
+        }
+    }
+
+    fn set(&mut self, setting: &str) -> Result<()> {
+        if let Some(role) = setting.strip_prefix("role ") {
+            if self.lines.iter().any(|line| line.text.starts_with('=')) {
+                return Err("the role stands before the other settings".into());
+            }
+            self.role = match role {
+                "server" => Role::Server(Settings::default()),
+                "client" => Role::Client(client::Settings::default()),
+                _ => return Err("a role is server or client".into()),
+            };
+            return Ok(());
+        }
+        match &mut self.role {
+            Role::Server(settings) => settings.set(setting),
+            Role::Client(settings) => settings.set(setting),
         }
     }
 }
@@ -85,45 +104,51 @@ fn output(begun: bool) -> Result<Content> {
 impl Transcript {
     /// What a `!` line does to the machine; `None` if it is what the machine reports.
     fn input(&self, event: &str) -> Result<Option<Input>> {
-        let (verb, all) = event.split_once(' ').unwrap_or((event, ""));
-        let (call, rest) = all.split_once(' ').unwrap_or((all, ""));
-        let name = call.to_owned();
-        let answer = |answer| Input::Answer { call: name.clone(), answer };
-        let notify = |notification| Input::Notify { call: name.clone(), notification };
-        let input = match verb {
-            "held" | "cancelled" | "timed-out" | "cut-off" | "dropped" | "refused" | "notified"
-            | "pong" | "no-pong" | "peer-fault" | "closed" => return Ok(None),
-            "eof" => Input::Eof,
-            "publish" => Input::Publish(all.split(", ").map(change).collect::<Result<_>>()?),
-            "declare" => {
-                self.settings.clone().set(all)?;
-                Input::Declare(all.into())
-            }
-            "release" | "ask" | "fail" | "crash" | "progress" | "log" | "notify"
-                if call.is_empty() =>
-            {
-                return Err(format!("`{verb}` needs the name of a held call"));
-            }
-            "release" if rest.is_empty() => answer(Answer::Release(None)),
-            "release" => answer(Answer::Release(Some(json(rest)?))),
-            "ask" => answer(Answer::Ask(ask(rest)?)),
-            "fail" => answer(Answer::Fail),
-            "crash" if rest.is_empty() => answer(Answer::Crash(None)),
-            "crash" => {
-                let code = rest.parse().map_err(|_| format!("`{rest}` is not a code"))?;
-                answer(Answer::Crash(Some(code)))
-            }
-            "progress" => notify(Notification::Progress(progress(rest)?)),
-            "log" => notify(Notification::Log(log(rest)?)),
-            "notify" => {
-                let (method, params) = rest.split_once(' ').ok_or("a method and its params")?;
-                notify(Notification::Other { method: method.into(), params: json(params)? })
-            }
-            "ping" => Input::Ping { name, timeout: duration(rest)? },
-            _ => return Err(format!("no event `{verb}`")),
-        };
-        Ok(Some(input))
+        match &self.role {
+            _ if event == "eof" => Ok(Some(Input::Eof)),
+            Role::Server(settings) => Ok(act(settings, event)?.map(Input::Server)),
+            Role::Client(_) => Ok(client::act(event)?.map(Input::Client)),
+        }
     }
+}
+
+/// What a `!` line does to a server.
+fn act(settings: &Settings, event: &str) -> Result<Option<Act>> {
+    let (verb, all) = event.split_once(' ').unwrap_or((event, ""));
+    let (call, rest) = all.split_once(' ').unwrap_or((all, ""));
+    let name = call.to_owned();
+    let answer = |answer| Act::Answer { call: name.clone(), answer };
+    let notify = |notification| Act::Notify { call: name.clone(), notification };
+    let act = match verb {
+        "held" | "cancelled" | "timed-out" | "cut-off" | "dropped" | "refused" | "notified"
+        | "pong" | "no-pong" | "peer-fault" | "closed" => return Ok(None),
+        "publish" => Act::Publish(all.split(", ").map(change).collect::<Result<_>>()?),
+        "declare" => {
+            settings.clone().set(all)?;
+            Act::Declare(all.into())
+        }
+        "release" | "ask" | "fail" | "crash" | "progress" | "log" | "notify" if call.is_empty() => {
+            return Err(format!("`{verb}` needs the name of a held call"));
+        }
+        "release" if rest.is_empty() => answer(Answer::Release(None)),
+        "release" => answer(Answer::Release(Some(json(rest)?))),
+        "ask" => answer(Answer::Ask(ask(rest)?)),
+        "fail" => answer(Answer::Fail),
+        "crash" if rest.is_empty() => answer(Answer::Crash(None)),
+        "crash" => {
+            let code = rest.parse().map_err(|_| format!("`{rest}` is not a code"))?;
+            answer(Answer::Crash(Some(code)))
+        }
+        "progress" => notify(Notification::Progress(progress(rest)?)),
+        "log" => notify(Notification::Log(log(rest)?)),
+        "notify" => {
+            let (method, params) = rest.split_once(' ').ok_or("a method and its params")?;
+            notify(Notification::Other { method: method.into(), params: json(params)? })
+        }
+        "ping" => Act::Ping { name, timeout: duration(rest)? },
+        _ => return Err(format!("no event `{verb}`")),
+    };
+    Ok(Some(act))
 }
 
 fn change(text: &str) -> Result<Change> {

@@ -1,7 +1,7 @@
-//! Plays a transcript against the machine, and compares.
+//! The client of a transcript, and its handlers, at the server.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,106 +14,11 @@ use mcp_proto::{Action, Instant, Json, Machine, UsageError};
 
 use super::chunks::Chunks;
 use super::fixture::{self, Handler, Reaction};
+use super::play::{Output, Play};
 use super::settings::Settings;
-use super::value::{Content, Input, Transcript};
+use super::value::{Act, Input};
 
-impl Transcript {
-    /// Plays the conversation, with its bytes split in several ways.
-    pub fn play(&self) -> Result<(), Failure> {
-        let ways = [Chunks::Whole, Chunks::Of(1), Chunks::Of(7)];
-        for way in ways.into_iter().chain((1..=5).map(Chunks::Random)) {
-            let actual = self.outputs(way);
-            if let Some(difference) = self.difference(&actual) {
-                let actual = self.with_outputs(&actual);
-                return Err(Failure { name: self.name.clone(), way, difference, actual });
-            }
-        }
-        Ok(())
-    }
-
-    /// What comes out of each step.
-    fn outputs(&self, way: Chunks) -> Vec<Vec<String>> {
-        let steps = self.steps();
-        match fixture::server(&self.settings) {
-            Ok((registry, connection)) => {
-                let settings = self.settings.clone();
-                let mut player = Player::new(settings, registry, connection, way);
-                steps.iter().map(|step| player.step(&step.input)).collect()
-            }
-            Err(error) => vec![vec![format!("! broken: {error}")]; steps.len()],
-        }
-    }
-
-    fn difference(&self, actual: &[Vec<String>]) -> Option<Difference> {
-        for (step, actual) in self.steps().iter().zip(actual) {
-            let expected = step.outputs.iter().filter_map(|at| self.lines.get(*at));
-            let mut expected = expected.map(|line| (line.number, line.text.trim_end()));
-            let mut actual = actual.iter();
-            let after = self.lines.get(step.last).map_or(0, |line| line.number);
-            loop {
-                let (line, expected, actual) = match (expected.next(), actual.next()) {
-                    (None, None) => break,
-                    (Some((_, expected)), Some(actual)) if expected == actual => continue,
-                    (Some((line, expected)), actual) => (line, Some(expected), actual),
-                    (None, actual) => (after, None, actual),
-                };
-                let text = |line: Option<&str>| line.unwrap_or("nothing").to_owned();
-                return Some(Difference {
-                    line,
-                    expected: text(expected),
-                    actual: text(actual.map(String::as_str)),
-                });
-            }
-        }
-        None
-    }
-
-    /// The text with these outputs in place of those that it has.
-    fn with_outputs(&self, actual: &[Vec<String>]) -> String {
-        let steps = self.steps();
-        let mut text = String::new();
-        for (at, line) in self.lines.iter().enumerate() {
-            if !matches!(line.content, Content::Output) {
-                let _ = writeln!(text, "{}", line.text);
-            }
-            let ended = steps.iter().zip(actual).find(|(step, _)| step.last == at);
-            for output in ended.map(|(_, outputs)| outputs).into_iter().flatten() {
-                let _ = writeln!(text, "{output}");
-            }
-        }
-        text
-    }
-}
-
-/// A conversation went otherwise than its transcript says.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    name: String,
-    way: Chunks,
-    difference: Difference,
-    actual: String,
-}
-
-#[derive(Clone, Debug)]
-struct Difference {
-    line: usize,
-    expected: String,
-    actual: String,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { line, expected, actual } = &self.difference;
-        writeln!(f, "{}:{line}, played {}", self.name, self.way)?;
-        writeln!(f, "expected: {expected}")?;
-        writeln!(f, "  actual: {actual}")?;
-        write!(f, "\nThe actual conversation:\n\n{}", self.actual)
-    }
-}
-
-impl std::error::Error for Failure {}
-
-struct Player {
+pub(super) struct Player {
     settings: Settings,
     registry: Registry<Handler>,
     connection: Connection<Server>,
@@ -127,9 +32,7 @@ struct Player {
     known: BTreeMap<String, ReplyId>,
     pings: BTreeMap<PingId, String>,
     life: Life,
-    /// Bytes that were sent, and the lines that came out since the last input.
-    sent: Vec<u8>,
-    out: Vec<String>,
+    out: Output,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,30 +43,7 @@ enum Life {
     Closed,
 }
 
-impl Player {
-    fn new(
-        settings: Settings,
-        registry: Registry<Handler>,
-        connection: Connection<Server>,
-        way: Chunks,
-    ) -> Self {
-        Self {
-            settings,
-            registry,
-            connection,
-            way,
-            now: Instant::ZERO,
-            calls: VecDeque::new(),
-            held: BTreeMap::new(),
-            known: BTreeMap::new(),
-            pings: BTreeMap::new(),
-            life: Life::Open,
-            sent: Vec::new(),
-            out: Vec::new(),
-        }
-    }
-
-    /// What comes out after this input.
+impl Play for Player {
     fn step(&mut self, input: &Input) -> Vec<String> {
         match input {
             Input::Bytes(bytes) => self.bytes(bytes.clone().into()),
@@ -174,22 +54,8 @@ impl Player {
                 }
                 self.connection.handle_eof(self.now);
             }
-            Input::Answer { call, answer } => match self.held.remove(call) {
-                Some(reply) => self.respond(call, reply, fixture::answer(answer)),
-                None => self.broken(&format!("no call `{call}` is held")),
-            },
-            Input::Notify { call, notification } => self.notify(call, notification.clone()),
-            Input::Publish(changes) => {
-                for change in changes {
-                    let published = self.connection.publish(self.now, change);
-                    self.refused("publish", published.err());
-                }
-            }
-            Input::Declare(setting) => self.declare(setting),
-            Input::Ping { name, timeout } => match self.connection.ping(self.now, *timeout) {
-                Ok(ping) => drop(self.pings.insert(ping, name.clone())),
-                Err(error) => self.refused(name, Some(error)),
-            },
+            Input::Server(act) => self.act(act),
+            Input::Client(_) => self.broken("a server does not do this"),
         }
         self.drain();
         while let Some(request) = self.calls.pop_front() {
@@ -200,7 +66,48 @@ impl Player {
             self.time(self.now);
         }
         self.check();
-        std::mem::take(&mut self.out)
+        self.out.take()
+    }
+}
+
+impl Player {
+    pub(super) fn new(settings: Settings, way: Chunks) -> Result<Self, String> {
+        let (registry, connection) =
+            fixture::server(&settings).map_err(|error| error.to_string())?;
+        Ok(Self {
+            settings,
+            registry,
+            connection,
+            way,
+            now: Instant::ZERO,
+            calls: VecDeque::new(),
+            held: BTreeMap::new(),
+            known: BTreeMap::new(),
+            pings: BTreeMap::new(),
+            life: Life::Open,
+            out: Output::new("S"),
+        })
+    }
+
+    fn act(&mut self, act: &Act) {
+        match act {
+            Act::Answer { call, answer } => match self.held.remove(call) {
+                Some(reply) => self.respond(call, reply, fixture::answer(answer)),
+                None => self.broken(&format!("no call `{call}` is held")),
+            },
+            Act::Notify { call, notification } => self.notify(call, notification.clone()),
+            Act::Publish(changes) => {
+                for change in changes {
+                    let published = self.connection.publish(self.now, change);
+                    self.refused("publish", published.err());
+                }
+            }
+            Act::Declare(setting) => self.declare(setting),
+            Act::Ping { name, timeout } => match self.connection.ping(self.now, *timeout) {
+                Ok(ping) => drop(self.pings.insert(ping, name.clone())),
+                Err(error) => self.refused(name, Some(error)),
+            },
+        }
     }
 
     fn bytes(&mut self, mut bytes: Bytes) {
@@ -298,7 +205,7 @@ impl Player {
                 self.broken("an action after the end");
             }
             match action {
-                Action::Transmit(bytes) => self.transmit(&bytes),
+                Action::Transmit(bytes) => self.out.transmit(&bytes),
                 Action::Event(ServerEvent::Request(request)) => self.calls.push_back(request),
                 Action::Event(event) => self.event(&event),
                 Action::Close if self.life == Life::Reported => self.life = Life::Closed,
@@ -307,15 +214,6 @@ impl Player {
         }
         if self.connection.poll_timeout().is_some_and(|due| due < self.now) {
             self.broken("a deadline lies in the past");
-        }
-    }
-
-    fn transmit(&mut self, bytes: &[u8]) {
-        self.sent.extend_from_slice(bytes);
-        while let Some(end) = self.sent.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.sent.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
-            self.out.push(format!("S> {}", line.trim_end_matches('\n')));
         }
     }
 
@@ -360,9 +258,6 @@ impl Player {
 
     /// What must hold between inputs.
     fn check(&mut self) {
-        if !self.sent.is_empty() {
-            self.broken("a message without a newline was sent");
-        }
         if self.life == Life::Reported {
             self.broken("`Closed` came without `Close`");
         }
@@ -383,47 +278,6 @@ impl Player {
     }
 
     fn broken(&mut self, law: &str) {
-        self.out.push(format!("! broken: {law}"));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn failure(text: &str) -> String {
-        let transcript = Transcript::parse("x.mcp", text).unwrap();
-        transcript.play().unwrap_err().to_string()
-    }
-
-    #[test]
-    fn a_failure_shows_the_difference_and_the_actual_conversation() {
-        let text = "# x\n\nC> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\nS> {}\n# y\n! eof\n! closed\n";
-        let expected = "x.mcp:4, played with whole batches\n\
-            expected: S> {}\n  \
-            actual: S> {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n\
-            The actual conversation:\n\n\
-            # x\n\n\
-            C> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\
-            S> {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\
-            # y\n! eof\n! closed\n";
-        assert_eq!(failure(text), expected);
-    }
-
-    #[test]
-    fn what_is_missing_and_what_is_too_much_are_differences() {
-        let missing = failure("# x\n! eof\n! closed\n! closed\n");
-        assert!(missing.starts_with("x.mcp:4,"), "{missing}");
-        assert!(missing.contains("expected: ! closed\n  actual: nothing\n"), "{missing}");
-
-        let too_much = failure("# x\n! eof\n");
-        assert!(too_much.starts_with("x.mcp:2,"), "{too_much}");
-        assert!(too_much.contains("expected: nothing\n  actual: ! closed\n"), "{too_much}");
-    }
-
-    #[test]
-    fn what_cannot_be_done_is_a_difference() {
-        let unknown = failure("# x\n! release a\n");
-        assert!(unknown.contains("actual: ! broken: no call `a` is held\n"), "{unknown}");
+        self.out.broken(law);
     }
 }

@@ -97,34 +97,34 @@ impl Settings {
             "experimental" => self.experimental.extend([named_json(value)?]),
             "page-size" => self.page_size = Some(number(value)?),
             "instructions" => self.instructions = Some(value.into()),
-            "limit" => match value.split_once(' ') {
-                Some((field, value)) => self.limit(field, value)?,
-                None => return Err("a limit has a name and a value".into()),
-            },
+            "limit" => limit(&mut self.limits, value)?,
             _ => return Err(format!("no setting `{name}`")),
         }
         Ok(())
     }
+}
 
-    fn limit(&mut self, field: &str, value: &str) -> Result<()> {
-        let limits = &mut self.limits;
-        match field {
-            "max_line_bytes" => limits.max_line_bytes = number(value)?,
-            "max_depth" => limits.max_depth = number(value)?,
-            "max_in_flight" => limits.max_in_flight = number(value)?,
-            "max_in_flight_bytes" => limits.max_in_flight_bytes = number(value)?,
-            "max_token_bytes" => limits.max_token_bytes = number(value)?,
-            "max_client_bytes" => limits.max_client_bytes = number(value)?,
-            "max_subscriptions" => limits.max_subscriptions = number(value)?,
-            "max_subscription_bytes" => limits.max_subscription_bytes = number(value)?,
-            "max_input_rounds" => limits.max_input_rounds = number(value)?,
-            "input_timeout" => limits.input_timeout = duration(value)?,
-            "handler_timeout" => limits.handler_timeout = duration(value)?,
-            "drain" => limits.drain = duration(value)?,
-            _ => return Err(format!("no limit `{field}`")),
-        }
-        Ok(())
+/// A field of `Limits`, and what it is to be.
+pub(super) fn limit(limits: &mut Limits, text: &str) -> Result<()> {
+    let (field, value) = text.split_once(' ').ok_or("a limit has a name and a value")?;
+    match field {
+        "max_line_bytes" => limits.max_line_bytes = number(value)?,
+        "max_depth" => limits.max_depth = number(value)?,
+        "max_in_flight" => limits.max_in_flight = number(value)?,
+        "max_in_flight_bytes" => limits.max_in_flight_bytes = number(value)?,
+        "max_token_bytes" => limits.max_token_bytes = number(value)?,
+        "max_client_bytes" => limits.max_client_bytes = number(value)?,
+        "max_subscriptions" => limits.max_subscriptions = number(value)?,
+        "max_subscription_bytes" => limits.max_subscription_bytes = number(value)?,
+        "max_pages" => limits.max_pages = number(value)?,
+        "max_list_bytes" => limits.max_list_bytes = number(value)?,
+        "max_input_rounds" => limits.max_input_rounds = number(value)?,
+        "input_timeout" => limits.input_timeout = duration(value)?,
+        "handler_timeout" => limits.handler_timeout = duration(value)?,
+        "drain" => limits.drain = duration(value)?,
+        _ => return Err(format!("no limit `{field}`")),
     }
+    Ok(())
 }
 
 /// The list with this name.

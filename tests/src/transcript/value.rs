@@ -5,14 +5,23 @@ use std::time::Duration;
 use mcp_proto::Json;
 use mcp_proto::server::{Change, InputRequired, Notification};
 
+use super::client;
 use super::settings::Settings;
 
 /// A conversation, read from its text.
 #[derive(Clone, Debug)]
 pub struct Transcript {
     pub(super) name: String,
-    pub(super) settings: Settings,
+    pub(super) role: Role,
     pub(super) lines: Vec<Line>,
+}
+
+/// Who is played, and how it is set up.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it")]
+pub(super) enum Role {
+    Server(Settings),
+    Client(client::Settings),
 }
 
 /// A line of the text.
@@ -38,6 +47,13 @@ pub(super) enum Input {
     Bytes(Vec<u8>),
     Elapse(Duration),
     Eof,
+    Server(Act),
+    Client(client::Act),
+}
+
+/// What is done to a server.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Act {
     Answer {
         call: String,
         answer: Answer,
@@ -86,8 +102,22 @@ impl Transcript {
         self.lines.iter().filter_map(|line| line.text.strip_prefix('#')).map(str::trim)
     }
 
-    /// All bytes that the client sends, one after the other.
+    /// Whether it is the client that is played.
+    pub fn plays_client(&self) -> bool {
+        matches!(self.role, Role::Client(_))
+    }
+
+    /// All bytes that the client sends to a server that is played, one after the other.
     pub fn client_bytes(&self) -> Vec<u8> {
+        if self.plays_client() { Vec::new() } else { self.bytes() }
+    }
+
+    /// All bytes that the server sends to a client that is played, one after the other.
+    pub fn server_bytes(&self) -> Vec<u8> {
+        if self.plays_client() { self.bytes() } else { Vec::new() }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
         let mut all = Vec::new();
         for line in &self.lines {
             if let Content::Input(Input::Bytes(bytes)) = &line.content {

@@ -1,0 +1,10 @@
+//! The side of a transcript that plays a client.
+
+mod act;
+mod player;
+mod settings;
+mod show;
+
+pub(super) use act::{Act, act};
+pub(super) use player::Player;
+pub(super) use settings::Settings;
