@@ -251,6 +251,13 @@ impl Client {
         }
     }
 
+    /// Whether something was asked on the strength of a stored verdict, and nothing has shown yet
+    /// that it is right.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        matches!(&self.life, Life::Modern(modern) if !modern.confirmed)
+            && self.deadlines.has(Reason::Negotiation)
+    }
+
     /// A legacy server does not know yet which log messages are wanted.
     pub(super) fn restore_log_level(&mut self, now: Instant) {
         let Life::Legacy(session) = &self.life else { return };

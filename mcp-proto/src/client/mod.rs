@@ -205,6 +205,7 @@ impl Client {
         match &self.life {
             Life::Unopened | Life::Reopening(_) => self.give_up(now, ConnectError::Closed),
             Life::Negotiating(_) => self.judge(now, probe::Outcome::Eof),
+            Life::Modern(_) if self.is_in_doubt() => self.judge(now, probe::Outcome::Eof),
             Life::Modern(_) | Life::Legacy(_) => self.end(now, None),
             Life::Closed => {}
         }
