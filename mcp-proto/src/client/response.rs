@@ -63,6 +63,10 @@ impl Client {
 
     /// The server has answered with an error.
     fn refused(&mut self, now: Instant, number: u64, error: ErrorData) {
+        if self.is_negotiating() {
+            // What it means is known when the era is.
+            return self.park(number, error);
+        }
         if let Life::Modern(modern) = &self.life {
             let denies = error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
             if !modern.confirmed && connect::is_modern(error.code) {
@@ -70,10 +74,7 @@ impl Client {
             } else if !modern.confirmed || denies && !modern.renegotiated {
                 // Is it still the server that it was?
                 let confirmed = modern.confirmed;
-                if let Some(call) = self.calls.get_mut(number) {
-                    call.state = State::Parked(CallError::Error(error));
-                    call.rest();
-                }
+                self.park(number, error);
                 if confirmed {
                     return self.renegotiate(now);
                 }
@@ -82,6 +83,13 @@ impl Client {
         }
         if let Some(call) = self.calls.remove(number) {
             self.finish(now, call, Err(CallError::Error(error)));
+        }
+    }
+
+    fn park(&mut self, number: u64, error: ErrorData) {
+        if let Some(call) = self.calls.get_mut(number) {
+            call.state = State::Parked(CallError::Error(error));
+            call.rest();
         }
     }
 
