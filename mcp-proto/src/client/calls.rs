@@ -143,6 +143,11 @@ impl Calls {
         Some(call)
     }
 
+    /// The response with this number will be of no interest when it comes.
+    pub(super) fn ignore(&mut self, number: u64) {
+        self.abandoned.insert(number);
+    }
+
     /// Whether a response that belongs to no call is of one that was abandoned.
     pub(super) fn was_abandoned(&mut self, number: u64) -> bool {
         self.abandoned.remove(&number)

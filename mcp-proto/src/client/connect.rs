@@ -184,6 +184,9 @@ impl Client {
             server.unwrap_or_else(|| ServerInfo::discovered(version, verdict.discover.as_ref()));
         let envelope = Envelope::new(version, &self.config);
         let negotiating = self.take_negotiating();
+        if let Some(number) = negotiating.as_ref().and_then(|negotiating| negotiating.initialize) {
+            self.calls.ignore(number);
+        }
         let renegotiated = negotiating.as_ref().is_some_and(|negotiating| negotiating.renegotiates);
         let modern = Modern { server: server.clone(), verdict, envelope, confirmed, renegotiated };
         self.connected(now, Life::Modern(modern), server, negotiating);
