@@ -290,10 +290,13 @@ impl Client {
             negotiating.initialize = None;
             let (outcome, found) = self.initialized(response.body);
             self.judge_found(now, outcome, found);
-        } else if let (None, Err(error)) = (&response.id, &response.body) {
+        } else if response.id.is_none() {
             // A server that cannot read the id of a request says so without one.
-            let found = Found { error: Some(error.clone()), ..Found::default() };
-            let outcome = if step.discovers() { Outcome::Error } else { Outcome::Refused };
+            let (outcome, found) = if step.discovers() {
+                self.discovered(response.body)
+            } else {
+                self.initialized(response.body)
+            };
             if step != Step::Silent {
                 self.judge_found(now, outcome, found);
             }
