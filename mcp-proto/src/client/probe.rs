@@ -23,9 +23,10 @@ pub enum Step {
     Probe,
     /// `server/discover` is out again, with a version that the server has named.
     Correct,
-    /// `server/discover` is out after `initialize` was refused.
+    /// `server/discover` is out after `initialize` has failed.
     Reprobe,
-    /// `server/discover` is out beside `initialize`, since an answer to the first probe came late.
+    /// `server/discover` is out beside `initialize`: an answer to the first probe came late, or none
+    /// came to the `initialize` of a stored verdict.
     Both,
     /// Requests are out on the strength of a stored verdict that says modern.
     Unconfirmed,
@@ -174,8 +175,10 @@ pub const TABLE: &[Row] = &[
     row("initialize-beside-fails", &[Step::Both], EITHER, &[Outcome::Refused, Outcome::InitializeMalformed], Move::Await(Step::Reprobe)),
     row("refused-unheard",        &[Step::Stored, Step::Silent, Step::Reopened], AUTO, &[Outcome::Refused], Move::Send(Step::Reprobe)),
     row("refused",                INITIALIZES, EITHER, &[Outcome::Refused], Move::Fail(Failure::Refused)),
-    row("initialize-malformed",   INITIALIZES, EITHER, &[Outcome::InitializeMalformed], Move::Fail(Failure::Malformed)),
     row("stored-legacy-eof",      &[Step::Stored], AUTO, &[Outcome::Eof], Move::Reopen(Step::Probe)),
+    row("stored-legacy-silence",  &[Step::Stored], AUTO, &[Outcome::Silence], Move::Send(Step::Both)),
+    row("stored-legacy-malformed", &[Step::Stored], AUTO, &[Outcome::InitializeMalformed], Move::Send(Step::Reprobe)),
+    row("initialize-malformed",   INITIALIZES, EITHER, &[Outcome::InitializeMalformed], Move::Fail(Failure::Malformed)),
     row("silent-eof",             &[Step::Silent], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
     row("silence",                ALL, EITHER, &[Outcome::Silence], Move::Fail(Failure::TimedOut)),
     row("eof",                    ALL, EITHER, &[Outcome::Eof], Move::Fail(Failure::Closed)),
