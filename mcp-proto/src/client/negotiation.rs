@@ -160,7 +160,7 @@ impl fmt::Display for ConnectError {
             Self::Refused(error) => write!(f, "the server has refused: {error}"),
             Self::Malformed => f.write_str("the server's answer cannot be read"),
             Self::TimedOut => f.write_str("the server has not answered in time"),
-            Self::Closed => f.write_str("the server has closed the connection"),
+            Self::Closed => f.write_str("the connection has ended before the server was known"),
         }
     }
 }
