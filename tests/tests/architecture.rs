@@ -1,11 +1,21 @@
 //! `ARCHITECTURE.md` is equal to the code.
 
+use mcp_proto::client::probe;
 use mcp_proto::negotiate;
 
 #[test]
 fn shows_the_negotiation_table() {
+    assert_eq!(shown("<!-- negotiation table: negotiate::draw() -->\n"), negotiate::draw());
+}
+
+#[test]
+fn shows_the_probe_table() {
+    assert_eq!(shown("<!-- probe table: client::probe::draw() -->\n"), probe::draw());
+}
+
+/// What stands between a mark and the next end.
+fn shown(mark: &str) -> &'static str {
     let text = include_str!("../../ARCHITECTURE.md");
-    let (_, rest) = text.split_once("<!-- negotiation table: negotiate::draw() -->\n").unwrap();
-    let (shown, _) = rest.split_once("<!-- end -->").unwrap();
-    assert_eq!(shown, negotiate::draw());
+    let rest = text.split_once(mark).map_or("no mark", |(_, rest)| rest);
+    rest.split_once("<!-- end -->").map_or(rest, |(shown, _)| shown)
 }

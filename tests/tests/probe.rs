@@ -1,0 +1,263 @@
+//! The table that decides which era a server belongs to, as a whole.
+//!
+//! Each row has a conversation in `tests/transcripts/client`; here every combination is walked, and
+//! the rules that the table must keep are written down a second time, without looking at it.
+
+use std::collections::BTreeSet;
+
+use mcp_proto::client::probe::{self, Failure, Move, Outcome, Row, Step, TABLE};
+use mcp_tests::transcript::{self, Transcript};
+
+#[test]
+fn every_combination_has_a_row_and_every_row_decides_one() {
+    let mut reached = BTreeSet::new();
+    for case in all() {
+        reached.insert(case.row().name);
+    }
+    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), TABLE.len(), "two rows have one name");
+    assert_eq!(reached, names);
+}
+
+#[test]
+fn every_row_decides_something_that_can_happen() {
+    let mut reached = BTreeSet::new();
+    for case in all().filter(|case| case.can_happen()) {
+        reached.insert(case.row().name);
+    }
+    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    assert_eq!(reached, names);
+}
+
+#[test]
+fn every_row_has_a_conversation() {
+    let transcripts = transcript::all();
+    let shown: BTreeSet<&str> = transcripts
+        .iter()
+        .filter(|transcript| transcript.plays_client())
+        .flat_map(Transcript::comments)
+        .filter_map(|comment| comment.strip_prefix("row: "))
+        .collect();
+    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    assert_eq!(shown, names, "the `# row:` comments of the transcripts, and the rows");
+}
+
+/// Each step has a deadline, and what comes of it, silence at the latest, either ends the
+/// negotiation or leads to another step. If no chain of steps comes back to one that it was at,
+/// there are fewer moves than steps, and so every negotiation ends.
+#[test]
+fn t003_no_negotiation_comes_back_to_a_step() {
+    for falls_back in [true, false] {
+        for step in Step::ALL {
+            let mut chains = vec![vec![*step]];
+            while let Some(chain) = chains.pop() {
+                for next in nexts(&chain, falls_back) {
+                    assert!(!chain.contains(&next), "{chain:?} comes back to {next:?}");
+                    chains.push([&*chain, &[next]].concat());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn t003_silence_and_the_end_always_lead_on() {
+    for case in all() {
+        if let Outcome::Silence | Outcome::Eof = case.outcome {
+            assert_ne!(case.then(), Move::Stay, "{case:?}");
+        }
+    }
+}
+
+#[test]
+fn t004_a_server_is_opened_anew_twice_at_most() {
+    for falls_back in [true, false] {
+        for step in firsts(falls_back) {
+            let reopenings = reopenings(step, falls_back);
+            assert!(reopenings <= if falls_back { 2 } else { 0 }, "{step:?}: {reopenings}");
+        }
+    }
+}
+
+#[test]
+fn a_modern_pinned_client_never_initializes_and_a_legacy_one_never_discovers() {
+    for step in reachable(false, &[Step::Probe, Step::Unconfirmed]) {
+        assert!(!initializes(step), "{step:?}");
+    }
+    for step in reachable(false, &[Step::Initialize]) {
+        assert_eq!(step, Step::Initialize);
+    }
+    for case in all().filter(|case| case.step == Step::Initialize && !case.falls_back) {
+        assert_ne!(case.then(), Move::Modern, "{case:?}");
+    }
+}
+
+#[test]
+fn t001_a_client_that_may_fall_back_does_so_for_any_error_to_the_probe() {
+    for outcome in [Outcome::Error, Outcome::Malformed, Outcome::ListsLegacy] {
+        let case = Case { step: Step::Probe, falls_back: true, outcome };
+        assert_eq!(case.then(), Move::Send(Step::Fallback), "{case:?}");
+    }
+    let modern = Case { step: Step::Probe, falls_back: true, outcome: Outcome::Modern };
+    assert_eq!(modern.then(), Move::Modern);
+}
+
+#[test]
+fn no_error_makes_a_client_that_may_not_fall_back_legacy() {
+    for case in all().filter(|case| !case.falls_back && discovers(case.step)) {
+        if let Move::Send(next) | Move::Await(next) | Move::Reopen(next) = case.then() {
+            let given_up = case.step == Step::Both && next == Step::Fallback;
+            assert!(!initializes(next) || given_up, "{case:?}");
+        }
+    }
+}
+
+#[test]
+fn an_era_is_found_by_a_result_of_that_era_alone() {
+    for case in all() {
+        match case.then() {
+            Move::Legacy => assert_eq!(case.outcome, Outcome::Initialized, "{case:?}"),
+            Move::Modern => assert!(
+                matches!(case.outcome, Outcome::Modern | Outcome::InitializedModern),
+                "{case:?}"
+            ),
+            Move::Send(_) | Move::Await(_) | Move::Reopen(_) | Move::Stay | Move::Fail(_) => {}
+        }
+    }
+}
+
+#[test]
+fn failures_say_what_has_happened() {
+    for case in all() {
+        let Move::Fail(failure) = case.then() else { continue };
+        let expected = match case.outcome {
+            Outcome::Silence => Failure::TimedOut,
+            Outcome::Eof => Failure::Closed,
+            Outcome::Error | Outcome::Refused => Failure::Refused,
+            Outcome::Malformed | Outcome::InitializeMalformed => Failure::Malformed,
+            Outcome::Modern
+            | Outcome::ListsLegacy
+            | Outcome::Disjoint
+            | Outcome::Unsupported
+            | Outcome::UnsupportedLegacy
+            | Outcome::Late
+            | Outcome::Initialized
+            | Outcome::InitializedModern
+            | Outcome::InitializedUnknown => Failure::NoCommonVersion,
+        };
+        assert_eq!(failure, expected, "{case:?}");
+    }
+}
+
+/// All that the table is asked about.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    step: Step,
+    falls_back: bool,
+    outcome: Outcome,
+}
+
+impl Case {
+    #[expect(clippy::panic, reason = "it is what the tests are about")]
+    fn row(self) -> &'static Row {
+        let row = probe::judge(self.step, self.falls_back, self.outcome);
+        row.unwrap_or_else(|| panic!("no row decides {self:?}"))
+    }
+
+    fn then(self) -> Move {
+        self.row().then
+    }
+
+    /// Whether a negotiation gets to this step, and whether what is out there can have this outcome.
+    fn can_happen(self) -> bool {
+        let firsts = firsts(self.falls_back);
+        let is_reached = reachable(self.falls_back, &firsts).contains(&self.step);
+        let can_come = match self.outcome {
+            Outcome::Silence | Outcome::Eof => true,
+            Outcome::Late => matches!(self.step, Step::Silent | Step::Fallback | Step::Both),
+            Outcome::Initialized
+            | Outcome::InitializedModern
+            | Outcome::InitializedUnknown
+            | Outcome::Refused
+            | Outcome::InitializeMalformed => initializes(self.step) || self.step == Step::Both,
+            Outcome::Modern | Outcome::Error => !initializes(self.step),
+            Outcome::ListsLegacy
+            | Outcome::Disjoint
+            | Outcome::Unsupported
+            | Outcome::UnsupportedLegacy
+            | Outcome::Malformed => discovers(self.step),
+        };
+        is_reached && can_come
+    }
+}
+
+fn all() -> impl Iterator<Item = Case> {
+    let mut cases = Vec::new();
+    for step in Step::ALL {
+        for falls_back in [true, false] {
+            for outcome in Outcome::ALL {
+                cases.push(Case { step: *step, falls_back, outcome: *outcome });
+            }
+        }
+    }
+    cases.into_iter()
+}
+
+/// Whether `server/discover` is out at this step.
+fn discovers(step: Step) -> bool {
+    matches!(step, Step::Probe | Step::Correct | Step::Reprobe | Step::Both)
+}
+
+/// Whether `initialize` alone is out.
+fn initializes(step: Step) -> bool {
+    !discovers(step) && step != Step::Unconfirmed
+}
+
+/// Where a negotiation may begin.
+fn firsts(falls_back: bool) -> Vec<Step> {
+    let pinned = [Step::Probe, Step::Unconfirmed, Step::Initialize];
+    let auto = [Step::Probe, Step::Unconfirmed, Step::Stored];
+    if falls_back { auto.to_vec() } else { pinned.to_vec() }
+}
+
+/// Where the last step of a chain can lead.
+fn nexts(chain: &[Step], falls_back: bool) -> Vec<Step> {
+    let mut nexts = Vec::new();
+    for outcome in Outcome::ALL {
+        let Some(step) = chain.last().copied() else { continue };
+        if let Move::Send(next) | Move::Await(next) | Move::Reopen(next) =
+            (Case { step, falls_back, outcome: *outcome }).then()
+            && !nexts.contains(&next)
+        {
+            nexts.push(next);
+        }
+    }
+    nexts
+}
+
+/// All steps that a negotiation gets to from these, and these.
+fn reachable(falls_back: bool, firsts: &[Step]) -> Vec<Step> {
+    let mut reached = firsts.to_vec();
+    let mut at = 0;
+    while let Some(step) = reached.get(at).copied() {
+        at += 1;
+        for next in nexts(&[step], falls_back) {
+            if !reached.contains(&next) {
+                reached.push(next);
+            }
+        }
+    }
+    reached
+}
+
+/// How often the server is opened anew at most, from this step on.
+fn reopenings(step: Step, falls_back: bool) -> usize {
+    let outcomes = Outcome::ALL.iter();
+    let counts =
+        outcomes.map(|outcome| match (Case { step, falls_back, outcome: *outcome }).then() {
+            Move::Reopen(next) => 1 + reopenings(next, falls_back),
+            Move::Send(next) | Move::Await(next) => reopenings(next, falls_back),
+            Move::Modern | Move::Legacy | Move::Stay | Move::Fail(_) => 0,
+        });
+    counts.max().unwrap_or_default()
+}
