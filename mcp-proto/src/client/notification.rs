@@ -67,7 +67,9 @@ impl Client {
         };
         // A server that does not get any further does not get more time either.
         let increases = call.progress.is_none_or(|before| progress > before);
-        call.progress = Some(progress);
+        if increases {
+            call.progress = Some(progress);
+        }
         let id = call.id;
         let restarts = increases && call.options.reset_on_progress;
         if restarts && !self.is_resting() {
