@@ -253,8 +253,12 @@ impl Client {
             Message::Response(_) => return,
         };
         let bytes = match &message {
-            Message::Request(Request { params, .. })
-            | Message::Notification(Notification { params, .. }) => params.json().as_bytes().len(),
+            Message::Request(Request { id, method, params, .. }) => {
+                id.as_str().len() + method.name().len() + params.json().as_bytes().len()
+            }
+            Message::Notification(Notification { method, params }) => {
+                method.name().len() + params.json().as_bytes().len()
+            }
             Message::Response(_) => 0,
         };
         let Life::Negotiating(negotiating) = &mut self.life else { return };
