@@ -176,6 +176,10 @@ impl Client {
             let Some(mut call) = self.calls.remove(number) else { continue };
             match core::mem::replace(&mut call.state, State::Waiting) {
                 State::Waiting => self.send_call(now, number, call),
+                State::Asking(asking) if asking.missing.is_empty() && era == Era::Modern => {
+                    call.state = State::Asking(asking);
+                    self.send_call(now, number, call);
+                }
                 State::Parked(error) if era == Era::Modern && !is_version_error(&error) => {
                     self.finish(now, call, Err(error));
                 }
@@ -196,7 +200,14 @@ impl Client {
     }
 
     pub(super) fn send_call(&mut self, now: Instant, number: u64, mut call: Call) {
-        let Some(era) = self.era() else { return self.calls.insert(number, call) };
+        let Some(era) = self.era() else {
+            // The next page, or the input, of a call whose server is asked for its versions again.
+            if let State::Sent = call.state {
+                call.state = State::Waiting;
+            }
+            call.rest();
+            return self.calls.insert(number, call);
+        };
         let lacks = |method: &str| era == Era::Modern && call.method == method;
         if let Goal::Notification = call.goal {
             if !lacks("notifications/roots/list_changed") {
