@@ -287,7 +287,8 @@ impl Client {
         let Some(call) = self.calls.abandon(number, self.config.limits.max_in_flight) else {
             return;
         };
-        if call.is_sent() {
+        // A server that turns out to be a legacy one has not understood the call either.
+        if call.is_sent() && !self.is_negotiating() {
             self.send(Outgoing::cancelled(&compose::id(number)));
         }
         self.finish(now, call, Err(error));
