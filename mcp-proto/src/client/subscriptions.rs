@@ -209,7 +209,9 @@ impl Client {
     }
 
     fn honour(&mut self, id: SubscriptionId, uri: String) {
-        if let Some(subscription) = self.subscriptions.open.get_mut(&id) {
+        if let Some(subscription) = self.subscriptions.open.get_mut(&id)
+            && !subscription.filter.resource_subscriptions.contains(&uri)
+        {
             subscription.filter.resource_subscriptions.push(uri);
         }
     }
@@ -231,7 +233,8 @@ impl Client {
 
     /// Ends what nobody else wants.
     fn unsubscribe_legacy(&mut self, now: Instant, uri: &str) {
-        if !self.is_subscribed(uri) {
+        let is_asked = self.subscriptions.open.values().any(|open| open.asked.contains(uri));
+        if !is_asked && !self.is_subscribed(uri) {
             let (method, params) = ("resources/unsubscribe".into(), uri_params(uri));
             // If there is no room for it, its notifications go nowhere.
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
