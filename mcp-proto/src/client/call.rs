@@ -172,6 +172,7 @@ impl Client {
     pub(super) fn send_waiting(&mut self, now: Instant) {
         let Some(era) = self.era() else { return };
         let numbers: Vec<u64> = self.calls.numbers_of(|_| true).collect();
+        self.restore_log_level(now);
         for number in numbers {
             let Some(mut call) = self.calls.remove(number) else { continue };
             match core::mem::replace(&mut call.state, State::Waiting) {
@@ -270,7 +271,7 @@ impl Client {
     }
 
     /// A legacy server does not know yet which log messages are wanted.
-    pub(super) fn restore_log_level(&mut self, now: Instant) {
+    fn restore_log_level(&mut self, now: Instant) {
         let Life::Legacy(session) = &self.life else { return };
         let waits = |call: &Call| call.method == "logging/setLevel";
         let is_told = self.calls.numbers_of(waits).next().is_some();

@@ -211,7 +211,6 @@ impl Client {
         self.deadlines.clear(Reason::Negotiation);
         self.life = life;
         self.event(ClientEvent::Connected(server));
-        self.restore_log_level(now);
         self.send_waiting(now);
         for message in negotiating.into_iter().flat_map(|negotiating| negotiating.kept) {
             self.message(now, message, None);
