@@ -259,14 +259,19 @@ impl Required {
             expected: "`inputRequests` of known methods, `requestState`, or both",
         };
         let (mut requests, mut state, mut readable) = (None, None, true);
+        let mut keys = BTreeSet::new();
         result.raw().members(|key, value| match key.string().as_deref() {
             Some("inputRequests") => {
                 readable &= value.is_object();
                 let mut all = Vec::new();
                 value.members(|key, value| {
-                    let request = serde_json::from_slice(value.0).ok();
+                    // `serde` would take an array for a struct.
+                    let object = Some(value).filter(|value| value.is_object());
+                    let request = object.and_then(|value| serde_json::from_slice(value.0).ok());
                     match (key.string(), request) {
-                        (Some(key), Some(request)) => all.push((key.into_owned(), request)),
+                        (Some(key), Some(request)) if keys.insert(key.clone().into_owned()) => {
+                            all.push((key.into_owned(), request));
+                        }
                         _ => readable = false,
                     }
                 });
