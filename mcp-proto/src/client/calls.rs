@@ -148,6 +148,11 @@ impl Calls {
         self.abandoned.insert(number);
     }
 
+    /// Whether the response with this number is of no interest any more, and has not come.
+    pub(super) fn is_abandoned(&self, number: u64) -> bool {
+        self.abandoned.contains(&number)
+    }
+
     /// Whether a response that belongs to no call is of one that was abandoned.
     pub(super) fn was_abandoned(&mut self, number: u64) -> bool {
         self.abandoned.remove(&number)

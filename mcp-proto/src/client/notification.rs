@@ -10,9 +10,7 @@ use crate::message::{Member, Method, Notification, Params, RequestId};
 use crate::meta::SUBSCRIPTION_ID;
 use crate::progress::Progress;
 use crate::time::Instant;
-use crate::types::{
-    ElicitationCompleteNotificationParams, ProgressNotificationParams, SubscriptionFilter,
-};
+use crate::types::{ElicitationCompleteNotificationParams, ProgressNotificationParams};
 use crate::version::Era;
 
 impl Client {
@@ -96,6 +94,10 @@ impl Client {
         }
         let subscription = match subscription_id(params) {
             None => None,
+            // What was under way when the subscription was ended is of no interest.
+            Some(id) if number(id).is_some_and(|number| self.calls.is_abandoned(number)) => {
+                return Some(());
+            }
             Some(id) => Some(self.subscription(number(id)?)?),
         };
         self.event(ClientEvent::Changed { subscription, change });
@@ -105,11 +107,16 @@ impl Client {
     fn subscription_acknowledged(&mut self, params: &Params) -> Option<()> {
         #[derive(serde::Deserialize)]
         struct Acknowledged {
-            notifications: SubscriptionFilter,
+            notifications: Json,
         }
         let number = number(subscription_id(params)?)?;
+        if self.calls.is_abandoned(number) {
+            return Some(());
+        }
         let Acknowledged { notifications } = params.json().decode().ok()?;
-        self.acknowledged(number, notifications).then_some(())
+        // `serde` would take an array for a struct.
+        let honoured = notifications.raw().is_object().then(|| notifications.decode().ok())??;
+        self.acknowledged(number, honoured).then_some(())
     }
 
     fn cancelled(&mut self, now: Instant, params: &Params) -> Option<()> {
