@@ -29,7 +29,10 @@ pub(in super::super) struct Player {
     inputs: BTreeMap<InputId, (String, InputReply, Option<CallId>)>,
     /// How many inputs there were.
     asked: usize,
+    /// Subscriptions that have not ended, by name.
     subscriptions: BTreeMap<SubscriptionId, String>,
+    /// All subscriptions that there were.
+    known_subscriptions: BTreeMap<String, SubscriptionId>,
     out: Output,
 }
 
@@ -71,6 +74,7 @@ impl Player {
             inputs: BTreeMap::new(),
             asked: 0,
             subscriptions: BTreeMap::new(),
+            known_subscriptions: BTreeMap::new(),
             out: Output::new("C"),
         }
     }
@@ -144,19 +148,19 @@ impl Player {
                 }
             }
             Act::Subscribe { name, filter } => match connection.subscribe(now, filter) {
-                Ok(subscription) => drop(self.subscriptions.insert(subscription, name)),
+                Ok(subscription) => {
+                    self.known_subscriptions.insert(name.clone(), subscription);
+                    self.subscriptions.insert(subscription, name);
+                }
                 Err(error) => self.refused(&name, Some(error)),
             },
-            Act::Unsubscribe(name) => {
-                let id = self.subscriptions.iter().find(|(_, known)| **known == name);
-                match id.map(|(id, _)| *id) {
-                    Some(id) => {
-                        let ended = connection.unsubscribe(now, id);
-                        self.refused(&name, ended.err());
-                    }
-                    None => self.out.broken(&format!("there was no subscription `{name}`")),
+            Act::Unsubscribe(name) => match self.known_subscriptions.get(&name) {
+                Some(id) => {
+                    let ended = connection.unsubscribe(now, *id);
+                    self.refused(&name, ended.err());
                 }
-            }
+                None => self.out.broken(&format!("there was no subscription `{name}`")),
+            },
             Act::Roots(roots) => {
                 let set = connection.set_roots(now, roots);
                 self.refused("roots", set.err());
