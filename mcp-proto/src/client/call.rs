@@ -184,7 +184,10 @@ impl Client {
                 State::Parked(error) if era == Era::Modern && !is_version_error(&error) => {
                     self.finish(now, call, Err(error));
                 }
-                State::Sent if era == Era::Legacy => self.send_anew(now, call),
+                State::Sent if era == Era::Legacy => {
+                    self.calls.ignore(number);
+                    self.send_anew(now, call);
+                }
                 State::Parked(_) => self.send_anew(now, call),
                 state @ (State::Sent | State::Asking(_)) => {
                     call.state = state;
