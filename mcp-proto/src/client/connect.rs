@@ -6,7 +6,6 @@
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
 
-use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
@@ -15,12 +14,13 @@ use bytes::Bytes;
 
 use super::calls::{self, State};
 use super::compose::{self, Envelope};
+use super::kept::Kept;
 use super::negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
 use super::probe::{self, Move, Outcome, Step};
 use super::{CallError, Client, ClientEvent, Life, Modern, Reason, legacy};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
-use crate::message::{ErrorData, Message, Notification, Outgoing, Request, RequestId, Response};
+use crate::message::{ErrorData, Message, Outgoing, RequestId, Response};
 use crate::time::Instant;
 use crate::types::DiscoverResult;
 use crate::version::{Era, ProtocolVersion};
@@ -32,18 +32,21 @@ pub(super) struct Negotiating {
     /// What is out.
     discover: Option<RequestId>,
     initialize: Option<u64>,
+    /// Whether `initialize` says that the server will hear of changes of the roots.
+    tells_roots: bool,
     /// What nothing has answered in time.
     silent: Option<RequestId>,
     /// What the server has sent meanwhile.
-    kept: VecDeque<Message>,
-    kept_bytes: usize,
+    kept: Kept,
     /// Whether a modern server is asked for its versions for the second time.
     renegotiates: bool,
 }
 
-/// As many messages, and bytes of them, are kept while a negotiation is under way.
-const MAX_KEPT: usize = 1024;
-const MAX_KEPT_BYTES: usize = 1024 * 1024;
+impl Negotiating {
+    pub(super) fn renegotiates(&self) -> bool {
+        self.renegotiates
+    }
+}
 
 /// What an answer says.
 #[derive(Debug, Default)]
@@ -85,9 +88,9 @@ impl Client {
             step,
             discover: None,
             initialize: None,
+            tells_roots: false,
             silent: None,
-            kept: VecDeque::new(),
-            kept_bytes: 0,
+            kept: Kept::default(),
             renegotiates: false,
         });
         negotiating.step = step;
@@ -101,6 +104,8 @@ impl Client {
         } else {
             negotiating.silent = negotiating.discover.take();
             negotiating.initialize = Some(number);
+            negotiating.tells_roots =
+                self.config.capabilities.roots.is_some_and(|roots| roots.list_changed);
             let params = compose::initialize(self.legacy_version(), &self.config);
             let (id, stamp) = (compose::id(number), Bytes::new());
             let method = "initialize".into();
@@ -195,8 +200,7 @@ impl Client {
     fn connect_legacy(&mut self, now: Instant, server: ServerInfo) {
         let negotiating = self.take_negotiating();
         self.send(Outgoing::notification("notifications/initialized", Json::EMPTY_OBJECT));
-        let roots = self.config.capabilities.roots;
-        let tells_roots = roots.is_some_and(|roots| roots.list_changed);
+        let tells_roots = negotiating.as_ref().is_some_and(|negotiating| negotiating.tells_roots);
         let session = legacy::Session::new(server.clone(), tells_roots);
         self.connected(now, Life::Legacy(session), server, negotiating);
     }
@@ -212,7 +216,8 @@ impl Client {
         self.life = life;
         self.event(ClientEvent::Connected(server));
         self.send_waiting(now);
-        for message in negotiating.into_iter().flat_map(|negotiating| negotiating.kept) {
+        let kept = negotiating.map(|negotiating| negotiating.kept.into_messages());
+        for message in kept.into_iter().flatten() {
             self.message(now, message, None);
         }
         self.watch_calls();
@@ -238,35 +243,16 @@ impl Client {
 
     /// Keeps a message until the era is known; to be alive is said in any.
     pub(super) fn keep(&mut self, message: Message) {
-        let message = match message {
-            Message::Request(request) if legacy::is_ping(&request) => {
-                return self.answer_ping(request.id);
-            }
-            Message::Request(request) => {
-                Message::Request(Request { params: request.params.detach(), ..request })
-            }
-            Message::Notification(notification) => Message::Notification(Notification {
-                params: notification.params.detach(),
-                ..notification
-            }),
-            Message::Response(_) => return,
-        };
-        let bytes = match &message {
-            Message::Request(Request { id, method, params, .. }) => {
-                id.as_str().len() + method.name().len() + params.json().as_bytes().len()
-            }
-            Message::Notification(Notification { method, params }) => {
-                method.name().len() + params.json().as_bytes().len()
-            }
-            Message::Response(_) => 0,
-        };
-        let Life::Negotiating(negotiating) = &mut self.life else { return };
-        let sum = negotiating.kept_bytes.saturating_add(bytes);
-        if negotiating.kept.len() >= MAX_KEPT || sum > MAX_KEPT_BYTES {
-            return self.fault(ProtocolError::TooMuchBeforeConnected);
+        if let Message::Request(request) = &message
+            && legacy::is_ping(request)
+        {
+            return self.answer_ping(request.id.clone());
         }
-        negotiating.kept_bytes = sum;
-        negotiating.kept.push_back(message);
+        if let Life::Negotiating(negotiating) = &mut self.life
+            && !negotiating.kept.push(message)
+        {
+            self.fault(ProtocolError::TooMuchBeforeConnected);
+        }
     }
 
     /// A response while the era is not known; gives it back if it is of a call.

@@ -29,6 +29,7 @@ mod compose;
 mod connect;
 mod event;
 mod input;
+mod kept;
 mod legacy;
 mod negotiation;
 mod notification;
@@ -204,6 +205,8 @@ impl Client {
     pub fn handle_eof(&mut self, now: Instant) {
         match &self.life {
             Life::Unopened | Life::Reopening(_) => self.give_up(now, ConnectError::Closed),
+            // It has been a modern server, and may have begun with what it was asked.
+            Life::Negotiating(negotiating) if negotiating.renegotiates() => self.end(now, None),
             Life::Negotiating(_) => self.judge(now, probe::Outcome::Eof),
             Life::Modern(_) if self.is_in_doubt() => self.judge(now, probe::Outcome::Eof),
             Life::Modern(_) | Life::Legacy(_) => self.end(now, None),
