@@ -326,6 +326,8 @@ impl Client {
                 self.finish(now, call, Err(cause.clone()));
             }
         }
+        // Nothing is due any more.
+        self.calls.expire(now);
     }
 }
 
