@@ -22,6 +22,12 @@ impl fmt::Display for Chunks {
 }
 
 impl Chunks {
+    /// The ways in which each transcript is played.
+    pub(super) fn ways() -> impl Iterator<Item = Self> {
+        let ways = [Self::Whole, Self::Of(1), Self::Of(7)];
+        ways.into_iter().chain((1..=5).map(Self::Random))
+    }
+
     /// The length of the next chunk.
     pub(super) fn next(&mut self) -> usize {
         match self {

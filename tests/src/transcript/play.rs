@@ -16,8 +16,7 @@ pub(super) trait Play {
 impl Transcript {
     /// Plays the conversation, with its bytes split in several ways.
     pub fn play(&self) -> Result<(), Failure> {
-        let ways = [Chunks::Whole, Chunks::Of(1), Chunks::Of(7)];
-        for way in ways.into_iter().chain((1..=5).map(Chunks::Random)) {
+        for way in Chunks::ways() {
             let actual = self.outputs(way);
             if let Some(difference) = self.difference(&actual) {
                 let actual = self.with_outputs(&actual);
@@ -25,6 +24,24 @@ impl Transcript {
             }
         }
         Ok(())
+    }
+
+    /// Plays the inputs, with their bytes split in several ways: whatever comes out, no law is broken,
+    /// and the same comes out of all.
+    pub fn keeps_laws(&self) -> Result<(), String> {
+        let first = self.outputs(Chunks::Whole);
+        // To name what is not there is no mistake here.
+        let is_broken = |line: &&String| {
+            let law = line.strip_prefix("! broken: ");
+            law.is_some_and(|law| !law.starts_with("no ") && !law.starts_with("there was no "))
+        };
+        if let Some(broken) = first.iter().flatten().find(is_broken) {
+            return Err(format!("{broken}\n\n{}", self.with_outputs(&first)));
+        }
+        match Chunks::ways().find(|way| self.outputs(*way) != first) {
+            Some(way) => Err(format!("otherwise {way}:\n\n{}", self.with_outputs(&first))),
+            None => Ok(()),
+        }
     }
 
     /// What comes out of each step.

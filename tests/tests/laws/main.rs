@@ -4,6 +4,7 @@
 //! cuts of the same bytes: it holds chunking, the one answer, and the bounds in flight at once.
 //! Here are the conversations; `memory.rs` measures bytes.
 
+mod client;
 mod generate;
 
 use std::collections::VecDeque;
