@@ -37,6 +37,7 @@ const NARROWER: &[(&str, &[&str])] = &[
             "machine",
             "json",
             "deadlines",
+            "row",
             "limits",
             "error",
             "time",
