@@ -4,7 +4,8 @@
 //! and no thread: whoever drives it passes in what was read and what time it is, and takes out
 //! what to write and what happened. It serves both eras of the protocol from one declaration:
 //! *legacy* clients, which open with `initialize` (2024-11-05 to 2025-11-25), and *modern* ones,
-//! whose every request carries its version (2026-07-28).
+//! whose every request carries its version (2026-07-28). A client of it finds out which kind its
+//! server is.
 //!
 //! # A whole conversation
 //!
@@ -93,6 +94,8 @@
 //! | to | read |
 //! |---|---|
 //! | drive a server by hand | [`stdio`], and the example `sync` |
+//! | drive a client by hand | [`client`], and the example `client` |
+//! | test a server in both eras | the module `testing`, feature `testing` |
 //! | say what a server offers | [`server::Registry`] |
 //! | mirror arguments into HTTP headers | [`headers`] |
 //! | write async handlers | the module `service`, feature `service`; the crates `mcp-tokio` and `mcp-async-std` build on it |
@@ -102,13 +105,14 @@
 //!
 //! # Features
 //!
-//! A feature adds API and changes no behaviour. `std` and `server` are on by default.
+//! A feature adds API and changes no behaviour. `std`, `client` and `server` are on by default.
 //!
 //! | feature | adds |
 //! |---|---|
 //! | `std` | the standard library; without it the crate needs `core` and `alloc` alone |
-//! | `server` | [`server`] and [`stdio`] |
-//! | `service` | async handlers without a runtime |
+//! | `server` | [`server`], and its side of [`stdio`] |
+//! | `client` | [`client`], and its side of [`stdio`] |
+//! | `service` | async handlers and clients without a runtime |
 //! | `testing` | both sides in one place, with virtual time |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |

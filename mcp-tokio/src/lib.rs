@@ -1,7 +1,8 @@
-//! Model Context Protocol servers on tokio.
+//! Model Context Protocol servers and clients on tokio.
 //!
 //! [`mcp_proto`] is the protocol; this crate moves bytes between it and tokio's pipes and streams.
-//! One registry serves legacy clients (2024-11-05 to 2025-11-25) and modern ones (2026-07-28).
+//! One registry serves legacy clients (2024-11-05 to 2025-11-25) and modern ones (2026-07-28), and
+//! one client talks to servers of both kinds.
 //!
 //! ```no_run
 //! use mcp_tokio::{Implementation, Registry, serve_stdio};
@@ -134,6 +135,40 @@
 //!     })
 //! })?;
 //! # Ok::<(), mcp_tokio::UsageError>(())
+//! ```
+//!
+//! # Clients
+//!
+//! ```no_run
+//! use mcp_tokio::types::SubscriptionFilter;
+//! use mcp_tokio::{Client, Command, Implementation, Stderr, connect_command};
+//! use serde_json::json;
+//! use std::time::Duration;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::new(Implementation::new("app", "1.0.0"));
+//! // What servers may ask for, and what is of interest, is said before it is connected.
+//! client.on_form(|form| async move { form.accept_defaults() });
+//! client.on_log(|message| eprintln!("{:?}: {}", message.level, message.data));
+//!
+//! let command = Command::new("kitchen").arg("stdio").stderr(Stderr::lines(|line| eprintln!("{line}")));
+//! let server = connect_command(&client, command).await?;
+//! eprintln!("it speaks {}", server.version);
+//!
+//! let brew = client.call_tool("brew", &json!({ "cups": 3 }));
+//! // Dropping a call cancels it; progress gives it more time.
+//! let coffee = brew.timeout(Duration::from_secs(60)).on_progress(|at| eprintln!("{at:?}")).await?;
+//! eprintln!("{:?}", coffee.content);
+//!
+//! let mut filter = SubscriptionFilter::default();
+//! filter.tools_list_changed = true;
+//! let mut changes = client.subscribe(filter).await?;
+//! while let Some(change) = changes.changed().await {
+//!     eprintln!("{change:?}: {:?}", client.list_tools().await?.tools);
+//! }
+//! client.close().await;
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! # Seeing the conversation
