@@ -11,5 +11,7 @@ pub mod children;
 pub mod everything;
 pub mod fuzz;
 #[cfg(unix)]
+pub mod interop;
+#[cfg(unix)]
 pub mod process;
 pub mod transcript;

@@ -1,0 +1,10 @@
+//! The same client on smol, without async-std's runtime.
+
+use mcp_async_std::run_command;
+use mcp_tests::interop;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    smol::block_on(interop::run(std::env::args().skip(1), async |client, command| {
+        smol::spawn(async move { run_command(&client, &command).await }).await
+    }))
+}

@@ -1,0 +1,79 @@
+//! How a client is connected, and what should come of that.
+
+use std::str::FromStr;
+
+use mcp_proto::client::{ConnectError, Negotiation, Verdict};
+use mcp_proto::{Era, ProtocolVersion};
+
+use super::Outcome;
+use super::servers::Server;
+
+/// How a client is connected.
+pub(super) enum Mode {
+    /// With nothing stored.
+    Fresh(Negotiation),
+    /// With what a client before has found out.
+    Stored,
+    /// With what was never true: that a legacy server is a modern one.
+    Stale,
+    /// With nothing stored, and closed while a call runs.
+    Busy,
+}
+
+/// What should come of it.
+#[derive(Clone, Copy)]
+pub(super) enum Expected {
+    Connected(ProtocolVersion),
+    Fails(fn(&ConnectError) -> bool),
+}
+
+impl Mode {
+    pub(super) fn negotiation(&self) -> Negotiation {
+        match self {
+            Self::Fresh(negotiation) => *negotiation,
+            Self::Stored | Self::Stale | Self::Busy => Negotiation::Auto,
+        }
+    }
+
+    pub(super) fn expected(&self, server: &Server) -> Expected {
+        match self.negotiation() {
+            Negotiation::Pinned(version) if version.era() == Era::Modern && !server.is_dual() => {
+                Expected::Fails(server.no_modern)
+            }
+            Negotiation::Pinned(version) if server.speaks(version) => Expected::Connected(version),
+            Negotiation::Pinned(_) => {
+                Expected::Fails(|error| matches!(error, ConnectError::NoCommonVersion { .. }))
+            }
+            Negotiation::Auto if server.is_dual() => {
+                Expected::Connected(ProtocolVersion::LATEST_MODERN)
+            }
+            _ => Expected::Connected(server.newest_legacy),
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Ok(match name {
+            "auto" => Self::Fresh(Negotiation::Auto),
+            "legacy" => Self::Fresh(Negotiation::Legacy),
+            "stored" => Self::Stored,
+            "stale" => Self::Stale,
+            "busy" => Self::Busy,
+            version => {
+                let version = ProtocolVersion::from_name(version).ok_or(super::USAGE)?;
+                Self::Fresh(Negotiation::Pinned(version))
+            }
+        })
+    }
+}
+
+/// That a legacy server is a modern one.
+pub(super) fn stale(server: &Server) -> Outcome<Verdict> {
+    if server.is_dual() {
+        return Err("no verdict about a server of both eras is stale".into());
+    }
+    Ok(Verdict::new(ProtocolVersion::LATEST_MODERN))
+}
