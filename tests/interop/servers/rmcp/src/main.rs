@@ -51,7 +51,8 @@ struct State {
     touches: u32,
     /// Whether a client of the legacy era wants to know of updates of the counter.
     is_subscribed: bool,
-    /// The subscriptions of the modern era, also those that are over.
+    /// How many subscriptions of the modern era there are, also those that are over.
+    accepted: usize,
     subscriptions: Vec<SubscriptionSink>,
 }
 
@@ -119,6 +120,9 @@ impl Fixtures {
 
     #[tool]
     async fn touch(&self, context: RequestContext<RoleServer>) -> Outcome {
+        while self.has_late_subscriptions() {
+            sleep(Duration::from_millis(1)).await;
+        }
         let (is_subscribed, subscriptions) = {
             let mut state = self.state();
             state.touches += 1;
@@ -142,6 +146,13 @@ impl Fixtures {
     #[tool]
     fn touched(&self) -> String {
         "touched".to_owned()
+    }
+
+    /// The SDK acknowledges a subscription before `listen` hears of it, and may serve other requests
+    /// in between.
+    fn has_late_subscriptions(&self) -> bool {
+        let state = self.state();
+        state.subscriptions.len() < state.accepted
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -228,6 +239,7 @@ impl ServerHandler for Fixtures {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        self.state().accepted += 1;
         Some(requested.clone())
     }
 
