@@ -87,8 +87,10 @@ impl Observed {
 
     /// The lines of standard error that this server does not write.
     pub(super) fn unexpected(&self, server: &Server) -> Vec<String> {
-        let is_known =
-            |line: &str| server.writes.contains(&line) || line == CANCELLED && server.cancels;
+        let is_known = |line: &str| {
+            server.writes.iter().any(|known| line.starts_with(known))
+                || line == CANCELLED && server.cancels
+        };
         self.lock().lines.iter().filter(|line| !is_known(line)).cloned().collect()
     }
 

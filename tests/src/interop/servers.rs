@@ -23,7 +23,7 @@ pub(super) struct Server {
     ends_when_busy: bool,
     /// What it exits with if a client has opened no conversation with it.
     unopened: i32,
-    /// What else it writes to standard error.
+    /// How the lines begin that it writes to standard error beside that.
     pub(super) writes: &'static [&'static str],
     pub(super) offers: &'static Offers,
 }
@@ -111,10 +111,7 @@ const SERVERS: &[Server] = &[
         newest_legacy: ProtocolVersion::V2025_06_18,
         no_modern: |error| *error == ConnectError::Closed,
         unopened: 1,
-        writes: &[
-            "Error: ConnectionClosed(\"initialized request\")",
-            "Error: ConnectionClosed(\"initialize notification\")",
-        ],
+        writes: &["Error: ConnectionClosed(", "Error: ExpectedInitializeRequest("],
         ..LEGACY
     },
     Server {

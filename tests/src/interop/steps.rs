@@ -195,19 +195,18 @@ impl<'a> Steps<'a> {
     }
 
     async fn subscribe(&self) -> Outcome {
-        let Offers { touch, touched, resource, holds, .. } = *self.offers;
+        let Offers { touched, resource, holds, .. } = *self.offers;
         let mut filter = SubscriptionFilter::default();
         filter.tools_list_changed = true;
         filter.resource_subscriptions.push(resource.to_owned());
         let mut subscription = self.client.subscribe(filter.clone()).await?;
         equal("honoured", subscription.honoured(), &filter)?;
-        // Some tell that they have begun before they have.
-        self.echo().await?;
-        self.call(touch, &json!({})).await?;
+        step("touch", self.touch()).await?;
         let updated = Change::ResourceUpdated(resource.to_owned());
         let mut expected = vec![updated.clone()];
         expected.extend(touched.map(|_| Change::ListChanged(List::Tools)));
         while !expected.is_empty() {
+            eprintln!("waits for {expected:?}");
             let change = subscription.changed().await.ok_or("it has ended")?;
             expected.retain(|expected| *expected != change);
         }
@@ -219,9 +218,13 @@ impl<'a> Steps<'a> {
 
         drop(subscription);
         let before = self.observed.count(&updated);
-        self.call(touch, &json!({})).await?;
+        step("touch again", self.touch()).await?;
         self.echo().await?;
         equal("updates after the end", &self.observed.count(&updated), &before)
+    }
+
+    async fn touch(&self) -> Outcome {
+        self.call(self.offers.touch, &json!({})).await.map(drop)
     }
 
     async fn error(&self) -> Outcome {
