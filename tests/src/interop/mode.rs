@@ -36,18 +36,18 @@ impl Mode {
     }
 
     pub(super) fn expected(&self, server: &Server) -> Expected {
-        match self.negotiation() {
-            Negotiation::Pinned(version) if version.era() == Era::Modern && !server.is_dual() => {
-                Expected::Fails(server.no_modern)
-            }
-            Negotiation::Pinned(version) if server.speaks(version) => Expected::Connected(version),
-            Negotiation::Pinned(_) => {
-                Expected::Fails(|error| matches!(error, ConnectError::NoCommonVersion { .. }))
-            }
-            Negotiation::Auto if server.is_dual() => {
-                Expected::Connected(ProtocolVersion::LATEST_MODERN)
-            }
-            _ => Expected::Connected(server.newest_legacy),
+        let negotiation = self.negotiation();
+        let Negotiation::Pinned(version) = negotiation else {
+            let is_modern = negotiation == Negotiation::Auto && server.is_dual();
+            let modern = ProtocolVersion::LATEST_MODERN;
+            return Expected::Connected(if is_modern { modern } else { server.newest_legacy });
+        };
+        if server.speaks(version) {
+            Expected::Connected(version)
+        } else if version.era() == Era::Modern {
+            Expected::Fails(server.no_modern)
+        } else {
+            Expected::Fails(|error| matches!(error, ConnectError::NoCommonVersion { .. }))
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What a client does with a server, step by step.
 
-use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -266,14 +265,8 @@ fn text(result: &CallToolResult) -> Outcome<String> {
 }
 
 fn block(block: &ContentBlock) -> Outcome<&str> {
-    match block {
-        ContentBlock::Text(content) => Ok(&content.text),
-        other => Err(unexpected(other)),
-    }
-}
-
-fn unexpected(what: &impl Debug) -> Box<dyn std::error::Error> {
-    format!("unexpected: {what:?}").into()
+    let ContentBlock::Text(content) = block else { return Err(format!("it is {block:?}").into()) };
+    Ok(&content.text)
 }
 
 fn contains(text: &str, part: &str) -> Outcome {
