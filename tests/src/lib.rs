@@ -8,6 +8,7 @@ pub struct Readme;
 pub mod base64;
 #[cfg(unix)]
 pub mod children;
+pub mod compatibility;
 pub mod everything;
 pub mod fuzz;
 #[cfg(unix)]

@@ -1,0 +1,122 @@
+//! What is said in each cell, and whether what came of it is what was expected.
+//!
+//! In: a client that is being connected. Out: the answers, to be compared.
+
+use mcp_proto::client::{CallError, ConnectError};
+use mcp_proto::service::Client;
+use mcp_proto::types::{CallToolResult, ElicitResult};
+use mcp_proto::{Era, ErrorCode, Json, ProtocolVersion};
+use serde_json::json;
+
+use super::{Cell, Expected, Failure};
+
+/// What came of a cell.
+#[derive(Debug)]
+pub struct Met {
+    /// The sum that was asked for before anything was known.
+    pub sum: Result<String, CallError>,
+    /// The names of the tools.
+    pub tools: Result<Vec<String>, CallError>,
+    /// What a tool says that has asked for a name.
+    pub greeting: Result<String, CallError>,
+    /// What is known of the connection after all that.
+    pub connected: Result<ProtocolVersion, ConnectError>,
+    /// What there is to store then.
+    pub stored: Option<ProtocolVersion>,
+}
+
+/// Has a client say its name when it is asked.
+pub fn answer(client: &Client) {
+    client.on_form(|_| async {
+        let content = Json::encode(&json!({ "name": "Ada" })).unwrap_or(Json::EMPTY_OBJECT);
+        ElicitResult::accept(content)
+    });
+}
+
+/// Says everything. It begins at once: what is stored about the server is believed.
+pub async fn meet(client: &Client) -> Met {
+    let sum = client.call_tool("add", &json!({ "a": 1, "b": 2 })).await;
+    let tools = client.list_tools().await;
+    let greeting = client.call_tool("greet", &json!({})).await;
+    Met {
+        sum: sum.map(|sum| text(&sum)),
+        tools: tools.map(|list| list.tools.into_iter().map(|tool| tool.name).collect()),
+        greeting: greeting.map(|greeting| text(&greeting)),
+        connected: client.connected().await.map(|server| server.version),
+        stored: client.verdict().map(|verdict| verdict.version),
+    }
+}
+
+fn text(result: &CallToolResult) -> String {
+    result.content.iter().filter_map(|block| block.as_text()).collect()
+}
+
+impl Cell {
+    /// Compares; `told` is what the servers of the cell have told.
+    pub fn check(self, met: &Met, told: &[String]) -> Result<(), String> {
+        let Expected { outcome, starts } = self.expected();
+        let count = |what: &str| told.iter().filter(|line| *line == what).count();
+        let added = usize::from(outcome.is_ok());
+        let counts = (count("started"), count("added"));
+        ensure(counts == (starts, added), || {
+            format!("expected {starts} starts and {added} sums, not {counts:?}")
+        })?;
+        match outcome {
+            Ok(version) => met.works(version),
+            Err(failure) => met.fails(failure),
+        }
+    }
+}
+
+impl Met {
+    fn works(&self, version: ProtocolVersion) -> Result<(), String> {
+        ensure(self.sum == Ok("3".into()), || format!("sum: {:?}", self.sum))?;
+        let tools = Ok(vec!["add".into(), "greet".into()]);
+        ensure(self.tools == tools, || format!("tools: {:?}", self.tools))?;
+        let greeted = if asks(version) {
+            self.greeting == Ok("Hello, Ada!".into())
+        } else {
+            matches!(&self.greeting, Err(CallError::Error(error)) if error.code == ErrorCode::INTERNAL_ERROR)
+        };
+        ensure(greeted, || format!("greeting: {:?}", self.greeting))?;
+        ensure(self.connected == Ok(version), || {
+            format!("expected {version}, connected with {:?}", self.connected)
+        })?;
+        ensure(self.stored == Some(version), || format!("to be stored: {:?}", self.stored))
+    }
+
+    fn fails(&self, failure: Failure) -> Result<(), String> {
+        let Err(CallError::Connect(error)) = &self.sum else {
+            return Err(format!("expected {failure:?}, the sum is {:?}", self.sum));
+        };
+        let is_it = match (failure, error) {
+            (Failure::RefusedWithVersions, ConnectError::Refused(error)) => {
+                let modern = ProtocolVersion::LATEST_MODERN.as_str();
+                error.data.as_ref().is_some_and(|data| data.as_str().contains(modern))
+            }
+            (Failure::Refused, ConnectError::Refused(error)) => !error.message.is_empty(),
+            (Failure::TimedOut, ConnectError::TimedOut)
+            | (Failure::Closed, ConnectError::Closed) => true,
+            (_, _) => false,
+        };
+        ensure(is_it, || format!("expected {failure:?}, not {error:?}"))?;
+        // It is over: whoever asks for more hears so.
+        let (tools, greeting) = (&self.tools, &self.greeting);
+        let over = |error: Option<&CallError>| error == Some(&CallError::Closed);
+        ensure(over(tools.as_ref().err()) && over(greeting.as_ref().err()), || {
+            format!("after the end: {tools:?}, {greeting:?}")
+        })?;
+        ensure(self.connected.as_ref() == Err(error), || format!("{:?}", self.connected))?;
+        ensure(self.stored.is_none(), || format!("to be stored: {:?}", self.stored))
+    }
+}
+
+/// Whether the revision has elicitation, which came with 2025-06-18.
+fn asks(version: ProtocolVersion) -> bool {
+    version.era() == Era::Modern
+        || [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25].contains(&version)
+}
+
+fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}
