@@ -25,9 +25,11 @@
 //! broken ([`Pair::cut`]). Whatever is random in it follows from a seed, which is printed when a
 //! test panics: with the same seed all happens again as it did.
 
+mod clock;
 mod lane;
 mod pair;
 mod random;
 
+pub use clock::{Clock, Sleep};
 pub use lane::Network;
 pub use pair::Pair;

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::task::Wake;
 use core::fmt;
 use core::future::Future;
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 #[expect(clippy::disallowed_types, reason = "wires are written where sides are driven")]
@@ -15,6 +15,7 @@ use std::sync::PoisonError;
 
 use bytes::Bytes;
 
+use super::clock::Clock;
 use super::lane::{Lane, Network};
 use super::random::Random;
 use crate::client::{self, Negotiation, Verdict};
@@ -26,6 +27,9 @@ use crate::version::EraPolicy;
 
 /// With more looks than this at one instant, the two will never be done.
 const MAX_LOOKS: usize = 1_000_000;
+
+/// What was woken more often than this while nothing else happened will be woken for ever.
+const MAX_WAKES: usize = 100_000;
 
 /// A client and a server with a pipe between them, in virtual time, which passes when nothing else
 /// happens. The [module](super) has an example.
@@ -39,7 +43,7 @@ pub struct Pair {
     network: Network,
     seed: u64,
     random: Random,
-    now: Instant,
+    clock: Clock,
     client: Client,
     sides: Option<Sides>,
     starts: usize,
@@ -74,7 +78,7 @@ impl Pair {
             network: Network::calm(),
             seed: 0,
             random: Random::new(0),
-            now: Instant::ZERO,
+            clock: Clock::default(),
             sides: None,
             starts: 0,
             woken: Arc::default(),
@@ -134,7 +138,12 @@ impl Pair {
 
     /// The time that has passed.
     pub fn now(&self) -> Instant {
-        self.now
+        self.clock.now()
+    }
+
+    /// The same for handlers, which can sleep by it.
+    pub fn clock(&self) -> Clock {
+        self.clock.clone()
     }
 
     /// How often the server was started.
@@ -147,62 +156,117 @@ impl Pair {
         self.wire.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Runs both sides until `future` is done.
+    /// Runs both sides until `future` is done. Where nothing can be done time passes.
     ///
     /// # Panics
     ///
-    /// If it never will be, because nothing is going to happen any more.
+    /// If it never will be: because nothing is going to happen any more, or because something is
+    /// woken for ever.
     #[expect(clippy::panic, reason = "it is how a test fails")]
     pub fn run<F: Future>(&mut self, future: F) -> F::Output {
         let mut future = pin!(future);
-        let waker = Waker::from(self.woken.clone());
-        let mut context = Context::from_waker(&waker);
         loop {
-            if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            if let Poll::Ready(output) = self.poll(&mut future) {
                 return output;
             }
-            if !self.settle() && !self.woken.look() {
-                let Some(next) = self.next() else {
-                    panic!("nothing is going to happen any more; so far:\n{}", self.wire())
-                };
-                self.now = self.now.max(next);
+            let Some(next) = self.next() else {
+                panic!("nothing is going to happen any more; so far:\n{}", self.wire())
+            };
+            self.clock.set(next);
+        }
+    }
+
+    /// Runs both sides for as long as that takes no time, and says whether `future` is done: to
+    /// have something begin, and do something else then. A future that cannot be moved is to be
+    /// [pinned](core::pin::pin) first.
+    ///
+    /// ```
+    /// use mcp_proto::client::CallError;
+    /// # use mcp_proto::testing::Pair;
+    /// # use mcp_proto::{server::Registry, types::Implementation};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Nothing {}
+    /// # let mut registry = Registry::new(Implementation::new("thinker", "1.0.0"));
+    /// # registry.tool("think", "Thinks", |_: Nothing, _| std::future::pending::<String>())?;
+    ///
+    /// let mut pair = Pair::new(registry);
+    /// let mut call = pair.client().call_tool("think", &serde_json::json!({}));
+    /// assert!(pair.poll(&mut call).is_pending());
+    /// pair.cut();
+    /// assert_eq!(pair.run(call), Err(CallError::Closed));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If something is woken for ever.
+    pub fn poll<F: Future + Unpin>(&mut self, future: &mut F) -> Poll<F::Output> {
+        let waker = Waker::from(self.woken.clone());
+        let mut context = Context::from_waker(&waker);
+        let mut idle = 0;
+        loop {
+            if let Poll::Ready(output) = Pin::new(&mut *future).poll(&mut context) {
+                return Poll::Ready(output);
+            }
+            if !self.goes_on(&mut idle) {
+                return Poll::Pending;
             }
         }
     }
 
-    /// Runs both sides for as long as this.
+    /// Runs both sides for as long as this. What is awaited elsewhere has to be awaited again.
+    ///
+    /// # Panics
+    ///
+    /// If something is woken for ever.
     pub fn pass(&mut self, duration: Duration) {
-        let end = self.now + duration;
+        let end = self.now() + duration;
         loop {
-            while self.settle() || self.woken.look() {}
+            let mut idle = 0;
+            while self.goes_on(&mut idle) {}
             match self.next().filter(|next| *next <= end) {
-                Some(next) => self.now = self.now.max(next),
+                Some(next) => self.clock.set(next),
                 None => break,
             }
         }
-        self.now = end;
+        self.clock.set(end);
     }
 
     /// Breaks the pipe: what is under way is lost, and both sides are at the end of it.
     pub fn cut(&mut self) {
+        let now = self.now();
         if let Some(sides) = &mut self.sides {
-            sides.to_server.cut(self.now);
-            sides.to_client.cut(self.now);
+            sides.to_server.cut(now);
+            sides.to_client.cut(now);
         }
     }
 
     /// The client's side sends nothing more; what is under way arrives.
     pub fn end_of_client(&mut self) {
+        let now = self.now();
         if let Some(sides) = &mut self.sides {
-            sides.to_server.end(self.now);
+            sides.to_server.end(now);
         }
     }
 
     /// The server's side sends nothing more; what is under way arrives.
     pub fn end_of_server(&mut self) {
+        let now = self.now();
         if let Some(sides) = &mut self.sides {
-            sides.to_client.end(self.now);
+            sides.to_client.end(now);
         }
+    }
+
+    /// Does what can be done at this instant; says whether there was anything, or may be more.
+    fn goes_on(&mut self, idle: &mut usize) -> bool {
+        if self.settle() {
+            *idle = 0;
+            return true;
+        }
+        *idle += 1;
+        let woken = self.woken.look();
+        assert!(!woken || *idle < MAX_WAKES, "woken for ever; so far:\n{}", self.wire());
+        woken
     }
 
     /// Does what can be done at this instant; says whether there was anything.
@@ -218,11 +282,12 @@ impl Pair {
     /// Gives each side a turn, and what has arrived; says whether anything came of it.
     fn look(&mut self) -> bool {
         let waker = Waker::from(self.woken.clone());
-        let (now, network) = (self.now, self.network.clone());
-        let Some(mut sides) = self.sides.take().or_else(|| self.open()) else { return false };
+        let (now, network) = (self.now(), self.network.clone());
+        let rang = self.clock.ring();
+        let Some(mut sides) = self.sides.take().or_else(|| self.open()) else { return rang };
         let Sides { client, server, to_server, to_client } = &mut sides;
         let random = &mut self.random;
-        let mut stirred = turn(client, now, &waker, to_server, &network, random);
+        let mut stirred = rang | turn(client, now, &waker, to_server, &network, random);
         stirred |= turn(&mut **server, now, &waker, to_client, &network, random);
         stirred |= deliver(&mut **server, now, to_server);
         stirred |= deliver(client, now, to_client);
@@ -241,21 +306,24 @@ impl Pair {
         // Whoever drives the client elsewhere does not need a server here.
         let mut client = ClientService::new(&self.client).ok()?;
         let wire = self.wire.clone();
-        client.show_wire(self.now, move |line| {
+        client.show_wire(self.now(), move |line| {
             let mut wire = wire.lock().unwrap_or_else(PoisonError::into_inner);
             wire.push_str(line);
             wire.push('\n');
         });
         let server = (self.start)(self.server_config.clone());
         self.starts += 1;
-        client.handle_opened(self.now);
+        client.handle_opened(self.now());
         Some(Sides { client, server, to_server: Lane::default(), to_client: Lane::default() })
     }
 
     /// When something happens by itself.
     fn next(&self) -> Option<Instant> {
-        let Sides { client, server, to_server, to_client } = self.sides.as_ref()?;
-        let timers = [client.poll_timeout(), server.poll_timeout()];
+        let alarm = self.clock.next();
+        let Some(Sides { client, server, to_server, to_client }) = &self.sides else {
+            return alarm;
+        };
+        let timers = [client.poll_timeout(), server.poll_timeout(), alarm];
         // What a side does not want to read stays where it is.
         let arrivals = [
             to_server.next().filter(|_| server.wants_read()),
@@ -319,7 +387,7 @@ impl Drop for Pair {
 impl fmt::Debug for Pair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pair")
-            .field("now", &self.now)
+            .field("now", &self.now())
             .field("seed", &self.seed)
             .finish_non_exhaustive()
     }
