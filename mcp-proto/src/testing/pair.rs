@@ -52,10 +52,10 @@ pub struct Pair {
     wire: Arc<Mutex<String>>,
 }
 
-/// Both sides, once they are there.
+/// Both sides, once they are there. Each is gone when it has ended, as it is with an adapter.
 struct Sides {
-    client: ClientService,
-    server: Box<dyn Driven>,
+    client: Option<ClientService>,
+    server: Option<Box<dyn Driven>>,
     to_server: Lane,
     to_client: Lane,
 }
@@ -287,15 +287,32 @@ impl Pair {
         let Some(mut sides) = self.sides.take().or_else(|| self.open()) else { return rang };
         let Sides { client, server, to_server, to_client } = &mut sides;
         let random = &mut self.random;
-        let mut stirred = rang | turn(client, now, &waker, to_server, &network, random);
-        stirred |= turn(&mut **server, now, &waker, to_client, &network, random);
-        stirred |= deliver(&mut **server, now, to_server);
-        stirred |= deliver(client, now, to_client);
-        if client.wants_reopen() {
-            *server = (self.start)(self.server_config.clone());
+        let mut stirred = rang;
+        if let Some(side) = client {
+            stirred |= turn(side, now, &waker, to_server, &network, random);
+        }
+        if let Some(side) = server {
+            stirred |= turn(&mut **side, now, &waker, to_client, &network, random);
+        }
+        if client.as_ref().is_some_and(|side| side.is_closed() && !side.wants_reopen()) {
+            *client = None;
+        }
+        if server.as_ref().is_some_and(|side| side.is_closed()) {
+            *server = None;
+        }
+        if let Some(side) = server {
+            stirred |= deliver(&mut **side, now, to_server);
+        }
+        if let Some(side) = client {
+            stirred |= deliver(side, now, to_client);
+        }
+        if let Some(side) = client
+            && side.wants_reopen()
+        {
+            *server = Some((self.start)(self.server_config.clone()));
             self.starts += 1;
             (*to_server, *to_client) = (Lane::default(), Lane::default());
-            client.handle_opened(now);
+            side.handle_opened(now);
             stirred = true;
         }
         self.sides = Some(sides);
@@ -314,7 +331,8 @@ impl Pair {
         let server = (self.start)(self.server_config.clone());
         self.starts += 1;
         client.handle_opened(self.now());
-        Some(Sides { client, server, to_server: Lane::default(), to_client: Lane::default() })
+        let (to_server, to_client) = (Lane::default(), Lane::default());
+        Some(Sides { client: Some(client), server: Some(server), to_server, to_client })
     }
 
     /// When something happens by itself.
@@ -323,13 +341,10 @@ impl Pair {
         let Some(Sides { client, server, to_server, to_client }) = &self.sides else {
             return alarm;
         };
-        let timers = [client.poll_timeout(), server.poll_timeout(), alarm];
-        // What a side does not want to read stays where it is.
-        let arrivals = [
-            to_server.next().filter(|_| server.wants_read()),
-            to_client.next().filter(|_| client.wants_read()),
-        ];
-        timers.into_iter().chain(arrivals).flatten().min()
+        let client = client.as_ref().map(|side| wait(side, to_client));
+        let server = server.as_ref().map(|side| wait(&**side, to_server));
+        let sides = client.into_iter().chain(server).flatten().flatten();
+        sides.chain(alarm).min()
     }
 }
 
@@ -355,6 +370,12 @@ fn turn(
         says |= lane.end(now);
     }
     says
+}
+
+/// When a side is due by itself, and when something arrives for it; what it does not want to read
+/// stays where it is.
+fn wait(side: &dyn Driven, lane: &Lane) -> [Option<Instant>; 2] {
+    [side.poll_timeout(), lane.next().filter(|_| side.wants_read())]
 }
 
 /// Gives one side what has arrived; says whether anything has.
