@@ -1,0 +1,118 @@
+//! A server that writes down what it hears, and when; and one to talk to.
+
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
+
+use bytes::Bytes;
+use mcp_proto::Instant;
+use mcp_proto::server::{Config, Registry};
+use mcp_proto::service::{Context, Driven, Handler, Service};
+use mcp_proto::testing::Pair;
+use mcp_proto::types::Implementation;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What arrived together, and when.
+pub(crate) type Heard = Arc<Mutex<Vec<(Instant, Bytes)>>>;
+
+/// What a server's handlers note down.
+pub(crate) type Notes = Arc<Mutex<Vec<String>>>;
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Text {
+    text: String,
+}
+
+/// Offers `echo`; `think`, which never ends; and notes what becomes of the latter.
+pub(crate) fn registry(notes: &Notes) -> Registry<Handler> {
+    let mut registry = Registry::new(Implementation::new("recorder", "1"));
+    registry.tool("echo", "Echoes", |Text { text }: Text, _| async { text }).unwrap();
+    let notes = notes.clone();
+    let think = move |_: Nothing, context: Context| {
+        let notes = notes.clone();
+        async move {
+            notes.lock().unwrap().push("thinks".to_owned());
+            context.cancelled().await;
+            notes.lock().unwrap().push("cancelled".to_owned());
+            std::future::pending::<String>().await
+        }
+    };
+    registry.tool("think", "Thinks", think).unwrap();
+    registry
+}
+
+/// A pair with a server that is recorded.
+pub(crate) fn recorded(heard: &Heard, notes: &Notes) -> Pair {
+    let (heard, notes) = (heard.clone(), notes.clone());
+    Pair::with_server(move |config| Box::new(Recorder::new(&heard, &notes, config)))
+}
+
+struct Recorder {
+    service: Service,
+    heard: Heard,
+}
+
+impl Recorder {
+    fn new(heard: &Heard, notes: &Notes, config: Config) -> Self {
+        Self { service: Service::new(registry(notes), config), heard: heard.clone() }
+    }
+}
+
+impl Driven for Recorder {
+    fn handle_bytes(&mut self, now: Instant, data: Bytes) {
+        self.heard.lock().unwrap().push((now, data.clone()));
+        self.service.handle_bytes(now, data);
+    }
+
+    fn handle_eof(&mut self, now: Instant) {
+        self.heard.lock().unwrap().push((now, Bytes::new()));
+        self.service.handle_eof(now);
+    }
+
+    fn handle_stop(&mut self, now: Instant) {
+        self.service.handle_stop(now);
+    }
+
+    fn turn(&mut self, now: Instant, waker: &Waker) {
+        self.service.turn(now, waker);
+    }
+
+    fn output(&self) -> &[u8] {
+        self.service.output()
+    }
+
+    fn handle_written(&mut self, count: usize) {
+        self.service.handle_written(count);
+    }
+
+    fn handle_deaf(&mut self) -> bool {
+        self.service.handle_deaf()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.service.poll_timeout()
+    }
+
+    fn wants_read(&self) -> bool {
+        self.service.wants_read()
+    }
+
+    fn is_clogged(&self) -> bool {
+        self.service.is_clogged()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.service.is_closed()
+    }
+
+    fn patience(&self) -> Option<Instant> {
+        self.service.patience()
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.service.has_given_up()
+    }
+}
