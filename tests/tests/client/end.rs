@@ -1,0 +1,136 @@
+//! The end: of the client, of its service, of its handles.
+
+use mcp_proto::UsageError;
+use mcp_proto::client::{CallError, ConnectError, Negotiation};
+use mcp_proto::service::{Client, ClientService, Driven};
+use mcp_proto::testing::{Network, Pair};
+use mcp_proto::types::{Implementation, LoggingLevel, Root, SubscriptionFilter};
+use serde_json::{Value, json};
+
+use crate::bench::{ERAS, Log, SECOND, call, pair, text, thinking};
+
+#[test]
+fn closing_ends_what_is_pending_and_cancels_what_runs() {
+    for negotiation in ERAS {
+        for network in [Network::calm(), Network::rough()] {
+            let log = Log::default();
+            let mut pair = Pair::new(thinking(&log)).negotiation(negotiation).network(network);
+            let client = pair.client();
+            let mut pending = call(&client);
+            assert!(pair.poll(&mut pending).is_pending());
+            pair.pass(SECOND);
+            pair.run(client.close());
+            assert_eq!(pair.run(pending), Err(CallError::Closed));
+            pair.pass(5 * SECOND);
+            assert_eq!(log.take(), ["thinks", "cancelled", "dropped"]);
+        }
+    }
+}
+
+#[test]
+fn closing_before_the_connection_says_so() {
+    for negotiation in ERAS {
+        let network = Network::calm().latency(SECOND, SECOND);
+        let mut pair = pair(negotiation, |_: Value, _| async { "done" }).network(network);
+        let client = pair.client();
+        let (mut pending, mut connected) = (call(&client), Box::pin(client.connected()));
+        assert!(pair.poll(&mut pending).is_pending() && pair.poll(&mut connected).is_pending());
+        pair.run(client.close());
+        assert_eq!(pair.run(connected), Err(ConnectError::Closed));
+        assert_eq!(pair.run(pending), Err(CallError::Connect(ConnectError::Closed)));
+    }
+}
+
+#[test]
+fn after_the_end_every_handle_says_so_at_once() {
+    for negotiation in ERAS {
+        for closes in [true, false] {
+            let mut pair = pair(negotiation, |_: Value, _| async { "done" });
+            let client = pair.client();
+            assert_eq!(text(pair.run(call(&client))), "done");
+            if closes {
+                pair.run(client.close());
+            } else {
+                pair.cut();
+                pair.pass(SECOND);
+            }
+            let (wire, now) = (pair.wire(), pair.now());
+            assert_eq!(pair.run(call(&client)), Err(CallError::Closed));
+            assert_eq!(pair.run(client.list_tools()), Err(CallError::Closed));
+            assert_eq!(pair.run(client.ping()), Err(CallError::Closed));
+            let level = client.set_log_level(LoggingLevel::Error);
+            assert_eq!(pair.run(level), Err(CallError::Closed));
+            let subscription = pair.run(client.subscribe(SubscriptionFilter::default()));
+            assert_eq!(subscription.err(), Some(CallError::Closed));
+            assert_eq!(pair.run(client.connected()), Err(ConnectError::Closed));
+            assert_eq!((client.server(), client.verdict()), (None, None));
+            client.set_roots(vec![Root::new("file:///a")]);
+            client.notify("notifications/x", &json!({})).unwrap();
+            client.declare(|has| has.roots = None);
+            pair.run(client.close());
+            assert_eq!((pair.wire(), pair.now()), (wire, now));
+        }
+    }
+}
+
+#[test]
+fn a_client_has_one_service() {
+    let client = client();
+    let service = ClientService::new(&client).unwrap();
+    let second = ClientService::new(&client.clone()).map(drop);
+    assert_eq!(second, Err(UsageError::AlreadyConnected));
+    drop(service);
+    let third = ClientService::new(&client).map(drop);
+    assert_eq!(third, Err(UsageError::AlreadyConnected));
+}
+
+#[test]
+fn a_service_that_is_dropped_leaves_nobody_waiting() {
+    let (client, mut idle) = (client(), pair(Negotiation::Auto, |_: Value, _| async { "done" }));
+    let service = ClientService::new(&client).unwrap();
+    let (mut pending, mut connected) = (call(&client), Box::pin(client.connected()));
+    assert!(idle.poll(&mut pending).is_pending() && idle.poll(&mut connected).is_pending());
+    drop(service);
+    assert_eq!(idle.run(pending), Err(CallError::Closed));
+    assert_eq!(idle.run(connected), Err(ConnectError::Closed));
+    assert_eq!(idle.run(call(&client)), Err(CallError::Closed));
+    idle.run(client.close());
+}
+
+#[test]
+fn a_client_that_was_never_driven_is_closed_at_once() {
+    let mut idle = pair(Negotiation::Auto, |_: Value, _| async { "done" });
+    idle.run(client().close());
+}
+
+#[test]
+fn a_service_goes_on_without_handles() {
+    for negotiation in ERAS {
+        let log = Log::default();
+        // A pair keeps a handle of its own.
+        let mut service = {
+            let mut config = mcp_proto::client::Config::new(Implementation::new("gone", "1"));
+            config.negotiation = negotiation;
+            let client = Client::new(config);
+            let service = ClientService::new(&client).unwrap();
+            let noted = log.clone();
+            client.on_fault(move |error| noted.note(error.to_string()));
+            drop(client);
+            service
+        };
+        let now = mcp_proto::Instant::ZERO;
+        service.handle_opened(now);
+        service.turn(now, std::task::Waker::noop());
+        assert!(!service.output().is_empty());
+        service.handle_bytes(now, bytes::Bytes::from_static(b"garbage\n"));
+        service.turn(now, std::task::Waker::noop());
+        assert_eq!(log.take().len(), 1);
+        service.handle_stop(now);
+        service.turn(now, std::task::Waker::noop());
+        assert!(service.is_closed());
+    }
+}
+
+fn client() -> Client {
+    Client::new(Implementation::new("app", "1"))
+}

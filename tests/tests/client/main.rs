@@ -1,0 +1,15 @@
+//! The client as futures, against a server of ours in virtual time: both eras for whatever both
+//! have.
+
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+mod bench;
+mod cancel;
+mod end;
+mod hear;
+mod input;
+mod methods;
+mod subscriptions;
+mod threads;
+mod time;
+mod verdict;

@@ -1,0 +1,152 @@
+//! How long calls may take.
+
+use std::time::Duration;
+
+use mcp_proto::client::{CallError, CallOptions};
+use mcp_proto::service::{Context, Interrupt};
+use mcp_proto::testing::Pair;
+use mcp_proto::types::{ElicitAction, ElicitRequestFormParams, ElicitResult, RequestedSchema};
+use mcp_proto::{Instant, server};
+use serde_json::Value;
+
+use crate::bench::{ERAS, Log, MINUTE, SECOND, call, pair, registry, said, text, thinking};
+
+#[test]
+fn a_call_that_takes_too_long_ends_and_the_server_is_told() {
+    for negotiation in ERAS {
+        let log = Log::default();
+        let mut pair = Pair::new(thinking(&log)).negotiation(negotiation);
+        let client = pair.client();
+        assert_eq!(pair.run(call(&client)), Err(CallError::TimedOut));
+        assert_eq!(pair.now(), Instant::ZERO + MINUTE, "the default");
+        assert_eq!(pair.run(call(&client).timeout(5 * SECOND)), Err(CallError::TimedOut));
+        assert_eq!(pair.now(), Instant::ZERO + MINUTE + 5 * SECOND);
+        pair.run(client.ping()).unwrap();
+        assert_eq!(log.take(), ["thinks", "cancelled", "dropped"].repeat(2));
+        assert_eq!(said(&pair, "notifications/cancelled"), 2);
+    }
+}
+
+#[test]
+fn a_call_may_take_for_ever() {
+    for negotiation in ERAS {
+        let mut config = server::Config::default();
+        config.limits.handler_timeout = Duration::MAX;
+        let mut pair = pair(negotiation, |_: Value, context: Context| async move {
+            context.sleep(10_000 * 60 * MINUTE).await;
+            "done"
+        })
+        .server_config(config);
+        let call = call(&pair.client()).timeout(Duration::MAX).max_total(Duration::MAX);
+        assert_eq!(text(pair.run(call)), "done");
+    }
+}
+
+#[test]
+fn progress_is_told_and_gives_more_time() {
+    for negotiation in ERAS {
+        let log = Log::default();
+        let mut pair = pair(negotiation, walks);
+        let noted = log.clone();
+        let call = call(&pair.client()).timeout(MINUTE).on_progress(move |progress| {
+            noted.note(format!("{} of {:?}", progress.progress, progress.total));
+        });
+        // A step each 50 s, and nothing after the last.
+        assert_eq!(text(pair.run(call)), "there");
+        assert_eq!(pair.now(), Instant::ZERO + 200 * SECOND);
+        let told: Vec<String> = (1..4).map(|step| format!("{step} of Some(4.0)")).collect();
+        assert_eq!(log.take(), told);
+    }
+}
+
+#[test]
+fn progress_need_not_give_more_time() {
+    for negotiation in ERAS {
+        let log = Log::default();
+        let mut pair = pair(negotiation, walks);
+        let noted = log.clone();
+        let call = call(&pair.client())
+            .options(CallOptions::default().reset_on_progress(false))
+            .on_progress(move |progress| noted.note(progress.progress.to_string()));
+        assert_eq!(pair.run(call), Err(CallError::TimedOut));
+        assert_eq!((pair.now(), log.take()), (Instant::ZERO + MINUTE, vec!["1".to_owned()]));
+    }
+}
+
+#[test]
+fn a_call_has_its_time_whatever_progress_it_makes() {
+    for negotiation in ERAS {
+        let mut pair = pair(negotiation, walks);
+        let call = call(&pair.client()).on_progress(|_| ()).max_total(2 * MINUTE);
+        assert_eq!(pair.run(call), Err(CallError::TimedOut));
+        assert_eq!(pair.now(), Instant::ZERO + 2 * MINUTE);
+    }
+}
+
+#[test]
+fn nobody_is_told_of_progress_who_did_not_ask() {
+    for negotiation in ERAS {
+        let mut pair = pair(negotiation, walks);
+        assert_eq!(text(pair.run(call(&pair.client()).timeout(5 * MINUTE))), "there");
+        assert!(!pair.wire().contains("progress"), "{}", pair.wire());
+    }
+}
+
+#[test]
+fn who_panics_when_told_of_progress_harms_nobody() {
+    for negotiation in ERAS {
+        let mut pair = pair(negotiation, walks);
+        let call = call(&pair.client()).on_progress(|_| crate::bench::panic_quietly());
+        assert_eq!(text(pair.run(call)), "there");
+    }
+}
+
+#[test]
+fn the_time_of_a_call_rests_while_the_user_thinks() {
+    for negotiation in ERAS {
+        let mut pair = Pair::new(registry(asks)).negotiation(negotiation);
+        slow_user(&pair, 2 * MINUTE);
+        let call = call(&pair.client()).timeout(MINUTE);
+        assert_eq!(text(pair.run(call)), "Decline");
+        // 50 s before, 50 s after: the time starts anew.
+        assert!(pair.now() >= Instant::ZERO + 2 * MINUTE + 50 * SECOND, "{:?}", pair.now());
+    }
+}
+
+#[test]
+fn the_time_in_all_does_not_rest() {
+    for negotiation in ERAS {
+        let mut pair = Pair::new(registry(asks)).negotiation(negotiation);
+        slow_user(&pair, 2 * MINUTE);
+        let call = call(&pair.client()).max_total(100 * SECOND);
+        assert_eq!(pair.run(call), Err(CallError::TimedOut));
+        assert_eq!(pair.now(), Instant::ZERO + 100 * SECOND);
+    }
+}
+
+async fn walks(_: Value, context: Context) -> &'static str {
+    for step in 1..=3 {
+        context.sleep(50 * SECOND).await;
+        context.progress(server::Progress::new(f64::from(step)).total(4.0));
+    }
+    context.sleep(50 * SECOND).await;
+    "there"
+}
+
+/// It takes 50 s whenever it is called.
+async fn asks(_: Value, context: Context) -> Result<String, Interrupt> {
+    context.sleep(50 * SECOND).await;
+    let form = ElicitRequestFormParams::new("Sure?", RequestedSchema::new());
+    Ok(format!("{:?}", context.elicit("sure", form)?.action))
+}
+
+fn slow_user(pair: &Pair, takes: Duration) {
+    let clock = pair.clock();
+    pair.client().on_form(move |_| {
+        let clock = clock.clone();
+        async move {
+            clock.sleep(takes).await;
+            ElicitResult::new(ElicitAction::Decline)
+        }
+    });
+}
