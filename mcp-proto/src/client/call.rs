@@ -74,8 +74,9 @@ impl Client {
         &mut self,
         now: Instant,
         level: LoggingLevel,
+        options: CallOptions,
     ) -> Result<CallId, UsageError> {
-        let call = self.call(now, "logging/setLevel", level_params(level), CallOptions::default());
+        let call = self.call(now, "logging/setLevel", level_params(level), options);
         if call.is_ok() {
             self.log_level = Some(level);
         }

@@ -61,8 +61,9 @@ impl Connection<Client> {
         &mut self,
         now: Instant,
         level: LoggingLevel,
+        options: CallOptions,
     ) -> Result<CallId, UsageError> {
-        self.side.set_log_level(now, level)
+        self.side.set_log_level(now, level, options)
     }
 
     /// Does not want the response to a call any more; see [`Client::cancel`].

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use mcp_proto::client::{CallError, CallOptions};
 use mcp_proto::service::{Context, Interrupt};
-use mcp_proto::testing::Pair;
-use mcp_proto::types::{ElicitAction, ElicitRequestFormParams, ElicitResult, RequestedSchema};
-use mcp_proto::{Instant, server};
+use mcp_proto::testing::{Network, Pair};
+use mcp_proto::types::{
+    ElicitAction, ElicitRequestFormParams, ElicitResult, EmptyResult, LoggingLevel, RequestedSchema,
+};
+use mcp_proto::{Era, Instant, server};
 use serde_json::Value;
 
 use crate::bench::{ERAS, Log, MINUTE, SECOND, call, pair, registry, said, text, thinking};
@@ -121,6 +123,29 @@ fn the_time_in_all_does_not_rest() {
         let call = call(&pair.client()).max_total(100 * SECOND);
         assert_eq!(pair.run(call), Err(CallError::TimedOut));
         assert_eq!(pair.now(), Instant::ZERO + 100 * SECOND);
+    }
+}
+
+#[test]
+fn every_call_has_the_time_that_was_said() {
+    for negotiation in ERAS {
+        let network = Network::calm().latency(SECOND, SECOND);
+        let mut registry = registry(walks);
+        registry.logging();
+        let mut pair = Pair::new(registry).negotiation(negotiation).network(network);
+        let client = pair.client();
+        pair.run(client.connected()).unwrap();
+        let before = pair.now();
+        assert_eq!(pair.run(client.ping().timeout(SECOND)), Err(CallError::TimedOut));
+        assert_eq!(pair.run(client.list_tools().timeout(SECOND)).err(), Some(CallError::TimedOut));
+        assert_eq!(pair.now(), before + 2 * SECOND);
+        let level = client.set_log_level(LoggingLevel::Error).timeout(SECOND);
+        // A modern server need not be told.
+        let expected = match client.server().unwrap().era() {
+            Era::Modern => Ok(EmptyResult::default()),
+            Era::Legacy => Err(CallError::TimedOut),
+        };
+        assert_eq!(pair.run(level), expected);
     }
 }
 

@@ -237,7 +237,7 @@ impl ClientService {
                     Ask::Call { method, params } => connection.call(now, method, params, options),
                     Ask::List(listing) => connection.list(now, listing, options),
                     Ask::Ping => connection.ping(now, options),
-                    Ask::Level(level) => connection.set_log_level(now, level),
+                    Ask::Level(level) => connection.set_log_level(now, level, options),
                 };
                 match started {
                     Ok(call) => {
