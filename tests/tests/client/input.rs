@@ -318,3 +318,20 @@ fn answers_are_what_handlers_return(client: &Client) {
         Err::<CreateMessageResult, _>(ErrorData::internal("no model"))
     });
 }
+
+#[test]
+fn a_handler_may_call_the_server_that_asks() {
+    for negotiation in ERAS {
+        let mut pair = pair(negotiation, asks_name);
+        let client = pair.client();
+        let own = client.clone();
+        client.on_form(move |_| {
+            let client = own.clone();
+            async move {
+                let tools = client.list_tools().await.unwrap().tools;
+                accept(&json!({ "name": tools[0].name }))
+            }
+        });
+        assert_eq!(text(pair.run(call(&client))), r#"{"name":"t"}"#);
+    }
+}

@@ -9,6 +9,7 @@ mod end;
 mod hear;
 mod input;
 mod methods;
+mod storm;
 mod subscriptions;
 mod threads;
 mod time;
