@@ -131,6 +131,23 @@ fn what_is_taken_back_is_not_asked_any_more() {
 }
 
 #[test]
+fn what_is_declared_may_depend_on_what_is_known() {
+    let mut pair = pair(Negotiation::Auto, asks_name);
+    let client = pair.client();
+    client.on_form(|_| async { accept(&json!({ "name": "Ada" })) });
+    client.declare(|has| assert!(has.elicitation.is_some() && client.server().is_none()));
+    // Who panics has changed nothing.
+    let declare = || {
+        client.declare(|has| {
+            has.elicitation = None;
+            panic_quietly();
+        })
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(declare)).is_err());
+    assert_eq!(text(pair.run(call(&client))), r#"{"name":"Ada"}"#);
+}
+
+#[test]
 fn several_things_are_asked_at_once() {
     for negotiation in ERAS {
         let mut pair = pair(negotiation, |_: Value, context: Context| async move {

@@ -214,7 +214,8 @@ impl Client {
     }
 
     /// Changes what the client declares: a modern server reads it in every request, a legacy one
-    /// when it is connected.
+    /// when it is connected. Changes wait for each other: `change` may look at the client, and must
+    /// not change it.
     pub fn declare(&self, change: impl FnOnce(&mut ClientCapabilities)) {
         self.port.change(|_, capabilities| change(capabilities));
     }

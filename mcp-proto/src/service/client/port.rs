@@ -73,6 +73,9 @@ pub(super) enum Stage {
 pub(super) struct Port {
     #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
     state: Mutex<State>,
+    /// Held for as long as somebody changes what is declared.
+    #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
+    changing: Mutex<()>,
 }
 
 struct State {
@@ -93,17 +96,20 @@ impl Port {
     pub(super) fn new(config: Config) -> Self {
         let capabilities = config.capabilities.clone();
         #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
-        let state = Mutex::new(State {
-            stage: Stage::Idle(Box::new(config)),
-            ended: false,
-            in_turn: false,
-            driver: None,
-            work: Work::default(),
-            answers: Answers::default(),
-            capabilities,
-            watchers: Vec::new(),
-        });
-        Self { state }
+        let (changing, state) = (
+            Mutex::new(()),
+            Mutex::new(State {
+                stage: Stage::Idle(Box::new(config)),
+                ended: false,
+                in_turn: false,
+                driver: None,
+                work: Work::default(),
+                answers: Answers::default(),
+                capabilities,
+                watchers: Vec::new(),
+            }),
+        );
+        Self { state, changing }
     }
 
     /// A service is there; it may be only once.
@@ -210,17 +216,26 @@ impl Port {
         self.lock().answers.clone()
     }
 
-    /// Changes what the client answers with, and what it declares.
+    /// Changes what the client answers with, and what it declares. Changes wait for each other;
+    /// `change` may look at the client, and must not change it.
     pub(super) fn change(&self, change: impl FnOnce(&mut Answers, &mut ClientCapabilities)) {
-        let mut state = self.lock();
-        let State { answers, capabilities, .. } = &mut *state;
-        let before = (answers.clone(), capabilities.clone());
-        change(answers, capabilities);
-        let changed = (before.1 != *capabilities).then(|| capabilities.clone());
-        drop(state);
-        if let Some(capabilities) = changed {
-            self.command(Command::Capabilities(capabilities));
-        }
+        let (before, driver) = {
+            let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let (mut answers, mut capabilities) = {
+                let state = self.lock();
+                (state.answers.clone(), state.capabilities.clone())
+            };
+            change(&mut answers, &mut capabilities);
+            let mut state = self.lock();
+            let tells = state.capabilities != capabilities && !state.ended;
+            if tells {
+                state.work.commands.push(Command::Capabilities(capabilities.clone()));
+            }
+            state.capabilities = capabilities;
+            let before = mem::replace(&mut state.answers, answers);
+            (before, if tells { state.sleeping_driver() } else { None })
+        };
+        wake(driver);
         // Handlers may run anything when they are dropped.
         drop(before);
     }
