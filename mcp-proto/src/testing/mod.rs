@@ -21,9 +21,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Pair`] has a pipe between its sides that can be made as bad as one likes ([`Network`]), and
-//! broken ([`Pair::cut`]). Whatever is random in it follows from a seed, which is printed when a
-//! test panics: with the same seed all happens again as it did.
+//! What a test may want, and where it is:
+//!
+//! | to have | there is |
+//! |---|---|
+//! | an application that answers, and hears logs and changes | [`Pair::client`]; it is told so before it is first run |
+//! | something done at once, and time pass until it is | [`Pair::run`] |
+//! | something under way while something else happens | [`Pair::poll`], and then [`Pair::pass`], [`Pair::cut`] and the others |
+//! | a user, or a model, who takes his time | [`Pair::clock`] |
+//! | a bad pipe: late, in pieces | [`Pair::network`] |
+//! | a server of another kind, such as one that ends at what it does not know | [`Pair::with_server`] |
+//! | what was said | [`Pair::wire`], which pastes into a transcript |
+//!
+//! Nothing here takes real time or depends on it: an hour passes at once. Whatever is random
+//! follows from a seed ([`Pair::seed`]), which is printed when a test panics: with the same seed
+//! all happens again as it did.
+//!
+//! A handler of the server sleeps by [`Context::sleep`](crate::service::Context::sleep). Work on
+//! other threads is not waited for: nothing happens here while they work, and [`Pair::run`] panics.
+//!
+//! A server that is served by an adapter is tested with the same registry, and with
+//! `mcp-proto = { version = "0.1", features = ["testing"] }` among the dev-dependencies.
 
 mod clock;
 mod lane;

@@ -35,7 +35,7 @@ const MAX_WAKES: usize = 100_000;
 /// happens. The [module](super) has an example.
 ///
 /// The server is started, and the client connected, when it is first run. A server that is to be
-/// started anew is.
+/// started anew is. A side that has ended is gone: what the other one still says is lost.
 pub struct Pair {
     start: Box<dyn FnMut(server::Config) -> Box<dyn Driven>>,
     server_config: server::Config,
@@ -151,7 +151,7 @@ impl Pair {
         self.starts
     }
 
-    /// The conversation so far, in the transcript format.
+    /// The conversation so far, in the transcript format: as the client has sent and received it.
     pub fn wire(&self) -> String {
         self.wire.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -232,7 +232,9 @@ impl Pair {
         self.clock.set(end);
     }
 
-    /// Breaks the pipe: what is under way is lost, and both sides are at the end of it.
+    /// Breaks the pipe: what is under way is lost, and both sides are at the end of it. Handlers of
+    /// the server have `Limits::drain` from then on. Before the pair was first run there is nothing
+    /// to break; the same goes for the two that follow.
     pub fn cut(&mut self) {
         let now = self.now();
         if let Some(sides) = &mut self.sides {
