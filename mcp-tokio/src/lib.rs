@@ -148,7 +148,7 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::new(Implementation::new("app", "1.0.0"));
 //! // What servers may ask for, and what is of interest, is said before it is connected.
-//! client.on_form(|form| async move { form.accept_defaults() });
+//! client.on_form(|form| async move { form.accept_defaults().map_err(mcp_tokio::ErrorData::from) });
 //! client.on_log(|message| eprintln!("{:?}: {}", message.level, message.data));
 //!
 //! let command = Command::new("kitchen").arg("stdio").stderr(Stderr::lines(|line| eprintln!("{line}")));

@@ -9,7 +9,7 @@
 use alloc::borrow::Cow;
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -21,6 +21,7 @@ use super::{
 };
 use crate::json::write::List;
 use crate::json::{Json, Raw};
+use crate::message::ErrorData;
 
 impl ElicitRequestFormParams {
     /// The user sent the form with this content, an object. A field that it leaves out gets its
@@ -86,6 +87,13 @@ impl fmt::Display for ContentError {
                 Ok(())
             }
         }
+    }
+}
+
+/// The server is told why its form was not accepted.
+impl From<ContentError> for ErrorData {
+    fn from(error: ContentError) -> Self {
+        Self::internal(error.to_string())
     }
 }
 

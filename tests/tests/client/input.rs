@@ -141,7 +141,7 @@ fn what_is_declared_may_depend_on_what_is_known() {
         client.declare(|has| {
             has.elicitation = None;
             panic_quietly();
-        })
+        });
     };
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(declare)).is_err());
     assert_eq!(text(pair.run(call(&client))), r#"{"name":"Ada"}"#);

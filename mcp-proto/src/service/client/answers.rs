@@ -3,7 +3,6 @@
 //! In: functions. Out: a future for each input that a server needs.
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
@@ -15,9 +14,8 @@ use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::types::{
-    ContentError, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
-    ElicitRequestParams, ElicitRequestURLParams, ElicitResult, InputRequest,
-    LoggingMessageNotificationParams,
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestURLParams, ElicitResult, InputRequest, LoggingMessageNotificationParams,
 };
 
 /// What a handler of input comes to.
@@ -75,13 +73,6 @@ impl IntoAnswer<Self> for CreateMessageResult {
 impl<T> IntoAnswer<T> for Result<T, ErrorData> {
     fn into_answer(self) -> Self {
         self
-    }
-}
-
-/// A form that cannot be accepted as it is: the server is answered with the reasons.
-impl IntoAnswer<ElicitResult> for Result<ElicitResult, ContentError> {
-    fn into_answer(self) -> Result<ElicitResult, ErrorData> {
-        self.map_err(|error| ErrorData::internal(error.to_string()))
     }
 }
 

@@ -3,6 +3,7 @@
 mod answers;
 mod call;
 mod handle;
+mod inputs;
 mod port;
 mod subscription;
 
@@ -10,7 +11,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::task::Wake;
-use core::task::{Context, Poll, Waker};
+use core::task::Waker;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
@@ -18,20 +19,18 @@ use bytes::Bytes;
 use super::Driven;
 use super::output::Output;
 use super::wire::Wire;
-use crate::client::{self, CallError, ClientEvent, Input, InputId, InputReply, SubscriptionId};
+use crate::client::{self, CallError, ClientEvent, InputId, SubscriptionId};
 use crate::error::UsageError;
-use crate::json::Json;
 use crate::machine::{Action, Machine};
-use crate::message::ErrorData;
 use crate::row::Row;
 use crate::stdio::Connection;
 use crate::time::{Duration, Instant};
 
-use answers::Answering;
 pub use answers::IntoAnswer;
 pub use call::Call;
 use call::Slot;
 pub use handle::Client;
+use inputs::Giving;
 use port::{Ask, Command, OnProgress, Port, Stage, Work};
 use subscription::Feed;
 pub use subscription::Subscription;
@@ -64,13 +63,6 @@ pub struct ClientService {
 struct Pending {
     slot: Arc<Slot>,
     on_progress: Option<OnProgress>,
-}
-
-/// An input that is being given.
-struct Giving {
-    reply: InputReply,
-    future: Answering,
-    waker: Waker,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -279,37 +271,6 @@ impl ClientService {
             Command::Close => self.connection.close(now),
         }
     }
-
-    /// Has a handler give an input.
-    fn give(&mut self, now: Instant, input: Input) {
-        let Input { reply, request, .. } = input;
-        let (id, answers) = (reply.id(), self.port.answers());
-        let future = catch_unwind(AssertUnwindSafe(|| answers.answer(request)));
-        let future = match future {
-            Ok(Some(future)) => future,
-            Ok(None) => {
-                let error = ErrorData::internal("the client has no handler for this");
-                return self.connection.answer(now, reply, Err(error));
-            }
-            Err(_) => return self.connection.answer(now, reply, panicked()),
-        };
-        let waker = Waker::from(Arc::new(InputWaker { id, port: self.port.clone() }));
-        self.inputs.insert(id, Giving { reply, future, waker });
-        self.go_on(now, id);
-    }
-
-    fn go_on(&mut self, now: Instant, input: InputId) {
-        let Some(Giving { future, waker, .. }) = self.inputs.get_mut(&input) else { return };
-        let mut context = Context::from_waker(waker);
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
-        let Poll::Ready(answer) = polled.unwrap_or_else(|_| Poll::Ready(panicked())) else {
-            return;
-        };
-        if let Some(Giving { reply, future, .. }) = self.inputs.remove(&input) {
-            unharmed(|| drop(future));
-            self.connection.answer(now, reply, answer);
-        }
-    }
 }
 
 impl Driven for ClientService {
@@ -436,23 +397,7 @@ impl core::fmt::Debug for ClientService {
     }
 }
 
-/// Has the handler of an input go on.
-struct InputWaker {
-    id: InputId,
-    port: Arc<Port>,
-}
-
-impl Wake for InputWaker {
-    fn wake(self: Arc<Self>) {
-        self.port.ready(self.id);
-    }
-}
-
 /// Runs what an application gave; there is nobody to tell of a panic.
 fn unharmed(f: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(f));
-}
-
-fn panicked() -> Result<Json, ErrorData> {
-    Err(ErrorData::internal("the handler panicked"))
 }

@@ -5,7 +5,9 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcp_proto::client::{CallId, Client, ClientEvent, InputId, InputReply, SubscriptionId};
+use mcp_proto::client::{
+    CallId, CallOptions, Client, ClientEvent, InputId, InputReply, SubscriptionId,
+};
 use mcp_proto::stdio::Connection;
 use mcp_proto::{Action, Instant, Json, Machine, UsageError};
 
@@ -130,7 +132,7 @@ impl Player {
                 self.called(name, call);
             }
             Act::Level { name, level } => {
-                let call = connection.set_log_level(now, level);
+                let call = connection.set_log_level(now, level, CallOptions::default());
                 self.called(name, call);
             }
             Act::Cancel(name) => match self.known.get(&name) {
