@@ -136,6 +136,7 @@ fn failures_say_what_has_happened() {
             Outcome::Error | Outcome::Refused => Failure::Refused,
             Outcome::Malformed | Outcome::InitializeMalformed => Failure::Malformed,
             Outcome::Modern
+            | Outcome::Untyped
             | Outcome::ListsLegacy
             | Outcome::Disjoint
             | Outcome::Unsupported
@@ -180,6 +181,7 @@ impl Case {
             | Outcome::InitializedUnknown
             | Outcome::Refused
             | Outcome::InitializeMalformed => initializes(self.step) || self.step == Step::Both,
+            Outcome::Untyped => self.step == Step::Unconfirmed,
             Outcome::Modern | Outcome::Error => !initializes(self.step),
             Outcome::ListsLegacy
             | Outcome::Disjoint

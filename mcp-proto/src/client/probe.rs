@@ -58,6 +58,9 @@ pub enum Outcome {
     UnsupportedLegacy,
     /// Another error, to `server/discover` or to a request that tried a stored verdict.
     Error,
+    /// A result without `resultType`, to a request that tried a stored verdict: some legacy servers
+    /// serve whoever has not said `initialize`.
+    Untyped,
     /// An answer to `server/discover` that cannot be read.
     Malformed,
     /// Nothing, for as long as it may take.
@@ -165,7 +168,7 @@ pub const TABLE: &[Row] = &[
     row("no-modern-version",      DISCOVERS, EITHER, &[Outcome::ListsLegacy, Outcome::UnsupportedLegacy], Move::Fail(Failure::NoCommonVersion)),
     row("probe-refused",          DISCOVERS, EITHER, &[Outcome::Error], Move::Fail(Failure::Refused)),
     row("probe-malformed",        DISCOVERS, EITHER, &[Outcome::Malformed], Move::Fail(Failure::Malformed)),
-    row("stored-modern-is-wrong", &[Step::Unconfirmed], EITHER, &[Outcome::Error, Outcome::Silence], Move::Send(Step::Probe)),
+    row("stored-modern-is-wrong", &[Step::Unconfirmed], EITHER, &[Outcome::Error, Outcome::Untyped, Outcome::Silence], Move::Send(Step::Probe)),
     row("stored-modern-eof",      &[Step::Unconfirmed], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
     row("legacy",                 INITIALIZES, EITHER, &[Outcome::Initialized], Move::Legacy),
     row("initialized-as-modern",  INITIALIZES, AUTO, &[Outcome::InitializedModern], Move::Modern),
@@ -192,6 +195,7 @@ const ANY_OUTCOME: &[Outcome] = &[
     Outcome::Unsupported,
     Outcome::UnsupportedLegacy,
     Outcome::Error,
+    Outcome::Untyped,
     Outcome::Malformed,
     Outcome::Silence,
     Outcome::Eof,

@@ -96,10 +96,14 @@ impl Client {
     /// The server has answered with a result.
     fn answered(&mut self, now: Instant, number: u64, result: Json) {
         let kind = if self.era() == Some(Era::Legacy) { Kind::Complete } else { kind(&result) };
-        if let (Life::Modern(modern), Kind::Complete | Kind::InputRequired) = (&self.life, &kind)
+        if let Life::Modern(modern) = &self.life
             && !modern.confirmed
         {
-            self.judge(now, Outcome::Modern);
+            match kind {
+                Kind::Complete | Kind::InputRequired => self.judge(now, Outcome::Modern),
+                Kind::Untyped => self.judge(now, Outcome::Untyped),
+                Kind::Unknown(_) => {}
+            }
         }
         let Some(call) = self.calls.remove(number) else { return };
         if !result.raw().is_object() {
