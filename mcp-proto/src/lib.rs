@@ -120,7 +120,12 @@
 #![no_std]
 #![cfg_attr(
     not(all(feature = "client", feature = "server")),
-    allow(dead_code, unused_imports, reason = "without a role much of the base has no user")
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "without a role much of the base has no user"
+    )
 )]
 
 extern crate alloc;

@@ -160,8 +160,7 @@
 //! let coffee = brew.timeout(Duration::from_secs(60)).on_progress(|at| eprintln!("{at:?}")).await?;
 //! eprintln!("{:?}", coffee.content);
 //!
-//! let mut filter = SubscriptionFilter::default();
-//! filter.tools_list_changed = true;
+//! let filter = SubscriptionFilter::new().tools_list_changed();
 //! let mut changes = client.subscribe(filter).await?;
 //! while let Some(change) = changes.changed().await {
 //!     eprintln!("{change:?}: {:?}", client.list_tools().await?.tools);

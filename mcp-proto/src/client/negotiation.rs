@@ -33,7 +33,8 @@ pub enum Negotiation {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The revision to speak; its era is the server's.
+    /// The revision that was spoken; its era is the server's. A legacy server is asked for the
+    /// newest revision all the same.
     pub version: ProtocolVersion,
     /// What a modern server says about itself, if it has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,6 +28,37 @@ pub struct SubscriptionFilter {
     pub resource_subscriptions: Vec<String>,
 }
 
+impl SubscriptionFilter {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Also when the list of tools changes.
+    pub fn tools_list_changed(mut self) -> Self {
+        self.tools_list_changed = true;
+        self
+    }
+
+    /// Also when the list of prompts changes.
+    pub fn prompts_list_changed(mut self) -> Self {
+        self.prompts_list_changed = true;
+        self
+    }
+
+    /// Also when the list of resources changes.
+    pub fn resources_list_changed(mut self) -> Self {
+        self.resources_list_changed = true;
+        self
+    }
+
+    /// Also when the resource with this URI changes.
+    pub fn resource(mut self, uri: impl Into<String>) -> Self {
+        self.resource_subscriptions.push(uri.into());
+        self
+    }
+}
+
 /// The parameters of `subscriptions/listen`.
 ///
 /// [Schema: `SubscriptionsListenRequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams)

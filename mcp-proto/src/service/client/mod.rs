@@ -10,7 +10,6 @@ mod subscription;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
-use alloc::task::Wake;
 use core::task::Waker;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
