@@ -317,8 +317,10 @@ impl Pair {
             side.handle_opened(now);
             stirred = true;
         }
-        self.sides = Some(sides);
-        stirred
+        // Whoever waits for the end of the client is told when it is dropped.
+        let ended = sides.client.is_closed() && sides.server.is_closed();
+        self.sides = Some(sides).filter(|_| !ended);
+        stirred || ended
     }
 
     fn open(&mut self) -> Option<Sides> {
