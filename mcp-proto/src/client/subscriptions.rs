@@ -27,8 +27,10 @@ pub(super) struct Subscriptions {
 
 #[derive(Debug)]
 struct Subscription {
-    /// What is wanted; of a legacy server, from its answer on, what is honoured.
+    /// What is wanted; of a legacy server, once it is known, no more than it offers.
     filter: SubscriptionFilter,
+    /// The URIs that a legacy server tells of.
+    told: Vec<String>,
     /// The URIs that a legacy server has not answered yet.
     asked: BTreeSet<String>,
 }
@@ -39,7 +41,7 @@ impl Subscription {
             Change::ListChanged(List::Tools) => self.filter.tools_list_changed,
             Change::ListChanged(List::Prompts) => self.filter.prompts_list_changed,
             Change::ListChanged(List::Resources) => self.filter.resources_list_changed,
-            Change::ResourceUpdated(uri) => self.filter.resource_subscriptions.contains(uri),
+            Change::ResourceUpdated(uri) => self.told.contains(uri),
         }
     }
 }
@@ -61,8 +63,8 @@ impl Client {
         let subscription = SubscriptionId(self.subscriptions.serials);
         let params = listen_params(&filter);
         let options = CallOptions::default().max_total(Duration::MAX);
-        let asked = BTreeSet::new();
-        self.subscriptions.open.insert(subscription, Subscription { filter, asked });
+        let (told, asked) = (Vec::new(), BTreeSet::new());
+        self.subscriptions.open.insert(subscription, Subscription { filter, told, asked });
         let goal = Goal::Listen { subscription, acknowledged: false };
         let started = self.start(now, "subscriptions/listen".into(), params, options, goal);
         if let Err(error) = started {
@@ -81,15 +83,14 @@ impl Client {
         now: Instant,
         subscription: SubscriptionId,
     ) -> Result<(), UsageError> {
-        let Some(Subscription { filter, .. }) = self.subscriptions.open.remove(&subscription)
-        else {
+        let Some(Subscription { told, .. }) = self.subscriptions.open.remove(&subscription) else {
             return Err(UsageError::NotInFlight);
         };
         if let Some(number) = self.calls.find_listen(subscription) {
             self.stop_call(now, number, CallError::Cancelled);
         }
         if self.era() == Some(Era::Legacy) {
-            for uri in filter.resource_subscriptions {
+            for uri in told {
                 self.unsubscribe_legacy(now, &uri);
             }
         }
@@ -210,23 +211,23 @@ impl Client {
 
     fn honour(&mut self, id: SubscriptionId, uri: String) {
         if let Some(subscription) = self.subscriptions.open.get_mut(&id)
-            && !subscription.filter.resource_subscriptions.contains(&uri)
+            && !subscription.told.contains(&uri)
         {
-            subscription.filter.resource_subscriptions.push(uri);
+            subscription.told.push(uri);
         }
     }
 
     /// Whether the server tells of updates of `uri` already.
     fn is_subscribed(&self, uri: &str) -> bool {
-        let filters = self.subscriptions.open.values().map(|open| &open.filter);
-        filters.flat_map(|filter| &filter.resource_subscriptions).any(|honoured| honoured == uri)
+        self.subscriptions.open.values().flat_map(|open| &open.told).any(|told| told == uri)
     }
 
     /// A legacy subscription begins once all is answered.
     fn begin_subscription(&mut self, id: SubscriptionId) {
         let Some(subscription) = self.subscriptions.open.get(&id) else { return };
         if subscription.asked.is_empty() {
-            let honoured = subscription.filter.clone();
+            let resource_subscriptions = subscription.told.clone();
+            let honoured = SubscriptionFilter { resource_subscriptions, ..subscription.filter };
             self.event(ClientEvent::Subscribed { subscription: id, honoured });
         }
     }
