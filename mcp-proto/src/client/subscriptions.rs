@@ -59,8 +59,8 @@ impl Client {
         now: Instant,
         filter: SubscriptionFilter,
     ) -> Result<SubscriptionId, UsageError> {
-        self.subscriptions.serials += 1;
-        let subscription = SubscriptionId(self.subscriptions.serials);
+        let serial = self.subscriptions.serials + 1;
+        let subscription = SubscriptionId(serial);
         let params = listen_params(&filter);
         let options = CallOptions::default().max_total(Duration::MAX);
         let (told, asked) = (Vec::new(), BTreeSet::new());
@@ -71,6 +71,7 @@ impl Client {
             self.subscriptions.open.remove(&subscription);
             return Err(error);
         }
+        self.subscriptions.serials = serial;
         Ok(subscription)
     }
 
