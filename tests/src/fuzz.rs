@@ -3,19 +3,23 @@
 //! `fuzz/fuzz_targets` wraps each of them for `cargo fuzz`; `tests/corpus.rs` replays the
 //! committed corpora through them, and `tests/laws` feeds them from generators.
 
+mod client;
 mod line;
 mod listeners;
 mod message;
 mod model;
 mod oracle;
+mod pair;
 mod questions;
 mod request_state;
 mod script;
 mod seen;
 mod stdio;
 
+pub use client::{ClientOp, ClientScript, client_stdio, run_client};
 pub use line::line;
 pub use message::message;
+pub use pair::pair;
 pub use request_state::request_state;
 pub use script::{Op, Script, answer};
 pub use stdio::{Answers, registry, run, server_stdio};

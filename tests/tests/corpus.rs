@@ -13,11 +13,18 @@ type Target = (&'static str, fn(&[u8]));
 
 /// Every target in `fuzz/fuzz_targets`, and the function that it wraps.
 const TARGETS: &[Target] = &[
+    ("client_stdio", fuzz::client_stdio),
     ("line", fuzz::line),
     ("message", fuzz::message),
+    ("pair", fuzz::pair),
     ("request_state", fuzz::request_state),
     ("server_stdio", fuzz::server_stdio),
 ];
+
+#[test]
+fn the_client_stdio_corpus_replays() {
+    replay("client_stdio");
+}
 
 #[test]
 fn the_line_corpus_replays() {
@@ -27,6 +34,11 @@ fn the_line_corpus_replays() {
 #[test]
 fn the_message_corpus_replays() {
     replay("message");
+}
+
+#[test]
+fn the_pair_corpus_replays() {
+    replay("pair");
 }
 
 #[test]

@@ -1,0 +1,222 @@
+//! The server of a pair, and what its client gives it.
+
+use std::future::{Future, pending, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+
+use mcp_proto::server::{List, Registry};
+use mcp_proto::service::{Catalog, Client, Context, Driven, Handler, Interrupt, Service};
+use mcp_proto::types::{
+    ContentBlock, ElicitAction, ElicitRequestFormParams, ElicitResult, GetPromptResult,
+    Implementation, LoggingLevel, Prompt, PromptArgument, PromptMessage, RequestedSchema, Resource,
+    ResourceContents, ResourceTemplate, Role,
+};
+use mcp_proto::{Bytes, Duration, ErrorCode, ErrorData, Instant, Json, UsageError};
+use serde::Deserialize;
+
+/// What a tool is given.
+#[derive(Deserialize, schemars::JsonSchema)]
+pub(super) struct Given {
+    pub(super) text: String,
+    n: u8,
+}
+
+/// A server with a tool of every temper.
+pub(super) fn catalog() -> Catalog {
+    let mut registry = Registry::<Handler>::new(Implementation::new("paired", "1.0.0"));
+    registry.page_size(3).logging().subscribe();
+    registry.list_changed(List::Tools).list_changed(List::Resources);
+    let offered = offer(&mut registry);
+    debug_assert_eq!(offered, Ok(()));
+    Catalog::from(registry)
+}
+
+fn offer(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
+    let echo = |given: Given, _: Context| async move { given.text };
+    let wait = |given: Given, context: Context| async move {
+        context.sleep(Duration::from_millis(20 * u64::from(given.n))).await;
+        given.text
+    };
+    let count = |given: Given, context: Context| async move {
+        for n in 0..given.n % 8 {
+            context.progress(f64::from(n));
+            context.sleep(Duration::from_millis(u64::from(given.n))).await;
+        }
+        given.text
+    };
+    let log = |given: Given, context: Context| async move {
+        context.log(LoggingLevel::Error, &given.text);
+        given.text
+    };
+    registry
+        .tool("echo", "", echo)?
+        .tool("wait", "", wait)?
+        .tool("count", "", count)?
+        .tool("log", "", log)?
+        .tool("ask", "", |given, context| ready(ask(given, &context)))?
+        .tool("roots", "", |given: Given, context| ready(roots(&given, &context)))?
+        .tool("fail", "", |_: Given, _| ready(Err::<String, Interrupt>(failure().into())))?
+        .tool("panic", "", |_: Given, _| async { unwind() })?
+        .tool("hang", "", |_: Given, _| pending::<String>())?;
+    let read = |uri: String, _: serde_json::Value, _: Context| {
+        let text = uri.clone();
+        ready(ResourceContents::text(uri, text))
+    };
+    let page = |uri: String, _: Context| ready(ResourceContents::text(uri, "page"));
+    let prompt = |given: serde_json::Value, _: Context| {
+        let text = given.get("n").and_then(serde_json::Value::as_str).unwrap_or_default();
+        ready(GetPromptResult::new(vec![PromptMessage::new(Role::User, ContentBlock::text(text))]))
+    };
+    registry
+        .resource(Resource::new("a:b", "b"), page)?
+        .resource_template(ResourceTemplate::new("t:{x}", "t"), read)?
+        .prompt(Prompt::new("p").argument(PromptArgument::required("n")), prompt)?
+        .notification("notifications/x", |_: Json| {})?;
+    Ok(())
+}
+
+pub(super) fn failure() -> ErrorData {
+    ErrorData::new(ErrorCode(7), "no \"luck\"")
+}
+
+/// A panic that no hook hears of: a fuzzer takes any other for the end.
+fn unwind() -> String {
+    std::panic::resume_unwind(Box::new("on purpose"))
+}
+
+/// What was answered follows what was given.
+fn ask(given: Given, context: &Context) -> Result<String, Interrupt> {
+    let form = || ElicitRequestFormParams::new("who?", RequestedSchema::new());
+    let mut text = given.text;
+    for key in ["a", "b"].into_iter().take(usize::from(given.n % 2) + 1) {
+        let answer = context.elicit(key, form())?;
+        text += if answer.action == ElicitAction::Accept { "+" } else { "-" };
+    }
+    Ok(text)
+}
+
+fn roots(given: &Given, context: &Context) -> Result<String, Interrupt> {
+    let roots = context.list_roots("r")?.roots.len();
+    Ok(format!("{}{roots}", given.text))
+}
+
+/// What the application does when it is asked: it accepts, declines, refuses, panics at once or
+/// later, is silent, or takes its time by being asked again.
+pub(super) fn answers(client: &Client, gives: u8) {
+    let accepts = |accepts: bool| {
+        let action = if accepts { ElicitAction::Accept } else { ElicitAction::Decline };
+        ElicitResult::new(action)
+    };
+    match gives % 8 {
+        0 | 1 => client.on_form(move |_| ready(accepts(true))),
+        2 => client.on_form(move |_| ready(accepts(false))),
+        3 => client.on_form(|_| ready(Err::<ElicitResult, _>(failure()))),
+        4 => client.on_form(|_| async {
+            unwind();
+            ElicitResult::new(ElicitAction::Cancel)
+        }),
+        5 => client.on_form(|_| {
+            unwind();
+            ready(ElicitResult::new(ElicitAction::Cancel))
+        }),
+        6 => client.on_form(|_| pending::<ElicitResult>()),
+        // It supports no forms.
+        _ => {}
+    }
+}
+
+/// How often servers were started, and how many of them have not closed.
+#[derive(Default)]
+pub(super) struct Servers {
+    pub(super) open: AtomicUsize,
+}
+
+/// A service that says when it has closed.
+pub(super) struct Watched {
+    service: Service,
+    servers: Arc<Servers>,
+    counted: bool,
+}
+
+impl Watched {
+    pub(super) fn new(service: Service, servers: &Arc<Servers>) -> Self {
+        servers.open.fetch_add(1, Ordering::Relaxed);
+        Self { service, servers: servers.clone(), counted: true }
+    }
+
+    fn look(&mut self) {
+        if self.service.is_closed() && std::mem::take(&mut self.counted) {
+            self.servers.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Watched {
+    /// The pair starts another one in its place.
+    fn drop(&mut self) {
+        if std::mem::take(&mut self.counted) {
+            self.servers.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Driven for Watched {
+    fn handle_bytes(&mut self, now: Instant, data: Bytes) {
+        self.service.handle_bytes(now, data);
+    }
+
+    fn handle_eof(&mut self, now: Instant) {
+        self.service.handle_eof(now);
+    }
+
+    fn handle_stop(&mut self, now: Instant) {
+        self.service.handle_stop(now);
+    }
+
+    fn turn(&mut self, now: Instant, waker: &Waker) {
+        self.service.turn(now, waker);
+        self.look();
+    }
+
+    fn output(&self) -> &[u8] {
+        self.service.output()
+    }
+
+    fn handle_written(&mut self, count: usize) {
+        self.service.handle_written(count);
+        self.look();
+    }
+
+    fn handle_deaf(&mut self) -> bool {
+        self.service.handle_deaf()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.service.poll_timeout()
+    }
+
+    fn wants_read(&self) -> bool {
+        self.service.wants_read()
+    }
+
+    fn is_clogged(&self) -> bool {
+        self.service.is_clogged()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.service.is_closed()
+    }
+
+    fn patience(&self) -> Option<Instant> {
+        self.service.patience()
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.service.has_given_up()
+    }
+}
+
+/// A future of an application's.
+pub(super) type Waiting<T> = Pin<Box<dyn Future<Output = T>>>;
