@@ -1,0 +1,382 @@
+//! Law 5 for clients: everything is bounded, whatever a server sends. Here it is measured.
+//!
+//! The driver reads chunks of 64 KiB and takes all actions after each. The application keeps the
+//! replies that it owes, and nothing else. The peak of all that is allocated beyond the start must
+//! stay below [`bound`], beside what the test holds by itself. `memory.rs` does the same to
+//! servers.
+
+#![expect(clippy::print_stdout, reason = "the peak is worth knowing")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mcp_proto::client::{
+    CallOptions, Client, ClientEvent, Config, InputReply, Listing, Negotiation,
+};
+use mcp_proto::stdio::Connection;
+use mcp_proto::types::{ClientCapabilities, Implementation, SubscriptionFilter};
+use mcp_proto::{Action, Bytes, Instant, Json, Limits, Machine, ProtocolVersion};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// The allocator counts for the whole process: one test at a time, from its first allocation on.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const CHUNK: usize = 64 * 1024;
+const MIB: usize = 1024 * 1024;
+
+/// What a client may allocate under these limits, for one list and without the inputs of calls.
+///
+/// A line is held once as it comes and once more while the buffer grows to twice its size, and
+/// what a message says may stand in an event, a second time in what is kept of it, and a third time
+/// in what is answered: eight times the longest line. A chunk may be full of the shortest messages,
+/// each of which is worth an event: each of its bytes makes 300 at most. What is kept before the
+/// era is known is a mebibyte of text in 1024 messages. A call, an input and an id that is not
+/// waited for are their ids and a kilobyte of book-keeping. A list is there once as it grows to
+/// twice its size, and once as a result.
+fn bound(limits: &Limits) -> usize {
+    8 * limits.max_line_bytes
+        + 300 * CHUNK.min(limits.max_line_bytes)
+        + 2 * MIB
+        + limits.max_in_flight * (4 * limits.max_token_bytes + 1024)
+        + 4 * limits.max_list_bytes
+}
+
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.max_line_bytes = MIB;
+    limits.max_list_bytes = MIB;
+    limits.max_in_flight = 256;
+    limits
+}
+
+#[test]
+fn everything_at_once_before_the_era_is_known() {
+    let alone = alone();
+    let long = |n: usize| "n".repeat(50_000 + n * 37 % 50_000);
+    let lines = (0..4000).map(|n| match n % 4 {
+        0 => told(&format!("notifications/{}", long(n)), ""),
+        1 => told("notifications/x", &format!("\"a\":\"{}\"", long(n))),
+        2 => asked(&format!("\"{n}{}\"", "i".repeat(n % 1000)), "ping", ""),
+        _ => asked(&n.to_string(), &format!("x/{}", long(n)), ""),
+    });
+    Measured::new(limits(), Server::None).run(&alone, lines);
+}
+
+#[test]
+fn the_shortest_messages_before_the_era_is_known() {
+    let alone = alone();
+    let lines = (0..100_000).map(|_| "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n".to_owned());
+    Measured::new(limits(), Server::None).run(&alone, lines);
+}
+
+#[test]
+fn a_line_that_never_ends() {
+    let alone = alone();
+    for server in [Server::None, Server::Modern, Server::Legacy] {
+        let start = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"a\":\"".to_owned();
+        let lines = [start].into_iter().chain((0..400).map(|_| "x".repeat(CHUNK)));
+        Measured::new(Limits::default(), server).run(&alone, lines);
+    }
+}
+
+#[test]
+fn an_endless_stream_of_garbage() {
+    let alone = alone();
+    for server in [Server::Modern, Server::Legacy] {
+        let lines = (0..40).map(|_| "x\n[\n{}\n\"\n{\"id\":1}\n".repeat(500));
+        Measured::new(limits(), server).run(&alone, lines);
+    }
+}
+
+#[test]
+fn lines_of_one_byte() {
+    let alone = alone();
+    let lines = (0..8).map(|_| "x\n".repeat(CHUNK));
+    Measured::new(limits(), Server::Modern).run(&alone, lines);
+}
+
+#[test]
+fn responses_to_nothing() {
+    let alone = alone();
+    let lines = (0..100_000_usize).map(|n| match n % 3 {
+        0 => answered(&n.to_string(), "\"resultType\":\"complete\""),
+        1 => answered(&format!("\"discover-{n}\""), &format!("\"a\":\"{}\"", "x".repeat(n % 999))),
+        _ => "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-1,\"message\":\"\"}}\n".to_owned(),
+    });
+    Measured::new(limits(), Server::Modern).run(&alone, lines);
+}
+
+#[test]
+fn progress_without_an_end() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Modern);
+    let id = measured.call();
+    let message = "m".repeat(200);
+    let lines = (0..50_000).map(|n| {
+        let params = format!("\"progressToken\":{id},\"progress\":{n},\"message\":\"{message}\"");
+        told("notifications/progress", &params)
+    });
+    measured.run(&alone, lines);
+}
+
+#[test]
+fn logs_and_changes_that_nobody_wants() {
+    let alone = alone();
+    for server in [Server::Modern, Server::Legacy] {
+        let mut measured = Measured::new(limits(), server);
+        let mut filter = SubscriptionFilter::default();
+        filter.resource_subscriptions = (0..20).map(|n| format!("t:{n}")).collect();
+        measured.client.subscribe(Instant::ZERO, filter).unwrap();
+        let lines = (0..50_000_usize).map(|n| {
+            let text = "x".repeat(n % 1000);
+            match n % 3 {
+                0 => told("notifications/message", "\"level\":\"error\",\"data\":[1,2,3]"),
+                1 => told("notifications/resources/updated", &format!("\"uri\":\"t:{text}\"")),
+                _ => told("notifications/tools/list_changed", ""),
+            }
+        });
+        measured.run(&alone, lines);
+    }
+}
+
+#[test]
+fn pages_without_an_end() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Modern);
+    let first = measured.client.list(Instant::ZERO, Listing::Tools, CallOptions::default());
+    first.unwrap();
+    let items = "{\"name\":\"tool\"},".repeat(2000) + "{}";
+    // Each page is asked for under the next id.
+    let lines = (2..2000).map(|id: usize| {
+        let cursor = "c".repeat(id * 7 % 5000);
+        answered(&id.to_string(), &format!("\"tools\":[{items}],\"nextCursor\":\"{cursor}\""))
+    });
+    measured.run(&alone, lines);
+}
+
+#[test]
+fn requests_of_a_server_that_are_never_answered() {
+    let alone = alone();
+    let lines = (0..5000_usize).map(|n| {
+        let id = format!("\"{n}{}\"", "i".repeat(n % 1000));
+        let message = "m".repeat(n % 5000);
+        asked(&id, "elicitation/create", &form(&message))
+    });
+    Measured::new(limits(), Server::Legacy).run(&alone, lines);
+}
+
+#[test]
+fn batches_of_requests_that_are_never_answered() {
+    let alone = alone();
+    let wrong = ",{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"nope\"}".repeat(99);
+    let batches = (0..300).map(|n| {
+        let input = asked(&n.to_string(), "sampling/createMessage", SAMPLING);
+        format!("[{}{wrong}]\n", input.trim())
+    });
+    let million = (0..15).map(|_| "1,".repeat(CHUNK / 2));
+    let million = ["[".to_owned()].into_iter().chain(million).chain(["1]\n".to_owned()]);
+    Measured::new(limits(), Server::Batches).run(&alone, batches.chain(million));
+}
+
+#[test]
+fn input_for_calls_in_masses() {
+    let alone = alone();
+    let mut limits = limits();
+    limits.max_in_flight = 8;
+    let mut measured = Measured::new(limits.clone(), Server::Modern);
+    let ids: Vec<u64> = (0..8).map(|_| measured.call()).collect();
+    // A call holds the keys of what it asks for, each twice, and its `requestState`.
+    measured.more = 8 * limits.max_in_flight * limits.max_line_bytes;
+    let one = format!("{{\"method\":\"sampling/createMessage\",\"params\":{{{SAMPLING}}}}}");
+    let lines = ids.into_iter().map(|id| {
+        let requests = (0..7000).map(|n| format!("\"{n}\":{one}")).collect::<Vec<_>>().join(",");
+        let state = "s".repeat(100_000);
+        answered(
+            &id.to_string(),
+            &format!(
+                "\"resultType\":\"input_required\",\"inputRequests\":{{{requests}}},\
+                 \"requestState\":\"{state}\""
+            ),
+        )
+    });
+    let owed = measured.run(&alone, lines);
+    assert_eq!(owed, 56_000, "inputs");
+}
+
+#[test]
+fn states_that_a_call_takes_along_without_input() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Modern);
+    let first = measured.call();
+    let lines = (first..first + 15).map(|id| {
+        let state = "\\n".repeat(MIB / 2 - 1000);
+        let members = format!("\"resultType\":\"input_required\",\"requestState\":\"{state}\"");
+        answered(&id.to_string(), &members)
+    });
+    measured.run(&alone, lines);
+}
+
+#[test]
+fn calls_that_are_cancelled_in_masses() {
+    let alone = alone();
+    let mut measured = Measured::new(limits(), Server::Modern);
+    let before = measured.before;
+    for _ in 0..100_000 {
+        let (call, now) = (measured.call_id(), Instant::ZERO);
+        measured.client.cancel(now, call).unwrap();
+        measured.drain();
+    }
+    let left = ALLOCATOR.current_usage().saturating_sub(before);
+    assert!(left < limits().max_in_flight * 1024, "{left} bytes for calls that are over");
+    measured.run(&alone, std::iter::empty());
+}
+
+type Alone = MutexGuard<'static, ()>;
+
+fn alone() -> Alone {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const SAMPLING: &str = "\"messages\":[],\"maxTokens\":1";
+
+/// What the client has found out before the measurement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Server {
+    /// Nothing: the server does not answer.
+    None,
+    Modern,
+    Legacy,
+    /// A legacy one that speaks 2025-03-26.
+    Batches,
+}
+
+struct Measured {
+    client: Connection<Client>,
+    owed: Vec<InputReply>,
+    before: usize,
+    bound: usize,
+    /// What the client may hold beyond the bound.
+    more: usize,
+}
+
+impl Measured {
+    /// A client of this server, from whose creation on all is counted.
+    fn new(limits: Limits, server: Server) -> Self {
+        let bound = bound(&limits);
+        let mut config = Config::new(Implementation::new("c", "1"));
+        config.limits = limits;
+        let capabilities = "{\"sampling\":{},\"elicitation\":{\"form\":{}},\"roots\":{}}";
+        let capabilities: ClientCapabilities = Json::parse(capabilities).unwrap().decode().unwrap();
+        config.capabilities = capabilities;
+        let offers = "\"capabilities\":{\"tools\":{},\"resources\":{\"subscribe\":true}}";
+        let initialized = |version: &str| {
+            let server = "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}";
+            answered("1", &format!("\"protocolVersion\":\"{version}\",{offers},{server}"))
+        };
+        let (negotiation, answer) = match server {
+            Server::None => (Negotiation::Auto, None),
+            Server::Modern => {
+                let versions = "\"supportedVersions\":[\"2026-07-28\"]";
+                let members = format!("\"resultType\":\"complete\",{versions},{offers}");
+                (Negotiation::Auto, Some(answered("\"discover-1\"", &members)))
+            }
+            Server::Legacy => (Negotiation::Legacy, Some(initialized("2025-11-25"))),
+            Server::Batches => {
+                let version = ProtocolVersion::V2025_03_26;
+                (Negotiation::Pinned(version), Some(initialized("2025-03-26")))
+            }
+        };
+        config.negotiation = negotiation;
+        ALLOCATOR.reset_peak_usage();
+        let before = ALLOCATOR.current_usage();
+        let mut client = Connection::client(config);
+        client.handle_opened(Instant::ZERO);
+        let mut measured = Self { client, owed: Vec::new(), before, bound, more: 0 };
+        measured.drain();
+        if let Some(answer) = answer {
+            measured.feed(answer.into_bytes());
+        }
+        assert_eq!(measured.client.server_info().is_some(), server != Server::None);
+        measured
+    }
+
+    /// Makes a call that wants progress; returns its id on the wire.
+    fn call(&mut self) -> u64 {
+        self.call_id();
+        let Some(Action::Transmit(bytes)) = self.client.poll_action() else { return 0 };
+        let request: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        self.drain();
+        request.get("id").and_then(serde_json::Value::as_u64).unwrap()
+    }
+
+    fn call_id(&mut self) -> mcp_proto::client::CallId {
+        let options = CallOptions::default().progress();
+        self.client.call(Instant::ZERO, "tools/call", Json::EMPTY_OBJECT, options).unwrap()
+    }
+
+    /// Feeds what the server says, and looks at the peak; returns how much input is owed.
+    fn run(mut self, _alone: &Alone, text: impl Iterator<Item = String>) -> usize {
+        // What the test itself allocates: a piece of text, and the bytes that are not fed yet.
+        let (mut unread, mut outside) = (Vec::new(), 0);
+        self.drain();
+        for piece in text {
+            unread.extend_from_slice(piece.as_bytes());
+            outside = outside.max(2 * (unread.capacity() + piece.capacity()));
+            while unread.len() >= CHUNK {
+                let rest = unread.split_off(CHUNK);
+                self.feed(std::mem::replace(&mut unread, rest));
+            }
+        }
+        self.feed(unread);
+        let owed = self.owed.len();
+        self.client.handle_eof(Instant::ZERO);
+        self.drain();
+        let Self { before, bound, more, .. } = self;
+        let (peak, bound) = (ALLOCATOR.peak_usage() - before, bound + more);
+        println!("peak {:.1} MiB of {:.1}, {owed} owed", mib(peak), mib(bound));
+        assert!(peak <= bound + outside, "peak {:.1} MiB of {:.1}", mib(peak), mib(bound));
+        drop(self);
+        let left = ALLOCATOR.current_usage().saturating_sub(before);
+        assert!(left < MIB, "{left} bytes are never freed");
+        owed
+    }
+
+    fn feed(&mut self, chunk: Vec<u8>) {
+        assert!(self.client.wants_read(), "all actions are taken");
+        self.client.handle_bytes(Instant::ZERO, Bytes::from(chunk));
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(action) = self.client.poll_action() {
+            if let Action::Event(ClientEvent::Input(input)) = action {
+                self.owed.push(input.reply);
+            }
+        }
+    }
+}
+
+fn told(method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}}}}}\n")
+}
+
+fn asked(id: &str, method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{{{params}}}}}\n")
+}
+
+fn answered(id: &str, members: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{members}}}}}\n")
+}
+
+fn form(message: &str) -> String {
+    let schema = "\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}";
+    format!("\"message\":\"{message}\",{schema}")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for the eye")]
+fn mib(bytes: usize) -> f64 {
+    bytes as f64 / MIB as f64
+}
