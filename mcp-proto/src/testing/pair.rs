@@ -317,10 +317,8 @@ impl Pair {
             side.handle_opened(now);
             stirred = true;
         }
-        // Whoever waits for the end of the client is told when it is dropped.
-        let ended = sides.client.is_closed() && sides.server.is_closed();
-        self.sides = Some(sides).filter(|_| !ended);
-        stirred || ended
+        self.sides = Some(sides);
+        stirred
     }
 
     fn open(&mut self) -> Option<Sides> {
