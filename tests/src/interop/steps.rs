@@ -78,9 +78,8 @@ impl<'a> Steps<'a> {
 
     pub(super) async fn take(&self) -> Outcome {
         step("connect", self.connect()).await?;
-        step("list tools", self.list_tools()).await?;
         step("server", async { self.check_server() }).await?;
-        step("ping", async { Ok(self.client.ping().await?) }).await?;
+        step("list tools", self.list_tools()).await?;
         step("echo", self.echo()).await?;
         step("progress", self.progress()).await?;
         step("resource", self.resource()).await?;
@@ -92,9 +91,11 @@ impl<'a> Steps<'a> {
         step("error", self.error()).await
     }
 
+    /// A verdict that was stored is tried by the first call, and what comes after that knows.
     async fn connect(&self) -> Outcome {
         self.client.connected().await?;
-        Ok(())
+        self.client.list_prompts().await?;
+        Ok(self.client.ping().await?)
     }
 
     async fn list_tools(&self) -> Outcome {
@@ -110,7 +111,6 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// A verdict that was stored is known to be right from the first answer on.
     fn check_server(&self) -> Outcome {
         let ServerInfo { version, implementation, .. } =
             self.client.server().ok_or("it is not known")?;
