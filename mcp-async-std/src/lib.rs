@@ -176,6 +176,8 @@
 //! while let Some(change) = changes.changed().await {
 //!     eprintln!("{change:?}: {:?}", client.list_tools().await?.tools);
 //! }
+//! // With this the next client of the server need not ask what it speaks.
+//! let verdict = client.verdict();
 //! client.close().await;
 //! # Ok(())
 //! # }
@@ -193,6 +195,9 @@ mod process;
 mod stdio;
 
 pub use mcp_proto;
+pub use mcp_proto::client::{
+    CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
+};
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
@@ -202,7 +207,7 @@ pub use mcp_proto::service::{
 };
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
-pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, UsageError};
+pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, UsageError};
 
 #[cfg(feature = "async-std")]
 pub use client::{connect, connect_command};

@@ -183,7 +183,7 @@ impl Play {
                 self.called(call, None, &options);
             }
             ClientOp::LogLevel(n) => {
-                let call = self.connection.set_log_level(now, level(*n));
+                let call = self.connection.set_log_level(now, level(*n), CallOptions::default());
                 self.called(call, None, &CallOptions::default());
             }
             ClientOp::Ping(n) => {
