@@ -152,7 +152,9 @@ impl Disorder {
             Command::Call => self.client.call(at, "tools/call", params, options)?,
             Command::List => self.client.list(at, Listing::Tools, options)?,
             Command::Ping => self.client.ping(at, options)?,
-            Command::LogLevel => self.client.set_log_level(at, LoggingLevel::Error)?,
+            Command::LogLevel => {
+                self.client.set_log_level(at, LoggingLevel::Error, CallOptions::default())?
+            }
             Command::Cancel => {
                 let call = self.calls.get(nth % self.calls.len().max(1)).copied();
                 return call.map_or(Ok(()), |call| self.client.cancel(at, call));
