@@ -21,7 +21,8 @@ pub struct Limits {
     /// default 1024. Another request, and a batch as a whole, is answered with -32603.
     pub max_in_flight: usize,
     /// The most bytes of messages whose requests are in flight, and of the input that legacy
-    /// clients have given for them; default 64 MiB. One request is always accepted, whatever its
+    /// clients have given for them; default 64 MiB. Of a client: the most bytes with which it is
+    /// asked for input that is yet to be given; what exceeds this is an error. One request is always accepted, whatever its
     /// size; another one that exceeds this, or one whose input does (without the request, if it is
     /// the only one), is answered with -32603.
     pub max_in_flight_bytes: usize,

@@ -27,7 +27,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 const CHUNK: usize = 64 * 1024;
 const MIB: usize = 1024 * 1024;
 
-/// What a client may allocate under these limits, for one list and without the inputs of calls.
+/// What a client may allocate under these limits, for one list.
 ///
 /// A line is held once as it comes and once more while the buffer grows to twice its size, and
 /// what a message says may stand in an event, a second time in what is kept of it, and a third time
@@ -35,11 +35,13 @@ const MIB: usize = 1024 * 1024;
 /// each of which is worth an event: each of its bytes makes 300 at most. What is kept before the
 /// era is known is a mebibyte of text in 1024 messages. A call, an input and an id that is not
 /// waited for are their ids and a kilobyte of book-keeping. A list is there once as it grows to
-/// twice its size, and once as a result.
+/// twice its size, and once as a result. Keys and states of what is asked for are copied, the keys
+/// twice: where that is tested, four times `max_in_flight_bytes`.
 fn bound(limits: &Limits) -> usize {
     8 * limits.max_line_bytes
         + 300 * CHUNK.min(limits.max_line_bytes)
         + 2 * MIB
+        + if limits.max_in_flight_bytes < MIB * 64 { 4 * limits.max_in_flight_bytes } else { 0 }
         + limits.max_in_flight * (4 * limits.max_token_bytes + 1024)
         + 4 * limits.max_list_bytes
 }
@@ -185,11 +187,10 @@ fn batches_of_requests_that_are_never_answered() {
 fn input_for_calls_in_masses() {
     let alone = alone();
     let mut limits = limits();
-    limits.max_in_flight = 8;
-    let mut measured = Measured::new(limits.clone(), Server::Modern);
+    limits.max_in_flight = 8000;
+    limits.max_in_flight_bytes = 2 * MIB;
+    let mut measured = Measured::new(limits, Server::Modern);
     let ids: Vec<u64> = (0..8).map(|_| measured.call()).collect();
-    // A call holds the keys of what it asks for, each twice, and its `requestState`.
-    measured.more = 8 * limits.max_in_flight * limits.max_line_bytes;
     let one = format!("{{\"method\":\"sampling/createMessage\",\"params\":{{{SAMPLING}}}}}");
     let lines = ids.into_iter().map(|id| {
         let requests = (0..7000).map(|n| format!("\"{n}\":{one}")).collect::<Vec<_>>().join(",");
@@ -202,8 +203,30 @@ fn input_for_calls_in_masses() {
             ),
         )
     });
+    // There is room for those of one call.
     let owed = measured.run(&alone, lines);
-    assert_eq!(owed, 56_000, "inputs");
+    assert_eq!(owed, 7000, "inputs");
+}
+
+#[test]
+fn states_of_calls_that_ask_for_input() {
+    let alone = alone();
+    let mut limits = limits();
+    limits.max_in_flight_bytes = 4 * MIB;
+    let mut measured = Measured::new(limits, Server::Modern);
+    let ids: Vec<u64> = (0..200).map(|_| measured.call()).collect();
+    let lines = ids.into_iter().map(|id| {
+        let state = "s".repeat(MIB / 2);
+        answered(
+            &id.to_string(),
+            &format!(
+                "\"resultType\":\"input_required\",\"requestState\":\"{state}\",\"inputRequests\":\
+                 {{\"a\":{{\"method\":\"sampling/createMessage\",\"params\":{{{SAMPLING}}}}}}}"
+            ),
+        )
+    });
+    let owed = measured.run(&alone, lines);
+    assert_eq!(owed, 7, "inputs");
 }
 
 #[test]
@@ -258,8 +281,6 @@ struct Measured {
     owed: Vec<InputReply>,
     before: usize,
     bound: usize,
-    /// What the client may hold beyond the bound.
-    more: usize,
 }
 
 impl Measured {
@@ -294,7 +315,7 @@ impl Measured {
         let before = ALLOCATOR.current_usage();
         let mut client = Connection::client(config);
         client.handle_opened(Instant::ZERO);
-        let mut measured = Self { client, owed: Vec::new(), before, bound, more: 0 };
+        let mut measured = Self { client, owed: Vec::new(), before, bound };
         measured.drain();
         if let Some(answer) = answer {
             measured.feed(answer.into_bytes());
@@ -334,8 +355,8 @@ impl Measured {
         let owed = self.owed.len();
         self.client.handle_eof(Instant::ZERO);
         self.drain();
-        let Self { before, bound, more, .. } = self;
-        let (peak, bound) = (ALLOCATOR.peak_usage() - before, bound + more);
+        let Self { before, bound, .. } = self;
+        let peak = ALLOCATOR.peak_usage() - before;
         println!("peak {:.1} MiB of {:.1}, {owed} owed", mib(peak), mib(bound));
         assert!(peak <= bound + outside, "peak {:.1} MiB of {:.1}", mib(peak), mib(bound));
         drop(self);

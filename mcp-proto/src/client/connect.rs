@@ -17,7 +17,7 @@ use super::compose::{self, Envelope};
 use super::kept::Kept;
 use super::negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
 use super::probe::{self, Move, Outcome, Step};
-use super::{CallError, Client, ClientEvent, Life, Modern, Reason, legacy};
+use super::{CallError, Client, ClientEvent, Config, Life, Modern, Reason, legacy};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
 use crate::message::{ErrorData, Message, Outgoing, RequestId, Response};
@@ -100,7 +100,11 @@ impl Client {
             negotiating.discover = Some(id.clone());
             let stamp = Envelope::new(self.modern_version(), &self.config).stamp();
             let (method, params) = ("server/discover".into(), Json::EMPTY_OBJECT);
-            (self.config.probe_timeout, Outgoing::Request { id, method, stamp, params })
+            // After `initialize`, or beside it, there is no other way left.
+            let Config { probe_timeout, initialize_timeout, .. } = self.config;
+            let is_first = matches!(step, Step::Probe | Step::Correct);
+            let timeout = if is_first { probe_timeout } else { initialize_timeout };
+            (timeout, Outgoing::Request { id, method, stamp, params })
         } else {
             negotiating.silent = negotiating.discover.take();
             negotiating.initialize = Some(number);
@@ -111,9 +115,6 @@ impl Client {
             let method = "initialize".into();
             (self.config.initialize_timeout, Outgoing::Request { id, method, stamp, params })
         };
-        // Beside `initialize`, the answer that comes later may take its time.
-        let both = if step == Step::Both { self.config.initialize_timeout } else { timeout };
-        let timeout = timeout.max(both);
         self.deadlines.set(Reason::Negotiation, now + timeout);
         self.life = Life::Negotiating(negotiating);
         self.send(request);

@@ -17,6 +17,7 @@ use super::event::{Input, InputId, InputReply};
 use super::{CallError, CallId, Client, ClientEvent};
 use crate::error::ProtocolError;
 use crate::json::Json;
+use crate::limits::Limits;
 use crate::message::{ErrorData, Outgoing, RequestId};
 use crate::time::Instant;
 use crate::types::{
@@ -27,8 +28,10 @@ use crate::types::{
 /// The inputs that the application has been asked for.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    pending: BTreeMap<InputId, Asker>,
+    /// With the bytes that each was asked for with.
+    pending: BTreeMap<InputId, (Asker, usize)>,
     serials: u64,
+    bytes: usize,
 }
 
 /// Who waits for an input.
@@ -41,18 +44,41 @@ pub(super) enum Asker {
 }
 
 impl Asked {
-    pub(super) fn len(&self) -> usize {
-        self.pending.len()
+    /// Whether so many more inputs, of so many bytes in all, may be asked for.
+    pub(super) fn admit(
+        &self,
+        count: usize,
+        bytes: usize,
+        limits: &Limits,
+    ) -> Result<(), ProtocolError> {
+        let Limits { max_in_flight, max_in_flight_bytes, .. } = *limits;
+        if self.pending.len().saturating_add(count) > max_in_flight {
+            return Err(ProtocolError::TooManyInFlight { max_in_flight });
+        }
+        if self.bytes.saturating_add(bytes) > max_in_flight_bytes {
+            return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, asker: Asker, bytes: usize) -> InputId {
+        self.serials += 1;
+        let input = InputId(self.serials);
+        self.pending.insert(input, (asker, bytes));
+        self.bytes = self.bytes.saturating_add(bytes);
+        input
     }
 
     /// The input that a legacy server's request asks for.
     pub(super) fn find(&self, wanted: &RequestId) -> Option<InputId> {
         let is_it = |asker: &Asker| matches!(asker, Asker::Request { id, .. } if id == wanted);
-        self.pending.iter().find(|(_, asker)| is_it(asker)).map(|(input, _)| *input)
+        self.pending.iter().find(|(_, (asker, _))| is_it(asker)).map(|(input, _)| *input)
     }
 
     pub(super) fn remove(&mut self, input: InputId) -> Option<Asker> {
-        self.pending.remove(&input)
+        let (asker, bytes) = self.pending.remove(&input)?;
+        self.bytes = self.bytes.saturating_sub(bytes);
+        Some(asker)
     }
 }
 
@@ -81,7 +107,8 @@ impl Client {
 
     /// Whether the time of calls rests: a legacy server waits for input, for whichever of them.
     pub(super) fn is_resting(&self) -> bool {
-        self.asked.pending.values().any(|asker| matches!(asker, Asker::Request { .. }))
+        let mut askers = self.asked.pending.values();
+        askers.any(|(asker, _)| matches!(asker, Asker::Request { .. }))
     }
 
     /// The time of calls goes on, if nothing is asked any more.
@@ -96,11 +123,15 @@ impl Client {
         self.calls.expire(Instant::ZERO);
     }
 
-    /// Asks the application on behalf of a legacy server.
-    pub(super) fn ask(&mut self, asker: Asker, call: Option<CallId>, request: InputRequest) {
-        self.asked.serials += 1;
-        let id = InputId(self.asked.serials);
-        self.asked.pending.insert(id, asker);
+    /// Asks the application; the input was asked for with so many bytes.
+    pub(super) fn ask(
+        &mut self,
+        asker: Asker,
+        bytes: usize,
+        call: Option<CallId>,
+        request: InputRequest,
+    ) {
+        let id = self.asked.insert(asker, bytes);
         if call.is_none() {
             self.calls.iter_mut().for_each(Call::rest);
         }
@@ -122,9 +153,13 @@ impl Client {
         } else {
             Required::read(&call.method, result)
         };
-        let required = required.and_then(|required| match self.undeclared(&required.requests) {
-            Some(capability) => Err(ProtocolError::UndeclaredInput { capability }),
-            None => Ok(required),
+        let bytes = result.as_bytes().len();
+        let required = required.and_then(|required| {
+            if let Some(capability) = self.undeclared(&required.requests) {
+                return Err(ProtocolError::UndeclaredInput { capability });
+            }
+            let count = required.requests.len();
+            self.asked.admit(count, bytes, &self.config.limits).map(|()| required)
         });
         let Required { requests, request_state } = match required {
             Ok(required) => required,
@@ -148,8 +183,11 @@ impl Client {
         let id = call.id;
         call.rest();
         self.calls.insert(number, call);
-        for (key, request) in asked {
-            self.ask(Asker::Call { call: id, key }, Some(id), request);
+        // The last one that is asked for stands for the bytes of all.
+        let last = asked.len().saturating_sub(1);
+        for (at, (key, request)) in asked.into_iter().enumerate() {
+            let bytes = if at == last { bytes } else { 0 };
+            self.ask(Asker::Call { call: id, key }, bytes, Some(id), request);
         }
     }
 
@@ -176,7 +214,7 @@ impl Client {
         let is_its = |asker: &Asker| matches!(asker, Asker::Call { call, .. } if *call == wanted);
         let pending = &mut self.asked.pending;
         let dropped: Vec<InputId> =
-            pending.iter().filter(|(_, asker)| is_its(asker)).map(|(input, _)| *input).collect();
+            pending.iter().filter(|(_, (asker, _))| is_its(asker)).map(|(id, _)| *id).collect();
         for input in dropped {
             self.asked.remove(input);
             self.event(ClientEvent::InputCancelled { input });
@@ -185,6 +223,7 @@ impl Client {
 
     /// No input is wanted any more.
     pub(super) fn end_inputs(&mut self) {
+        self.asked.bytes = 0;
         for input in core::mem::take(&mut self.asked.pending).into_keys() {
             self.event(ClientEvent::InputCancelled { input });
         }

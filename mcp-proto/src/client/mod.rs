@@ -76,9 +76,10 @@ pub struct Config {
     /// What an earlier client of the same server has found; default none.
     pub verdict: Option<Verdict>,
     /// How long a server may be silent to `server/discover`, in the beginning, until it is taken
-    /// for a legacy one; default 5 s.
+    /// for a legacy one, or given up if only a modern one will do; default 5 s.
     pub probe_timeout: Duration,
-    /// How long a server may take to answer `initialize`; default 60 s.
+    /// How long a server may take to answer `initialize`, and `server/discover` after that;
+    /// default 60 s.
     pub initialize_timeout: Duration,
     /// Its bounds.
     pub limits: Limits,

@@ -1,8 +1,8 @@
 //! The binding to a byte stream: a pipe to a child process, a socket, a buffer.
 //!
 //! In: bytes, split anywhere. Out: bytes to write, and what the application is to know. A
-//! [`Connection`] is a [`LineReader`] in front of a [`Server`] and an encoder behind it; it has
-//! no queue of its own.
+//! [`Connection`] is a [`LineReader`] in front of a server or a client and an encoder behind it; it
+//! has no queue of its own.
 //!
 //! The loop of a driver:
 //!

@@ -48,8 +48,7 @@ impl Client {
             let id = request.id.as_str().into();
             return self.refuse_legacy(batch, &ProtocolError::DuplicateId { id });
         }
-        let Request { id, method, params, .. } = request;
-        let max_in_flight = self.config.limits.max_in_flight;
+        let Request { id, method, params, size } = request;
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others are not a client's")]
         let input = match method {
             Method::Ping => return self.respond_legacy(batch, id, Ok(Json::EMPTY_OBJECT)),
@@ -68,16 +67,13 @@ impl Client {
                         Err(ProtocolError::UndeclaredInput { capability })
                     }
                     Some(_) => Err(ProtocolError::MethodNotFound { method: method.name().into() }),
-                    None if self.asked.len() >= max_in_flight => {
-                        Err(ProtocolError::TooManyInFlight { max_in_flight })
-                    }
-                    None => Ok(request),
+                    None => self.asked.admit(1, size, &self.config.limits).map(|()| request),
                 },
             },
             _ => Err(ProtocolError::MethodNotFound { method: method.name().into() }),
         };
         match input {
-            Ok(request) => self.ask(Asker::Request { id, batch }, None, request),
+            Ok(request) => self.ask(Asker::Request { id, batch }, size, None, request),
             Err(error) => self.respond_legacy(batch, id, Err(ErrorData::from(&error))),
         }
     }
