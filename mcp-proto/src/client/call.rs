@@ -170,7 +170,8 @@ impl Client {
     }
 
     /// Sends what waits for the era to be known, and again what a server of the other era has seen.
-    pub(super) fn send_waiting(&mut self, now: Instant) {
+    /// A server that serves without a handshake has `begun` with what it was sent.
+    pub(super) fn send_waiting(&mut self, now: Instant, begun: bool) {
         let Some(era) = self.era() else { return };
         let numbers: Vec<u64> = self.calls.numbers_of(|_| true).collect();
         self.restore_log_level(now);
@@ -178,14 +179,18 @@ impl Client {
             let Some(mut call) = self.calls.remove(number) else { continue };
             match core::mem::replace(&mut call.state, State::Waiting) {
                 State::Waiting => self.send_call(now, number, call),
-                State::Asking(asking) if asking.missing.is_empty() && era == Era::Modern => {
-                    call.state = State::Asking(asking);
-                    self.send_call(now, number, call);
+                State::Asking(asking) if asking.missing.is_empty() => {
+                    if era == Era::Modern {
+                        call.state = State::Asking(asking);
+                        self.send_call(now, number, call);
+                    } else {
+                        self.send_anew(now, call);
+                    }
                 }
                 State::Parked(error) if era == Era::Modern && !is_version_error(&error) => {
                     self.finish(now, call, Err(error));
                 }
-                State::Sent if era == Era::Legacy => {
+                State::Sent if era == Era::Legacy && !begun => {
                     self.calls.ignore(number);
                     self.send_anew(now, call);
                 }
@@ -257,6 +262,13 @@ impl Client {
         self.doubt(now);
     }
 
+    /// A server that gets further has more time to show that it is modern.
+    pub(super) fn doubt_anew(&mut self, now: Instant) {
+        if self.is_in_doubt() {
+            self.deadlines.set(Reason::Negotiation, now + self.config.probe_timeout);
+        }
+    }
+
     /// A server that was modern once has time to show that it is.
     fn doubt(&mut self, now: Instant) {
         if let Life::Modern(modern) = &self.life
@@ -271,7 +283,7 @@ impl Client {
     /// that it is right.
     pub(super) fn is_in_doubt(&self) -> bool {
         matches!(&self.life, Life::Modern(modern) if !modern.confirmed)
-            && self.deadlines.has(Reason::Negotiation)
+            && self.calls.numbers_of(Call::is_sent).next().is_some()
     }
 
     /// A legacy server does not know yet which log messages are wanted.
@@ -293,7 +305,12 @@ impl Client {
             return;
         };
         // A server that turns out to be a legacy one has not understood the call either.
-        if call.is_sent() && !self.is_negotiating() {
+        let understood = match &self.life {
+            Life::Negotiating(negotiating) => negotiating.renegotiates(),
+            Life::Modern(_) | Life::Legacy(_) => true,
+            Life::Unopened | Life::Reopening(_) | Life::Closed => false,
+        };
+        if call.is_sent() && understood {
             self.send(Outgoing::cancelled(&compose::id(number)));
         }
         self.finish(now, call, Err(error));

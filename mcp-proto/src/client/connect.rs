@@ -6,24 +6,21 @@
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::mem;
 
 use bytes::Bytes;
 
 use super::calls::{self, State};
 use super::compose::{self, Envelope};
+use super::found::Found;
 use super::kept::Kept;
 use super::negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
 use super::probe::{self, Move, Outcome, Step};
 use super::{CallError, Client, ClientEvent, Config, Life, Modern, Reason, legacy};
-use crate::error::{ErrorCode, ProtocolError};
+use crate::error::ProtocolError;
 use crate::json::Json;
-use crate::message::{ErrorData, Message, Outgoing, RequestId, Response};
+use crate::message::{Message, Outgoing, RequestId, Response};
 use crate::time::Instant;
-use crate::types::DiscoverResult;
-use crate::version::{Era, ProtocolVersion};
 
 /// A negotiation that is under way.
 #[derive(Debug)]
@@ -40,24 +37,14 @@ pub(super) struct Negotiating {
     kept: Kept,
     /// Whether a modern server is asked for its versions for the second time.
     renegotiates: bool,
+    /// Whether the server has answered a call without having been asked what it is.
+    serves: bool,
 }
 
 impl Negotiating {
     pub(super) fn renegotiates(&self) -> bool {
         self.renegotiates
     }
-}
-
-/// What an answer says.
-#[derive(Debug, Default)]
-struct Found {
-    /// The version to speak, if there is one.
-    version: Option<ProtocolVersion>,
-    discover: Option<DiscoverResult>,
-    server: Option<ServerInfo>,
-    /// The versions that the server names.
-    supported: Vec<String>,
-    error: Option<ErrorData>,
 }
 
 impl Client {
@@ -71,6 +58,34 @@ impl Client {
             (Step::Unconfirmed, Some(verdict)) => self.connect_modern(now, verdict, None, false),
             (Step::Unconfirmed, None) => self.enter(now, Step::Probe),
             _ => self.enter(now, step),
+        }
+    }
+
+    /// The server has answered a call, as a modern one does.
+    pub(super) fn served_typed(&mut self, now: Instant) {
+        let found = match &self.life {
+            Life::Modern(modern) if !modern.confirmed => Found::default(),
+            // It was slow, and it will not like the `initialize` that is out.
+            Life::Negotiating(Negotiating { step: Step::Silent, .. }) => {
+                let Some(verdict) = self.config.verdict.clone() else { return };
+                let (version, discover) = (Some(verdict.version), verdict.discover);
+                Found { version, discover, ..Found::default() }
+            }
+            Life::Modern(_)
+            | Life::Negotiating(_)
+            | Life::Unopened
+            | Life::Reopening(_)
+            | Life::Legacy(_)
+            | Life::Closed => return,
+        };
+        self.judge_found(now, Outcome::Modern, found);
+    }
+
+    /// The server has answered a call, and not as a modern one does.
+    pub(super) fn served_untyped(&mut self, now: Instant) {
+        self.judge(now, Outcome::Untyped);
+        if let Life::Negotiating(negotiating) = &mut self.life {
+            negotiating.serves = true;
         }
     }
 
@@ -92,6 +107,7 @@ impl Client {
             silent: None,
             kept: Kept::default(),
             renegotiates: false,
+            serves: false,
         });
         negotiating.step = step;
         let number = self.calls.number();
@@ -216,7 +232,8 @@ impl Client {
         self.deadlines.clear(Reason::Negotiation);
         self.life = life;
         self.event(ClientEvent::Connected(server));
-        self.send_waiting(now);
+        let begun = negotiating.as_ref().is_some_and(|negotiating| negotiating.serves);
+        self.send_waiting(now, begun);
         let kept = negotiating.map(|negotiating| negotiating.kept.into_messages());
         for message in kept.into_iter().flatten() {
             self.message(now, message, None);
@@ -309,87 +326,6 @@ impl Client {
         true
     }
 
-    fn discovered(&self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
-        let (supported, discover, error) = match answer {
-            Ok(result) => match versions(&result) {
-                Some(supported) => (supported, result.decode().ok(), None),
-                None => return (Outcome::Malformed, Found::default()),
-            },
-            Err(error) => (listed(&error), None, Some(error)),
-        };
-        let version = self.common(&supported, Era::Modern);
-        let has_legacy = self.common(&supported, Era::Legacy).is_some();
-        let code = error.as_ref().map(|error| error.code);
-        let outcome = match (code, version) {
-            (None, Some(_)) => Outcome::Modern,
-            (None, None) if has_legacy => Outcome::ListsLegacy,
-            (None, None) => Outcome::Disjoint,
-            (Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION), Some(_)) => Outcome::Unsupported,
-            (Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION), None) => {
-                let is_legacy = has_legacy || supported.is_empty();
-                if is_legacy { Outcome::UnsupportedLegacy } else { Outcome::Disjoint }
-            }
-            (Some(code), _) if is_modern(code) => Outcome::Modern,
-            (Some(_), _) => Outcome::Error,
-        };
-        (outcome, Found { version, discover, server: None, supported, error })
-    }
-
-    fn initialized(&self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
-        let result = match answer {
-            Ok(result) => result,
-            Err(error) => {
-                let found = Found { error: Some(error), ..Found::default() };
-                return (Outcome::Refused, found);
-            }
-        };
-        let Some((name, server)) = ServerInfo::initialized(&result) else {
-            return (Outcome::InitializeMalformed, Found::default());
-        };
-        let supported = alloc::vec![name];
-        let version = self.common(&supported, Era::Legacy);
-        let modern = self.common(&supported, Era::Modern);
-        let outcome = match (version, modern) {
-            (Some(_), _) => Outcome::Initialized,
-            (None, Some(_)) => Outcome::InitializedModern,
-            (None, None) => Outcome::InitializedUnknown,
-        };
-        let version = version.or(modern);
-        let server = version.map(|version| ServerInfo { version, ..server });
-        (outcome, Found { version, server, supported, ..Found::default() })
-    }
-
-    /// The newest version of an era that is listed and that the client may speak.
-    fn common(&self, listed: &[String], era: Era) -> Option<ProtocolVersion> {
-        let may = |version: &ProtocolVersion| match self.config.negotiation {
-            Negotiation::Auto | Negotiation::Legacy => true,
-            Negotiation::Pinned(pinned) => *version == pinned,
-        };
-        let known =
-            ProtocolVersion::ALL.iter().rev().copied().filter(|version| version.era() == era);
-        known.filter(may).find(|version| listed.iter().any(|name| name == version.as_str()))
-    }
-
-    /// The modern version that is asked for.
-    fn modern_version(&self) -> ProtocolVersion {
-        match self.config.negotiation {
-            Negotiation::Pinned(version) if version.era() == Era::Modern => version,
-            Negotiation::Auto | Negotiation::Legacy | Negotiation::Pinned(_) => {
-                ProtocolVersion::LATEST_MODERN
-            }
-        }
-    }
-
-    /// The legacy version that is asked for.
-    fn legacy_version(&self) -> ProtocolVersion {
-        match self.config.negotiation {
-            Negotiation::Pinned(version) if version.era() == Era::Legacy => version,
-            Negotiation::Auto | Negotiation::Legacy | Negotiation::Pinned(_) => {
-                ProtocolVersion::LATEST_LEGACY
-            }
-        }
-    }
-
     /// Calls that were sent to a server of unknown era.
     fn park_sent(&mut self) {
         for call in self.calls.iter_mut() {
@@ -399,32 +335,4 @@ impl Client {
             }
         }
     }
-}
-
-/// Whether only a modern server answers with this code.
-pub(super) fn is_modern(code: ErrorCode) -> bool {
-    [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
-}
-
-/// The versions of a `DiscoverResult`.
-fn versions(result: &Json) -> Option<Vec<String>> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Versions {
-        supported_versions: Vec<String>,
-    }
-    // `serde` would take an array for a struct.
-    let versions: Versions = result.raw().is_object().then(|| result.decode().ok())??;
-    Some(versions.supported_versions).filter(|versions| !versions.is_empty())
-}
-
-/// The versions that an error lists; none if it has no list that can be read.
-fn listed(error: &ErrorData) -> Vec<String> {
-    #[derive(serde::Deserialize)]
-    struct Data {
-        supported: Vec<String>,
-    }
-    let data = error.data.as_ref().filter(|data| data.raw().is_object());
-    let data: Option<Data> = data.and_then(|data| data.decode().ok());
-    data.map(|data| data.supported).unwrap_or_default()
 }

@@ -30,8 +30,8 @@ pub enum ClientAction {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientEvent {
-    /// The server's era and version are known, and what waited has been sent. It comes again if a
-    /// server turns out to have changed.
+    /// The server's era and version are known; what waited is sent next. It comes again if it was
+    /// in doubt later on.
     Connected(ServerInfo),
     /// The server has ended at the first message, as some legacy ones do: start it anew, then call
     /// [`Client::handle_opened`](super::Client::handle_opened); or give up with
@@ -142,7 +142,7 @@ pub struct SubscriptionId(pub(super) u64);
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// How long the response may take; default 60 s. It rests while input waits for the
+    /// How long the response may take, from when the request is sent; default 60 s. It rests while input waits for the
     /// application, and starts anew after that. `Duration::MAX` is for ever.
     pub timeout: Duration,
     /// Whether progress starts it anew; default true.
@@ -209,7 +209,7 @@ pub enum CallError {
     Error(ErrorData),
     /// The server's answer cannot be used.
     Protocol(ProtocolError),
-    /// There was no answer in time; the server has been told that none is wanted.
+    /// There was no answer in time; a server that was asked is told that none is wanted.
     TimedOut,
     /// The application has cancelled it.
     Cancelled,

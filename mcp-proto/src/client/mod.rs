@@ -28,6 +28,7 @@ mod calls;
 mod compose;
 mod connect;
 mod event;
+mod found;
 mod input;
 mod kept;
 mod legacy;

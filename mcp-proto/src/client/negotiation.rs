@@ -116,13 +116,18 @@ impl ServerInfo {
     }
 }
 
+/// As many versions of a server are told, and characters of each.
+const MAX_NAMES: usize = 16;
+const MAX_NAME: usize = 64;
+
 /// Why there is no connection.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The server speaks these versions, and the client none of them.
     NoCommonVersion {
-        /// As the server has named them; none if it has named none.
+        /// As the server has named them, the first 16, and 64 characters of each; none if it has
+        /// named none.
         supported: Vec<String>,
     },
     /// The server has answered with an error.
@@ -138,7 +143,11 @@ pub enum ConnectError {
 impl ConnectError {
     pub(super) fn new(failure: Failure, supported: Vec<String>, error: Option<ErrorData>) -> Self {
         match (failure, error) {
-            (Failure::NoCommonVersion, _) => Self::NoCommonVersion { supported },
+            (Failure::NoCommonVersion, _) => {
+                let short = |name: String| name.chars().take(MAX_NAME).collect();
+                let supported = supported.into_iter().take(MAX_NAMES).map(short).collect();
+                Self::NoCommonVersion { supported }
+            }
             (Failure::Refused, Some(error)) => Self::Refused(error),
             (Failure::Refused, None) | (Failure::Malformed, _) => Self::Malformed,
             (Failure::TimedOut, _) => Self::TimedOut,
@@ -155,8 +164,7 @@ impl fmt::Display for ConnectError {
             }
             Self::NoCommonVersion { supported } => {
                 write!(f, "the server speaks no version that the client may speak, but ")?;
-                let shown: Vec<&str> = supported.iter().take(8).map(String::as_str).collect();
-                f.write_str(&shown.join(", "))
+                f.write_str(&supported.join(", "))
             }
             Self::Refused(error) => write!(f, "the server has refused: {error}"),
             Self::Malformed => f.write_str("the server's answer cannot be read"),

@@ -73,6 +73,7 @@ impl Client {
         if restarts && !self.is_resting() {
             self.restart(now, number);
         }
+        self.doubt_anew(now);
         let progress = Progress { progress, total, message };
         self.event(ClientEvent::Progress { call: id, progress });
         Some(())

@@ -157,7 +157,7 @@ const AUTO: &[bool] = &[true];
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
-    row("modern",                 &[Step::Probe, Step::Correct, Step::Reprobe, Step::Both, Step::Unconfirmed], EITHER, &[Outcome::Modern], Move::Modern),
+    row("modern",                 &[Step::Probe, Step::Correct, Step::Reprobe, Step::Both, Step::Silent, Step::Unconfirmed], EITHER, &[Outcome::Modern], Move::Modern),
     row("corrected",              &[Step::Probe], EITHER, &[Outcome::Unsupported], Move::Send(Step::Correct)),
     row("still-unsupported",      &[Step::Correct, Step::Reprobe], EITHER, &[Outcome::Unsupported], Move::Fail(Failure::NoCommonVersion)),
     row("disjoint",               DISCOVERS, EITHER, &[Outcome::Disjoint], Move::Fail(Failure::NoCommonVersion)),

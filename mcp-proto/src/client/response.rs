@@ -10,7 +10,7 @@ use alloc::string::String;
 use super::calls::{self, Call, Goal, State};
 use super::compose;
 use super::probe::Outcome;
-use super::{CallError, Client, Life, connect};
+use super::{CallError, Client, Life, found};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, RequestId, Response};
@@ -69,7 +69,7 @@ impl Client {
         }
         if let Life::Modern(modern) = &self.life {
             let denies = error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
-            if !modern.confirmed && connect::is_modern(error.code) {
+            if !modern.confirmed && found::is_modern(error.code) {
                 self.judge(now, Outcome::Modern);
             } else if !modern.confirmed || denies && !modern.renegotiated {
                 // Is it still the server that it was?
@@ -96,14 +96,10 @@ impl Client {
     /// The server has answered with a result.
     fn answered(&mut self, now: Instant, number: u64, result: Json) {
         let kind = if self.era() == Some(Era::Legacy) { Kind::Complete } else { kind(&result) };
-        if let Life::Modern(modern) = &self.life
-            && !modern.confirmed
-        {
-            match kind {
-                Kind::Complete | Kind::InputRequired => self.judge(now, Outcome::Modern),
-                Kind::Untyped => self.judge(now, Outcome::Untyped),
-                Kind::Unknown(_) => {}
-            }
+        match kind {
+            Kind::Complete | Kind::InputRequired => self.served_typed(now),
+            Kind::Untyped => self.served_untyped(now),
+            Kind::Unknown(_) => {}
         }
         let Some(call) = self.calls.remove(number) else { return };
         if !result.raw().is_object() {

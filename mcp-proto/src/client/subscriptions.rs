@@ -41,7 +41,7 @@ impl Subscription {
             Change::ListChanged(List::Tools) => self.filter.tools_list_changed,
             Change::ListChanged(List::Prompts) => self.filter.prompts_list_changed,
             Change::ListChanged(List::Resources) => self.filter.resources_list_changed,
-            Change::ResourceUpdated(uri) => self.told.contains(uri),
+            Change::ResourceUpdated(uri) => self.told.iter().any(|told| is_part(uri, told)),
         }
     }
 }
@@ -242,6 +242,13 @@ impl Client {
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
         }
     }
+}
+
+/// Whether `uri` is `whole` or a part of it: "This might be a sub-resource of the one that the
+/// client actually subscribed to."
+fn is_part(uri: &str, whole: &str) -> bool {
+    let rest = uri.strip_prefix(whole);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
 }
 
 /// The parameters of `subscriptions/listen`.

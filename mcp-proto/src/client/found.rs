@@ -1,0 +1,136 @@
+//! What the answers to `server/discover` and `initialize` say.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Client;
+use super::negotiation::{Negotiation, ServerInfo};
+use super::probe::Outcome;
+use crate::error::ErrorCode;
+use crate::json::Json;
+use crate::message::ErrorData;
+use crate::types::DiscoverResult;
+use crate::version::{Era, ProtocolVersion};
+
+/// What an answer says.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The version to speak, if there is one.
+    pub(super) version: Option<ProtocolVersion>,
+    pub(super) discover: Option<DiscoverResult>,
+    pub(super) server: Option<ServerInfo>,
+    /// The versions that the server names.
+    pub(super) supported: Vec<String>,
+    pub(super) error: Option<ErrorData>,
+}
+
+impl Client {
+    pub(super) fn discovered(&self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
+        let (supported, discover, error) = match answer {
+            Ok(result) => match versions(&result) {
+                Some(supported) => (supported, result.decode().ok(), None),
+                None => return (Outcome::Malformed, Found::default()),
+            },
+            Err(error) => (listed(&error), None, Some(error)),
+        };
+        let version = self.common(&supported, Era::Modern);
+        let has_legacy = self.common(&supported, Era::Legacy).is_some();
+        let code = error.as_ref().map(|error| error.code);
+        let outcome = match (code, version) {
+            (None, Some(_)) => Outcome::Modern,
+            (None, None) if has_legacy => Outcome::ListsLegacy,
+            (None, None) => Outcome::Disjoint,
+            (Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION), Some(_)) => Outcome::Unsupported,
+            (Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION), None) => {
+                let is_legacy = has_legacy || supported.is_empty();
+                if is_legacy { Outcome::UnsupportedLegacy } else { Outcome::Disjoint }
+            }
+            (Some(code), _) if is_modern(code) => Outcome::Modern,
+            (Some(_), _) => Outcome::Error,
+        };
+        (outcome, Found { version, discover, server: None, supported, error })
+    }
+
+    pub(super) fn initialized(&self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
+        let result = match answer {
+            Ok(result) => result,
+            Err(error) => {
+                let found = Found { error: Some(error), ..Found::default() };
+                return (Outcome::Refused, found);
+            }
+        };
+        let Some((name, server)) = ServerInfo::initialized(&result) else {
+            return (Outcome::InitializeMalformed, Found::default());
+        };
+        let supported = alloc::vec![name];
+        let version = self.common(&supported, Era::Legacy);
+        let modern = self.common(&supported, Era::Modern);
+        let outcome = match (version, modern) {
+            (Some(_), _) => Outcome::Initialized,
+            (None, Some(_)) => Outcome::InitializedModern,
+            (None, None) => Outcome::InitializedUnknown,
+        };
+        let version = version.or(modern);
+        let server = version.map(|version| ServerInfo { version, ..server });
+        (outcome, Found { version, server, supported, ..Found::default() })
+    }
+
+    /// The newest version of an era that is listed and that the client may speak.
+    fn common(&self, listed: &[String], era: Era) -> Option<ProtocolVersion> {
+        let may = |version: &ProtocolVersion| match self.config.negotiation {
+            Negotiation::Auto | Negotiation::Legacy => true,
+            Negotiation::Pinned(pinned) => *version == pinned,
+        };
+        let known =
+            ProtocolVersion::ALL.iter().rev().copied().filter(|version| version.era() == era);
+        known.filter(may).find(|version| listed.iter().any(|name| name == version.as_str()))
+    }
+
+    /// The modern version that is asked for.
+    pub(super) fn modern_version(&self) -> ProtocolVersion {
+        match self.config.negotiation {
+            Negotiation::Pinned(version) if version.era() == Era::Modern => version,
+            Negotiation::Auto | Negotiation::Legacy | Negotiation::Pinned(_) => {
+                ProtocolVersion::LATEST_MODERN
+            }
+        }
+    }
+
+    /// The legacy version that is asked for.
+    pub(super) fn legacy_version(&self) -> ProtocolVersion {
+        match self.config.negotiation {
+            Negotiation::Pinned(version) if version.era() == Era::Legacy => version,
+            Negotiation::Auto | Negotiation::Legacy | Negotiation::Pinned(_) => {
+                ProtocolVersion::LATEST_LEGACY
+            }
+        }
+    }
+}
+
+/// Whether only a modern server answers with this code.
+pub(super) fn is_modern(code: ErrorCode) -> bool {
+    [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
+}
+
+/// The versions of a `DiscoverResult`.
+fn versions(result: &Json) -> Option<Vec<String>> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Versions {
+        supported_versions: Vec<String>,
+    }
+    // `serde` would take an array for a struct.
+    let versions: Versions = result.raw().is_object().then(|| result.decode().ok())??;
+    Some(versions.supported_versions).filter(|versions| !versions.is_empty())
+}
+
+/// The versions that an error lists; none if it has no list that can be read.
+fn listed(error: &ErrorData) -> Vec<String> {
+    #[derive(serde::Deserialize)]
+    struct Data {
+        supported: Vec<String>,
+    }
+    let data = error.data.as_ref().filter(|data| data.raw().is_object());
+    let data: Option<Data> = data.and_then(|data| data.decode().ok());
+    data.map(|data| data.supported).unwrap_or_default()
+}
