@@ -44,8 +44,8 @@ pub async fn run(
 /// Fails with what starting the server, reading or writing failed with, and as [`run`] does.
 pub async fn run_command(client: &Client, command: &Command) -> io::Result<ExitStatus> {
     let clock = Clock::start();
-    let service = service(client, &clock)?;
     let process = Process::start(command)?;
+    let service = service(client, &clock)?;
     run_process(service, clock, command, process).await
 }
 
@@ -81,13 +81,17 @@ pub async fn connect(
 /// # }
 /// ```
 ///
+/// Dropping all handles of the client does not end the server; [`Client::close`] does. A server that
+/// ends by itself later on is not started again: that is the application's to do, with another
+/// client.
+///
 /// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error, and as
-/// [`run_command`] does.
+/// [`run_command`] does when it starts the server.
 #[cfg(feature = "async-std")]
 pub async fn connect_command(client: &Client, command: Command) -> io::Result<ServerInfo> {
     let clock = Clock::start();
-    let service = service(client, &clock)?;
     let process = Process::start(&command)?;
+    let service = service(client, &clock)?;
     async_std::task::spawn(
         async move { drop(run_process(service, clock, &command, process).await) },
     );

@@ -71,6 +71,14 @@ impl Outgoing {
         Self::Notification { method: method.into(), params }
     }
 
+    /// Whether it answers something.
+    pub(crate) fn is_answer(&self) -> bool {
+        match self {
+            Self::Result { .. } | Self::Error { .. } | Self::Batch(_) => true,
+            Self::Notification { .. } | Self::Request { .. } => false,
+        }
+    }
+
     /// Writes the message as one JSON text.
     pub(crate) fn write(&self, out: &mut impl Sink) {
         match self {

@@ -177,7 +177,11 @@ fn poll_read(
     now: Instant,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
-    let data = ready!(io.poll_read(context))?;
+    let data = match ready!(io.poll_read(context)) {
+        // What was read before it counts.
+        Err(error) if is_gone(&error) => Bytes::new(),
+        read => read?,
+    };
     if data.is_empty() {
         service.handle_eof(now);
     } else {

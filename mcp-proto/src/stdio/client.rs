@@ -119,6 +119,12 @@ impl Connection<Client> {
         self.side.close(now);
     }
 
+    /// How many bytes of answers to the server have been transmitted in all; it wraps around. What
+    /// is asked of a server is bounded by the application; what it is answered is not.
+    pub fn answered_bytes(&self) -> usize {
+        self.answered
+    }
+
     /// The server, once the era is known.
     pub fn server_info(&self) -> Option<&ServerInfo> {
         self.side.server()

@@ -95,12 +95,14 @@ pub struct Connection<S> {
     side: S,
     lines: LineReader,
     out: BytesMut,
+    /// How many bytes of answers have been encoded.
+    answered: usize,
 }
 
 impl<S: Side> Connection<S> {
     fn new(side: S) -> Self {
         let lines = LineReader::new(side.limits().max_line_bytes);
-        Self { side, lines, out: BytesMut::new() }
+        Self { side, lines, out: BytesMut::new(), answered: 0 }
     }
 
     fn handle_line(&mut self, now: Instant, line: &Line) {
@@ -123,6 +125,9 @@ impl<S: Side> Connection<S> {
         let start = self.out.len();
         message.write(&mut self.out);
         write_line(&mut self.out, start);
+        if message.is_answer() {
+            self.answered = self.answered.wrapping_add(self.out.len() - start);
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The end: of the client, of its service, of its handles.
 
-use mcp_proto::UsageError;
-use mcp_proto::client::{CallError, ConnectError, Negotiation};
+use std::task::Waker;
+
+use mcp_proto::client::{CallError, Config, ConnectError, Negotiation};
 use mcp_proto::service::{Client, ClientService, Driven};
 use mcp_proto::testing::{Network, Pair};
 use mcp_proto::types::{Implementation, LoggingLevel, Root, SubscriptionFilter};
+use mcp_proto::{Bytes, Instant, UsageError};
 use serde_json::{Value, json};
 
 use crate::bench::{ERAS, Log, SECOND, call, pair, text, thinking};
@@ -109,7 +111,7 @@ fn a_service_goes_on_without_handles() {
         let log = Log::default();
         // A pair keeps a handle of its own.
         let mut service = {
-            let mut config = mcp_proto::client::Config::new(Implementation::new("gone", "1"));
+            let mut config = Config::new(Implementation::new("gone", "1"));
             config.negotiation = negotiation;
             let client = Client::new(config);
             let service = ClientService::new(&client).unwrap();
@@ -118,7 +120,7 @@ fn a_service_goes_on_without_handles() {
             drop(client);
             service
         };
-        let now = mcp_proto::Instant::ZERO;
+        let now = Instant::ZERO;
         service.handle_opened(now);
         service.turn(now, std::task::Waker::noop());
         assert!(!service.output().is_empty());
@@ -133,4 +135,29 @@ fn a_service_goes_on_without_handles() {
 
 fn client() -> Client {
     Client::new(Implementation::new("app", "1"))
+}
+
+#[test]
+fn a_server_that_asks_and_does_not_read_is_not_read_either() {
+    let mut config = Config::new(Implementation::new("app", "1"));
+    config.negotiation = Negotiation::Legacy;
+    let mut service = ClientService::new(&Client::new(config)).unwrap();
+    service.handle_opened(Instant::ZERO);
+    let mut read = |line: String| {
+        service.handle_bytes(Instant::ZERO, Bytes::from(line));
+        service.turn(Instant::ZERO, Waker::noop());
+        service.wants_read()
+    };
+    let capabilities = r#""capabilities":{},"serverInfo":{"name":"s","version":"1"}"#;
+    assert!(read(format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",{capabilities}}}}}\n"
+    )));
+    let ping = |id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
+    // An answer has about 40 bytes; those of a mebibyte may wait.
+    let answered = (0..1_000_000).take_while(|id| read(ping(id))).count();
+    assert!((20_000..30_000).contains(&answered), "{answered}");
+    while !service.output().is_empty() {
+        service.handle_written(service.output().len());
+    }
+    assert!(service.wants_read());
 }

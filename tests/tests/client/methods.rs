@@ -117,10 +117,19 @@ fn an_error_of_the_server_is_one() {
         assert_eq!(code(pair.run(unknown)), ErrorCode::METHOD_NOT_FOUND);
         let unknown = client.call::<Json>("tools/call", &json!({ "name": "unknown" }));
         assert_eq!(code(pair.run(unknown)), ErrorCode::INVALID_PARAMS);
+    }
+}
+
+#[test]
+fn arguments_are_an_object_or_nothing() {
+    for negotiation in ERAS {
+        let mut pair = pair(negotiation, |given: Value, _| async move { given.to_string() });
+        let client = pair.client();
+        assert_eq!(text(pair.run(client.call_tool("t", &()))), "{}");
+        assert_eq!(said(&pair, r#""arguments""#), 0);
         let array = pair.run(client.call_tool("t", &[1])).unwrap_err();
-        assert!(
-            matches!(array, CallError::Error(error) if error.code == ErrorCode::INVALID_PARAMS)
-        );
+        assert!(matches!(array, CallError::Usage(UsageError::NotAnObject { .. })), "{array:?}");
+        assert_eq!(said(&pair, "tools/call"), 1);
     }
 }
 

@@ -48,7 +48,7 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets how long the response may take; default 60 s.
+    /// Sets how long the response may take, from when the request is sent; default 60 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         if let State::New { options, .. } = &mut self.state {
             options.timeout = timeout;
@@ -60,6 +60,14 @@ impl<R> Call<R> {
     pub fn max_total(mut self, max_total: Duration) -> Self {
         if let State::New { options, .. } = &mut self.state {
             options.max_total = max_total;
+        }
+        self
+    }
+
+    /// Sets whether progress starts the time for the response anew; default true.
+    pub fn reset_on_progress(mut self, resets: bool) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.reset_on_progress = resets;
         }
         self
     }
@@ -85,7 +93,8 @@ impl<R> Call<R> {
     fn start(&mut self) -> Result<Arc<Slot>, CallError> {
         let slot = Arc::new(Slot::default());
         let state = core::mem::replace(&mut self.state, State::Running(slot.clone()));
-        if let State::New { ask, options, on_progress } = state {
+        if let State::New { ask, mut options, on_progress } = state {
+            options.progress |= on_progress.is_some();
             let command = Command::Start { slot: slot.clone(), ask: ask?, options, on_progress };
             self.port.command(command);
         }

@@ -77,19 +77,13 @@ impl Client {
         self.list(Listing::ResourceTemplates)
     }
 
-    /// Calls a tool with arguments, anything that is an object in JSON.
+    /// Calls a tool with arguments, anything that is an object in JSON; `&()` for none.
     pub fn call_tool<A: Serialize + ?Sized>(
         &self,
         name: &str,
         arguments: &A,
     ) -> Call<CallToolResult> {
-        let params = Json::encode(arguments).ok().map(|arguments| {
-            object(name.len() + arguments.as_bytes().len(), |params| {
-                params.text("name", name);
-                params.member("arguments", arguments.as_bytes());
-            })
-        });
-        self.typed("tools/call", params)
+        self.with_arguments("tools/call", name, arguments)
     }
 
     /// Reads a resource.
@@ -97,19 +91,13 @@ impl Client {
         self.typed("resources/read", Some(object(uri.len(), |params| params.text("uri", uri))))
     }
 
-    /// Gets a prompt with arguments, an object of strings.
+    /// Gets a prompt with arguments, an object of strings; `&()` for none.
     pub fn get_prompt<A: Serialize + ?Sized>(
         &self,
         name: &str,
         arguments: &A,
     ) -> Call<GetPromptResult> {
-        let params = Json::encode(arguments).ok().map(|arguments| {
-            object(name.len() + arguments.as_bytes().len(), |params| {
-                params.text("name", name);
-                params.member("arguments", arguments.as_bytes());
-            })
-        });
-        self.typed("prompts/get", params)
+        self.with_arguments("prompts/get", name, arguments)
     }
 
     /// Asks how an argument might go on.
@@ -291,6 +279,31 @@ impl Client {
 
     fn list<R: DeserializeOwned>(&self, listing: Listing) -> Call<R> {
         Call::new(&self.port, Ok(Ask::List(listing)), decode)
+    }
+
+    fn with_arguments<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        name: &str,
+        arguments: &(impl Serialize + ?Sized),
+    ) -> Call<R> {
+        let arguments = Json::encode(arguments).ok();
+        if let Some(arguments) = &arguments
+            && !arguments.raw().is_object()
+            && arguments.as_bytes() != b"null"
+        {
+            let error = UsageError::NotAnObject { name: name.into() };
+            return Call::new(&self.port, Err(CallError::Usage(error)), decode);
+        }
+        let params = arguments.map(|arguments| {
+            object(name.len() + arguments.as_bytes().len(), |params| {
+                params.text("name", name);
+                if arguments.raw().is_object() {
+                    params.member("arguments", arguments.as_bytes());
+                }
+            })
+        });
+        self.typed(method, params)
     }
 
     fn typed<R: DeserializeOwned>(

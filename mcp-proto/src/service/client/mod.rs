@@ -34,6 +34,9 @@ use port::{Ask, Command, OnProgress, Port, Stage, Work};
 use subscription::Feed;
 pub use subscription::Subscription;
 
+/// With more answers than this waiting for a server to read them, nothing more is read from it.
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+
 /// How often a turn looks for more work before others get theirs.
 const ROUNDS: usize = 16;
 
@@ -52,6 +55,8 @@ pub struct ClientService {
     work: Work,
     wire: Option<Wire>,
     output: Output,
+    /// The bytes of answers that had been transmitted when all output was last written.
+    answered: usize,
     /// The server does not read any more.
     deaf: bool,
     drain: Duration,
@@ -92,6 +97,7 @@ impl ClientService {
             work: Work::default(),
             wire: None,
             output: Output::default(),
+            answered: 0,
             deaf: false,
             life: Life::Open,
         })
@@ -116,6 +122,7 @@ impl ClientService {
             wire.opened(now);
         }
         self.output.clear();
+        self.answered = self.connection.answered_bytes();
         self.deaf = false;
         if self.life == Life::Reopening {
             self.life = Life::Open;
@@ -162,8 +169,9 @@ impl ClientService {
             }
             ClientEvent::Reopen => self.life = Life::Reopening,
             ClientEvent::Response { call, result } => {
-                if let Some(pending) = self.calls.remove(call.0) {
-                    pending.slot.finish(result);
+                if let Some(Pending { slot, on_progress }) = self.calls.remove(call.0) {
+                    slot.finish(result);
+                    unharmed(|| drop(on_progress));
                 }
             }
             ClientEvent::Progress { call, progress } => {
@@ -330,6 +338,9 @@ impl Driven for ClientService {
 
     fn handle_written(&mut self, count: usize) {
         self.output.advance(count);
+        if self.output.waiting() == 0 {
+            self.answered = self.connection.answered_bytes();
+        }
     }
 
     /// Its answers may be on their way.
@@ -348,10 +359,13 @@ impl Driven for ClientService {
     }
 
     fn wants_read(&self) -> bool {
-        self.life == Life::Open && self.connection.wants_read()
+        let unread = self.connection.answered_bytes().wrapping_sub(self.answered);
+        self.life == Life::Open
+            && self.connection.wants_read()
+            && (unread <= MAX_ANSWER_BYTES || self.output.waiting() == 0)
     }
 
-    /// A client's output is bounded by its calls.
+    /// What a client asks is bounded by its calls, and what it answers by `wants_read`.
     fn is_clogged(&self) -> bool {
         false
     }

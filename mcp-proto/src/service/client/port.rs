@@ -207,7 +207,10 @@ impl Port {
         let mut state = self.lock();
         state.ended = true;
         let (work, watchers) = (mem::take(&mut state.work), mem::take(&mut state.watchers));
+        // A function may hold on to the client that it was given to.
+        let answers = mem::take(&mut state.answers);
         drop(state);
+        drop(answers);
         work.commands.into_iter().for_each(refuse);
         watchers.into_iter().for_each(Waker::wake);
     }

@@ -14,8 +14,10 @@ use super::port::{Command, Port};
 use crate::client::{CallError, Change, SubscriptionId};
 use crate::types::SubscriptionFilter;
 
-/// As many changes wait to be taken; then the oldest go. Each is there once.
+/// As many changes, and bytes of their URIs, wait to be taken; then the oldest go. Each is there
+/// once.
 const MAX_CHANGES: usize = 1024;
+const MAX_CHANGE_BYTES: usize = 1024 * 1024;
 
 /// An open subscription; dropping it ends it.
 pub struct Subscription {
@@ -39,6 +41,12 @@ impl Subscription {
         Ok(subscription)
     }
 
+    /// Why it has ended, once it has: `Ok` if the server has ended it, which means that it is not to
+    /// be opened again.
+    pub fn ended(&self) -> Option<Result<(), CallError>> {
+        self.feed.lock().ended.clone()
+    }
+
     /// What the server honours of what was asked for.
     pub fn honoured(&self) -> &SubscriptionFilter {
         &self.honoured
@@ -48,6 +56,14 @@ impl Subscription {
     /// the end.
     pub fn changed(&mut self) -> impl Future<Output = Option<Change>> + Send + '_ {
         poll_fn(|context| self.feed.poll_next(context))
+    }
+}
+
+/// The bytes of what a server chooses.
+fn bytes(change: &Change) -> usize {
+    match change {
+        Change::ListChanged(_) => 0,
+        Change::ResourceUpdated(uri) => uri.len(),
     }
 }
 
@@ -76,6 +92,7 @@ struct State {
     subscription: Option<SubscriptionId>,
     honoured: Option<SubscriptionFilter>,
     changes: VecDeque<Change>,
+    bytes: usize,
     ended: Option<Result<(), CallError>>,
     waker: Option<Waker>,
 }
@@ -95,11 +112,14 @@ impl Feed {
 
     pub(super) fn push(&self, change: &Change) {
         self.tell(|state| {
-            if !state.changes.contains(change) {
-                if state.changes.len() >= MAX_CHANGES {
-                    state.changes.pop_front();
-                }
-                state.changes.push_back(change.clone());
+            if state.changes.contains(change) {
+                return;
+            }
+            state.bytes += bytes(change);
+            state.changes.push_back(change.clone());
+            while state.changes.len() > MAX_CHANGES || state.bytes > MAX_CHANGE_BYTES {
+                let Some(oldest) = state.changes.pop_front() else { break };
+                state.bytes = state.bytes.saturating_sub(bytes(&oldest));
             }
         });
     }
@@ -130,7 +150,10 @@ impl Feed {
 
     fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Change>> {
         self.poll(context, |state| match state.changes.pop_front() {
-            Some(change) => Some(Some(change)),
+            Some(change) => {
+                state.bytes = state.bytes.saturating_sub(bytes(&change));
+                Some(Some(change))
+            }
             None => state.ended.is_some().then_some(None),
         })
     }
