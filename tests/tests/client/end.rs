@@ -122,13 +122,13 @@ fn a_service_goes_on_without_handles() {
         };
         let now = Instant::ZERO;
         service.handle_opened(now);
-        service.turn(now, std::task::Waker::noop());
+        service.turn(now, Waker::noop());
         assert!(!service.output().is_empty());
-        service.handle_bytes(now, bytes::Bytes::from_static(b"garbage\n"));
-        service.turn(now, std::task::Waker::noop());
+        service.handle_bytes(now, Bytes::from_static(b"garbage\n"));
+        service.turn(now, Waker::noop());
         assert_eq!(log.take().len(), 1);
         service.handle_stop(now);
-        service.turn(now, std::task::Waker::noop());
+        service.turn(now, Waker::noop());
         assert!(service.is_closed());
     }
 }
@@ -152,9 +152,9 @@ fn a_server_that_asks_and_does_not_read_is_not_read_either() {
     assert!(read(format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",{capabilities}}}}}\n"
     )));
-    let ping = |id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
+    let ping = |id: i32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
     // An answer has about 40 bytes; those of a mebibyte may wait.
-    let answered = (0..1_000_000).take_while(|id| read(ping(id))).count();
+    let answered = (0..1_000_000).take_while(|id| read(ping(*id))).count();
     assert!((20_000..30_000).contains(&answered), "{answered}");
     while !service.output().is_empty() {
         service.handle_written(service.output().len());
