@@ -1,9 +1,9 @@
 //! A client of ours with the servers of the official SDKs, for the `interop` examples of the
 //! adapters.
 //!
-//! In: the words that `tests/interop/servers/install` prints about a server, a [`Mode`], and how an
+//! In: the words that `tests/interop/servers/install` prints about a server, a `Mode`, and how an
 //! adapter runs a client with a command. Out: `Ok` if the server was connected as its row in
-//! [`servers`] says, took all steps, ended as it should and left nothing behind; or what was wrong.
+//! `servers` says, took all steps, ended as it should and left nothing behind; or what was wrong.
 //!
 //! Nothing here knows a runtime, and nothing sleeps: a server that never answers is a run that
 //! never ends, which is for `tests/interop/servers/run` to end.
