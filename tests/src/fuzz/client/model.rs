@@ -350,6 +350,10 @@ impl Model {
                 assert_eq!(open, (0, 0, 0), "calls, subscriptions or inputs without an end");
                 // There has been a connection, or there is none because of something.
                 let fits = match self.phase {
+                    // A stored verdict that the end contradicts was no connection.
+                    Phase::Connected(Era::Modern) if error.is_some() => {
+                        matches!(self.negotiation, Negotiation::Pinned(_))
+                    }
                     Phase::Connected(_) => error.is_none(),
                     Phase::Unopened | Phase::Negotiating | Phase::Closing | Phase::Closed => {
                         error.is_some() || self.connected
