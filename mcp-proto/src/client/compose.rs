@@ -117,56 +117,52 @@ fn is_ours(key: Raw<'_>) -> bool {
 /// `_meta`, and the parameters without it.
 fn split(params: &Json) -> (Option<Json>, Json) {
     let mut meta = None;
-    let rest = rewritten(params, |key, value| {
+    let keep = |key: Raw<'_>, value: Raw<'_>| {
         let is_meta = key.string().as_deref() == Some("_meta");
         if is_meta && value.is_object() {
             meta = Some(Json::trusted(value.0.to_vec()));
         }
         !is_meta
-    });
+    };
+    let rest = rewritten(params, keep, |_| ());
     (meta, rest)
 }
 
 /// The parameters of a request that is asked again, with the input that was missing.
 pub(super) fn with_input(params: &Json, asking: &Asking) -> Json {
-    let mut rest = Vec::new();
-    let mut object = List::object(&mut rest);
-    params.raw().members(|key, value| {
-        if !matches!(key.string().as_deref(), Some("inputResponses" | "requestState")) {
-            object.copy(key, value);
-        }
-    });
-    if !asking.responses.is_empty() {
-        object.key("inputResponses");
-        let mut responses = List::object(object.out());
-        for (key, response) in &asking.responses {
-            responses.member(key, response.json().as_bytes());
-        }
-        responses.end();
-    }
-    if let Some(state) = &asking.request_state {
-        object.member("requestState", state.as_bytes());
-    }
-    object.end();
-    Json::trusted(rest)
+    let is_input =
+        |key: Raw<'_>| matches!(key.string().as_deref(), Some("inputResponses" | "requestState"));
+    rewritten(
+        params,
+        |key, _| !is_input(key),
+        |object| {
+            if !asking.responses.is_empty() {
+                object.key("inputResponses");
+                let mut responses = List::object(object.out());
+                for (key, response) in &asking.responses {
+                    responses.member(key, response.json().as_bytes());
+                }
+                responses.end();
+            }
+            if let Some(state) = &asking.request_state {
+                object.member("requestState", state.as_bytes());
+            }
+        },
+    )
 }
 
 /// The parameters of a request for the page at `cursor`, a JSON string.
 pub(super) fn with_cursor(params: &Json, cursor: Raw<'_>) -> Json {
-    let mut rest = Vec::new();
-    let mut object = List::object(&mut rest);
-    params.raw().members(|key, value| {
-        if key.string().as_deref() != Some("cursor") {
-            object.copy(key, value);
-        }
-    });
-    object.member("cursor", cursor.0);
-    object.end();
-    Json::trusted(rest)
+    let is_cursor = |key: Raw<'_>| key.string().as_deref() == Some("cursor");
+    rewritten(params, |key, _| !is_cursor(key), |object| object.member("cursor", cursor.0))
 }
 
-/// The members that `keep` wants.
-fn rewritten(object: &Json, mut keep: impl FnMut(Raw<'_>, Raw<'_>) -> bool) -> Json {
+/// The members that `keep` wants, and those that `add` writes after them.
+fn rewritten(
+    object: &Json,
+    mut keep: impl FnMut(Raw<'_>, Raw<'_>) -> bool,
+    add: impl FnOnce(&mut List<'_, Vec<u8>>),
+) -> Json {
     let mut out = Vec::new();
     let mut kept = List::object(&mut out);
     object.raw().members(|key, value| {
@@ -174,6 +170,7 @@ fn rewritten(object: &Json, mut keep: impl FnMut(Raw<'_>, Raw<'_>) -> bool) -> J
             kept.copy(key, value);
         }
     });
+    add(&mut kept);
     kept.end();
     Json::trusted(out)
 }

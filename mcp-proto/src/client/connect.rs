@@ -163,7 +163,8 @@ impl Client {
             }
             Move::Reopen(step) => self.reopen(step),
             Move::Fail(failure) => {
-                self.give_up(now, ConnectError::new(failure, found.supported, found.error));
+                let error = ConnectError::new(failure, found.supported, found.error);
+                self.end(now, Some(error));
             }
             Move::Modern => self.found_modern(now, found),
             Move::Legacy => {

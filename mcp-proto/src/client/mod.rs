@@ -206,7 +206,7 @@ impl Client {
     /// The server sends nothing more, or is not listened to any more.
     pub fn handle_eof(&mut self, now: Instant) {
         match &self.life {
-            Life::Unopened | Life::Reopening(_) => self.give_up(now, ConnectError::Closed),
+            Life::Unopened | Life::Reopening(_) => self.end(now, Some(ConnectError::Closed)),
             // It has been a modern server, and may have begun with what it was asked.
             Life::Negotiating(negotiating) if negotiating.renegotiates() => self.end(now, None),
             Life::Negotiating(_) => self.judge(now, probe::Outcome::Eof),
@@ -235,7 +235,7 @@ impl Client {
     pub fn close(&mut self, now: Instant) {
         match &self.life {
             Life::Unopened | Life::Reopening(_) | Life::Negotiating(_) => {
-                self.give_up(now, ConnectError::Closed);
+                self.end(now, Some(ConnectError::Closed));
             }
             Life::Modern(_) | Life::Legacy(_) => self.end(now, None),
             Life::Closed => {}
@@ -339,11 +339,6 @@ impl Client {
 
     fn check_open(&self) -> Result<(), UsageError> {
         if matches!(self.life, Life::Closed) { Err(UsageError::Closed) } else { Ok(()) }
-    }
-
-    /// There is not going to be a connection.
-    fn give_up(&mut self, now: Instant, error: ConnectError) {
-        self.end(now, Some(error));
     }
 
     /// Ends every call and every subscription, and closes.
