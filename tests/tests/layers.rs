@@ -15,8 +15,8 @@ const LAYERS: &[&[&str]] = &[
     &["server", "client"],
     &["negotiate"],
     &["meta"],
-    &["types", "version", "request_state", "change", "progress"],
-    &["message", "frame", "machine", "headers"],
+    &["types", "version", "request_state", "change", "progress", "headers"],
+    &["message", "frame", "machine"],
     &["json", "deadlines", "row"],
     &["limits", "error", "time"],
 ];

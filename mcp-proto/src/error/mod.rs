@@ -4,6 +4,7 @@
 //! it, the page of the specification and, where there is one, the setting to change. The text
 //! goes out as the `message` of the JSON-RPC error, and to the application in a `PeerFault`.
 
+mod header;
 mod plan;
 mod protocol;
 mod usage;
@@ -11,6 +12,8 @@ mod words;
 
 use core::fmt;
 
+pub(crate) use header::excerpt;
+pub use header::{EmitError, HeaderError, Place, ValueError};
 pub use plan::PlanError;
 pub use protocol::ProtocolError;
 pub use usage::UsageError;

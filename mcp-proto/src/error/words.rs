@@ -146,7 +146,7 @@ impl fmt::Display for ProtocolError {
 impl core::error::Error for ProtocolError {}
 
 /// A peer's words; of many the first hundred characters.
-struct Excerpt<'a>(&'a str);
+pub(super) struct Excerpt<'a>(pub(super) &'a str);
 
 impl fmt::Display for Excerpt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -158,7 +158,7 @@ impl fmt::Display for Excerpt<'_> {
 }
 
 /// The same in quotes.
-struct Quoted<'a>(&'a str);
+pub(super) struct Quoted<'a>(pub(super) &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

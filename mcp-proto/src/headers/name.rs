@@ -1,4 +1,13 @@
-//! The names that arguments have as headers.
+//! The names of headers, and what each of them repeats.
+
+/// The header that repeats `io.modelcontextprotocol/protocolVersion` of `params._meta`.
+pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
+
+/// The header that repeats `method`.
+pub const METHOD: &str = "Mcp-Method";
+
+/// The header that repeats what a request is about; see [`name_member`].
+pub const NAME: &str = "Mcp-Name";
 
 /// What the names of headers with arguments begin with; case does not matter.
 pub const PREFIX: &str = "Mcp-Param-";
@@ -26,6 +35,27 @@ pub const fn is_name(name: &str) -> bool {
         rest = others;
     }
     !name.is_empty()
+}
+
+/// The member of `params` that `Mcp-Name` repeats; `None` for methods that need no such header.
+///
+/// ```
+/// use mcp_proto::headers::name_member;
+///
+/// assert_eq!(name_member("tools/call"), Some("name"));
+/// assert_eq!(name_member("prompts/get"), Some("name"));
+/// assert_eq!(name_member("resources/read"), Some("uri"));
+/// assert_eq!(name_member("tasks/cancel"), Some("taskId"));
+/// assert_eq!(name_member("tools/list"), None);
+/// ```
+///
+/// [Specification: Standard Request Headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers)
+pub fn name_member(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        _ => method.starts_with("tasks/").then_some("taskId"),
+    }
 }
 
 const fn is_tchar(byte: u8) -> bool {

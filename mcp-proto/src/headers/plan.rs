@@ -37,6 +37,8 @@ const MAX_BYTES: usize = 64 * 1024;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     entries: Vec<Entry>,
+    /// Their indices, in the order of their paths: those below one property stand together.
+    by_path: Vec<usize>,
 }
 
 impl Plan {
@@ -51,13 +53,25 @@ impl Plan {
         match (walk.fault, walk.duplicate) {
             (Some(fault), _) => Err(fault),
             (None, Some(duplicate)) if !walk.entries.is_empty() => Err(duplicate),
-            _ => Ok(Self { entries: walk.entries }),
+            _ => Ok(Self::new(walk.entries)),
         }
+    }
+
+    fn new(entries: Vec<Entry>) -> Self {
+        let path = |index: &usize| entries.get(*index).map(Entry::path);
+        let mut by_path: Vec<usize> = (0..entries.len()).collect();
+        by_path.sort_by(|one, other| path(one).cmp(&path(other)));
+        Self { entries, by_path }
     }
 
     /// The headers, in the order of the schema; their names differ by more than case.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Indices of [`Plan::entries`], in the order of their paths.
+    pub(super) fn by_path(&self) -> &[usize] {
+        &self.by_path
     }
 
     /// Whether no argument goes into a header.
@@ -111,6 +125,16 @@ pub enum Declared {
     Union(Kind),
     /// There is no `type`.
     Absent,
+}
+
+impl Declared {
+    /// The type that a value has unless it is `null`, `None` if the schema does not say.
+    pub(super) fn kind(self) -> Option<Kind> {
+        match self {
+            Self::Exact(kind) | Self::Union(kind) => Some(kind),
+            Self::Absent => None,
+        }
+    }
 }
 
 /// The types that go into headers.

@@ -1,0 +1,278 @@
+//! What can be wrong with the headers of a message: with those that came, or those to be sent.
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use super::words::{Excerpt, Quoted};
+
+/// Why the headers of a message are refused: they do not agree with its body, or say nothing that
+/// could. The peer's fault, -32020 ([`ErrorCode::HEADER_MISMATCH`](super::ErrorCode)).
+///
+/// `header` is the name of the header; values are cut after 100 characters.
+///
+/// [Specification: Server Validation](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation)
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum HeaderError {
+    /// A header that must be there is not.
+    Missing {
+        /// Its name.
+        header: Cow<'static, str>,
+        /// What the body has in its place; `None` if the body was not looked at.
+        expected: Option<String>,
+    },
+    /// A header that may stand once stands twice.
+    Repeated {
+        /// Its name.
+        header: Cow<'static, str>,
+    },
+    /// A header says something else than the body.
+    Mismatch {
+        /// Its name.
+        header: Cow<'static, str>,
+        /// What it says.
+        found: String,
+        /// What the body says.
+        expected: String,
+    },
+    /// A header repeats an argument that is absent, `null`, an array or an object.
+    Unexpected {
+        /// Its name.
+        header: Cow<'static, str>,
+        /// What it says.
+        found: String,
+    },
+    /// The bytes of a header are no text.
+    NotDecodable {
+        /// Its name.
+        header: Cow<'static, str>,
+        /// What is wrong with them.
+        reason: ValueError,
+    },
+    /// An integer is not within ±(2<sup>53</sup>−1).
+    OutOfRange {
+        /// The name of the header.
+        header: Cow<'static, str>,
+        /// Where the integer is.
+        place: Place,
+        /// The integer, as it stands there.
+        value: String,
+    },
+    /// A number has a fraction where the schema wants an integer.
+    NotWhole {
+        /// The name of the header.
+        header: Cow<'static, str>,
+        /// Where the number is.
+        place: Place,
+        /// The number, as it stands there.
+        value: String,
+    },
+    /// The argument in the body is a string with half a surrogate pair, which no header can repeat.
+    NotUnicode {
+        /// The name of the header.
+        header: Cow<'static, str>,
+    },
+    /// The version is a legacy one: servers that speak it do not compare headers and body, so that
+    /// nobody may trust the headers.
+    Unvalidated {
+        /// The version.
+        version: String,
+    },
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In the header.
+    Header,
+    /// In the body.
+    Body,
+}
+
+/// Why a header's bytes are no text.
+///
+/// [Specification: Value Encoding](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#value-encoding)
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ValueError {
+    /// A byte is neither visible ASCII nor a space or tab.
+    InvalidCharacter,
+    /// What `=?base64?…?=` wraps is no Base64, or not the one spelling of its bytes.
+    InvalidBase64,
+    /// What `=?base64?…?=` wraps is not UTF-8.
+    InvalidUtf8,
+}
+
+/// Why a client cannot say something in a header. The caller's fault: nothing may be sent.
+///
+/// [Specification: Custom Headers from Tool Parameters](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters)
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum EmitError {
+    /// An integer is not within ±(2<sup>53</sup>−1).
+    OutOfRange {
+        /// The name of the header.
+        header: String,
+        /// The integer, as it stands in the arguments; cut after 100 characters.
+        value: String,
+    },
+    /// A number has a fraction where the schema wants an integer.
+    NotWhole {
+        /// The name of the header.
+        header: String,
+        /// The number, as it stands in the arguments; cut after 100 characters.
+        value: String,
+    },
+    /// A string has half a surrogate pair.
+    NotUnicode {
+        /// The name of the header.
+        header: String,
+    },
+    /// A version or method has other characters than visible ASCII and inner spaces, and there is
+    /// no encoding for its header.
+    NotPlain {
+        /// The name of the header.
+        header: &'static str,
+        /// The version or method; cut after 100 characters.
+        value: String,
+    },
+}
+
+impl HeaderError {
+    /// The name of the header that is at fault.
+    pub fn header(&self) -> &str {
+        match self {
+            Self::Missing { header, .. }
+            | Self::Repeated { header }
+            | Self::Mismatch { header, .. }
+            | Self::Unexpected { header, .. }
+            | Self::NotDecodable { header, .. }
+            | Self::OutOfRange { header, .. }
+            | Self::NotWhole { header, .. }
+            | Self::NotUnicode { header } => header,
+            Self::Unvalidated { .. } => "MCP-Protocol-Version",
+        }
+    }
+}
+
+/// What is kept of a text that somebody sent.
+pub(crate) fn excerpt(text: &str) -> String {
+    Excerpt(text).to_string()
+}
+
+impl fmt::Display for HeaderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { header, expected: None } => write!(f, "{} is missing", Name(header)),
+            Self::Missing { header, expected: Some(expected) } => {
+                write!(f, "{} is missing; the body says {}", Name(header), Quoted(expected))
+            }
+            Self::Repeated { header } => write!(f, "{} stands twice", Name(header)),
+            Self::Mismatch { header, found, expected } => write!(
+                f,
+                "{} says {}, and the body {}",
+                Name(header),
+                Quoted(found),
+                Quoted(expected)
+            ),
+            Self::Unexpected { header, found } => write!(
+                f,
+                "{} says {}, and the body has no string, integer or boolean for it",
+                Name(header),
+                Quoted(found)
+            ),
+            Self::NotDecodable { header, reason } => write!(f, "{}: {reason}", Name(header)),
+            Self::OutOfRange { header, place, value } => write!(
+                f,
+                "{}: the integer {} in the {place} is not within -9007199254740991 to \
+                 9007199254740991",
+                Name(header),
+                Excerpt(value)
+            ),
+            Self::NotWhole { header, place, value } => write!(
+                f,
+                "{}: the number {} in the {place} is no integer",
+                Name(header),
+                Excerpt(value)
+            ),
+            Self::NotUnicode { header } => write!(
+                f,
+                "{}: the string in the body has half a surrogate pair, which no header can repeat",
+                Name(header)
+            ),
+            Self::Unvalidated { version } => write!(
+                f,
+                "MCP-Protocol-Version {} does not have servers compare headers and body; trust \
+                 headers from 2026-07-28 on alone",
+                Quoted(version)
+            ),
+        }?;
+        write!(f, "; see {PAGE}#server-validation")
+    }
+}
+
+impl core::error::Error for HeaderError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        if let Self::NotDecodable { reason, .. } = self { Some(reason) } else { None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Header => "header",
+            Self::Body => "body",
+        })
+    }
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidCharacter => {
+                "a header has visible ASCII, spaces and tabs alone; wrap all else in \
+                 =?base64?…?="
+            }
+            Self::InvalidBase64 => {
+                "what =?base64?…?= wraps is not Base64 with its padding, in the standard alphabet"
+            }
+            Self::InvalidUtf8 => "what =?base64?…?= wraps is not UTF-8",
+        })
+    }
+}
+
+impl core::error::Error for ValueError {}
+
+impl fmt::Display for EmitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange { header, value } => write!(
+                f,
+                "{}: the integer {} is not within -9007199254740991 to 9007199254740991",
+                Name(header),
+                Excerpt(value)
+            ),
+            Self::NotWhole { header, value } => {
+                write!(f, "{}: the number {} is no integer", Name(header), Excerpt(value))
+            }
+            Self::NotUnicode { header } => {
+                write!(f, "{}: the string has half a surrogate pair", Name(header))
+            }
+            Self::NotPlain { header, value } => write!(
+                f,
+                "{header}: {} has other characters than visible ASCII and inner spaces",
+                Quoted(value)
+            ),
+        }?;
+        write!(f, "; see {PAGE}#value-encoding")
+    }
+}
+
+impl core::error::Error for EmitError {}
+
+const PAGE: &str =
+    "https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http";
+
+/// The name of a header, which a server's schema may have made long.
+use Excerpt as Name;

@@ -1,0 +1,86 @@
+//! Server-sent events.
+//!
+//! In: what an event holds. Out: the bytes of the event, appended to a buffer. A field is its name,
+//! a colon, a space, its value and `\n`; an event ends with a blank line. `event` comes first and
+//! `data` last, each once, so that a reader that looks at one line after the other has all that it
+//! needs by the time that data comes.
+//!
+//! ```
+//! use mcp_proto::frame::sse;
+//!
+//! let mut out = Vec::new();
+//! sse::priming("s1-0", &mut out);
+//! sse::message(Some("s1-1"), br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, &mut out);
+//! sse::message(None, b"{\n}", &mut out);
+//! sse::retry(500, &mut out);
+//! sse::comment(&mut out);
+//! assert_eq!(String::from_utf8_lossy(&out), concat!(
+//!     "id: s1-0\n",
+//!     "data: \n",
+//!     "\n",
+//!     "event: message\n",
+//!     "id: s1-1\n",
+//!     "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n",
+//!     "\n",
+//!     "event: message\n",
+//!     "data: { }\n",
+//!     "\n",
+//!     "retry: 500\n",
+//!     "\n",
+//!     ":\n",
+//!     "\n",
+//! ));
+//! ```
+//!
+//! [WHATWG: Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+/// Writes an event that holds a message. Newlines in `data`, which in JSON can only be blanks
+/// between tokens, become spaces: there is one `data` line. It says `event: message`, although
+/// that is what it is without, for readers that compare the name.
+pub fn message(id: Option<&str>, data: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"event: message\n");
+    if let Some(id) = id {
+        field(b"id", id.as_bytes(), out);
+    }
+    field(b"data", data, out);
+    out.push(b'\n');
+}
+
+/// Writes an event that gives its reader an id to resume from, and no message: its data is empty.
+pub fn priming(id: &str, out: &mut Vec<u8>) {
+    field(b"id", id.as_bytes(), out);
+    field(b"data", b"", out);
+    out.push(b'\n');
+}
+
+/// Tells the reader how many milliseconds to wait before it connects again.
+pub fn retry(milliseconds: u64, out: &mut Vec<u8>) {
+    field(b"retry", milliseconds.to_string().as_bytes(), out);
+    out.push(b'\n');
+}
+
+/// Writes a comment: the stream is alive, and has nothing to say. The blank line after it is for
+/// readers that take a stream apart at blank lines.
+pub fn comment(out: &mut Vec<u8>) {
+    out.extend_from_slice(b":\n\n");
+}
+
+/// Writes a line. What would end it, or have a reader ignore an id, becomes a space.
+fn field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(name);
+    out.extend_from_slice(b": ");
+    let start = out.len();
+    out.extend_from_slice(value);
+    let mut rest = out.get_mut(start..).unwrap_or_default();
+    while let Some(at) = memchr::memchr3(b'\n', b'\r', 0, rest) {
+        let Some((stop, tail)) = rest.get_mut(at..).and_then(<[u8]>::split_first_mut) else {
+            break;
+        };
+        *stop = b' ';
+        rest = tail;
+    }
+    out.push(b'\n');
+}

@@ -1,0 +1,133 @@
+//! The values of a call's arguments that its headers repeat, found in one pass over their text.
+//!
+//! A key that stands twice counts where it stands last, as it does for handlers that read
+//! arguments into a map. (Those that read them into a struct refuse the call.)
+
+use alloc::borrow::Cow;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::plan::{Entry, Plan};
+use crate::json::scan::{MAX_DEPTH, ScanError, Scanner, Span};
+use crate::json::{Json, Raw};
+
+/// An argument, as far as headers are concerned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Value<'a> {
+    /// It is not there, or `null`.
+    Absent,
+    /// An array or an object.
+    Compound,
+    /// A string with half a surrogate pair.
+    NotUnicode,
+    Boolean(bool),
+    /// A number, as it stands there.
+    Number(&'a str),
+    String(Cow<'a, str>),
+}
+
+impl<'a> Value<'a> {
+    fn of(raw: Raw<'a>) -> Self {
+        match raw.0.first() {
+            None | Some(b'n') => Self::Absent,
+            Some(b'{' | b'[') => Self::Compound,
+            Some(b't') => Self::Boolean(true),
+            Some(b'f') => Self::Boolean(false),
+            Some(b'"') => raw.string().map_or(Self::NotUnicode, Self::String),
+            Some(_) => Self::Number(core::str::from_utf8(raw.0).unwrap_or_default()),
+        }
+    }
+}
+
+/// The values of a plan's entries, in their order.
+pub(super) fn values<'p, 'a>(
+    plan: &'p Plan,
+    arguments: &'a Json,
+) -> impl Iterator<Item = (&'p Entry, Value<'a>)> {
+    let text = arguments.as_bytes();
+    let mut walk = Walk { plan, text, found: vec![Span::default(); plan.entries().len()] };
+    if !plan.is_empty() && arguments.raw().is_object() {
+        // The text is JSON: it cannot fail.
+        let _ = walk.object(&mut Scanner::new(text, MAX_DEPTH), 0, 0..plan.entries().len());
+    }
+    let value = move |span: Span| Value::of(Raw(span.of(text)));
+    plan.entries().iter().zip(walk.found.into_iter().map(value))
+}
+
+struct Walk<'p, 'a> {
+    plan: &'p Plan,
+    text: &'a [u8],
+    /// The value of each entry; empty if it has none.
+    found: Vec<Span>,
+}
+
+impl Walk<'_, '_> {
+    /// An object that the paths of `range` lead into, in `depth` steps. Ranges are of the order by
+    /// path.
+    fn object(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        depth: usize,
+        range: Range<usize>,
+    ) -> Result<Span, ScanError> {
+        scanner.members(|scanner, key| {
+            let key = Raw(key.of(self.text)).string();
+            let below = key.map_or(0..0, |key| self.below(&key, depth, range.clone()));
+            if below.is_empty() {
+                scanner.skim().map(drop)
+            } else {
+                self.value(scanner, depth, below)
+            }
+        })
+    }
+
+    /// The value of a property that the paths of `range` share as their step after `depth` others.
+    fn value(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        depth: usize,
+        mut range: Range<usize>,
+    ) -> Result<(), ScanError> {
+        for at in range.clone() {
+            self.set(at, Span::default());
+        }
+        let depth = depth + 1;
+        // A path that ends here sorts before those that go on.
+        let end = range.start;
+        let ends = self.entry(end).is_some_and(|entry| entry.path().len() == depth);
+        range.start += usize::from(ends);
+        let value = if !range.is_empty() && scanner.peek() == Some(b'{') {
+            self.object(scanner, depth, range)?
+        } else {
+            scanner.skim()?
+        };
+        if ends {
+            self.set(end, value);
+        }
+        Ok(())
+    }
+
+    /// Those paths of `range` whose step after `depth` others is `key`.
+    fn below(&self, key: &str, depth: usize, range: Range<usize>) -> Range<usize> {
+        let indices = self.plan.by_path().get(range.clone()).unwrap_or_default();
+        let step = |index: &usize| {
+            let entry = self.plan.entries().get(*index)?;
+            entry.path().get(depth).map(|step| &**step)
+        };
+        let start = indices.partition_point(|index| step(index) < Some(key));
+        let end = indices.partition_point(|index| step(index) <= Some(key));
+        range.start + start..range.start + end
+    }
+
+    fn entry(&self, at: usize) -> Option<&Entry> {
+        self.plan.entries().get(*self.plan.by_path().get(at)?)
+    }
+
+    fn set(&mut self, at: usize, span: Span) {
+        let place = self.plan.by_path().get(at).and_then(|index| self.found.get_mut(*index));
+        if let Some(place) = place {
+            *place = span;
+        }
+    }
+}

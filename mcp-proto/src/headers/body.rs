@@ -1,0 +1,142 @@
+//! A whole body against its head, for gateways.
+//!
+//! In: a head and a body as they came, and a way to look up the plan of a tool. Out: whether the
+//! head may be trusted, or what is wrong. A server that checks along its own steps does not need
+//! this.
+
+use alloc::borrow::Cow;
+use core::fmt;
+
+use bytes::Bytes;
+
+use super::check::Mirrored;
+use super::name::name_member;
+use super::plan::Plan;
+use crate::error::{HeaderError, ProtocolError};
+use crate::json::Json;
+use crate::limits::Limits;
+use crate::message::{self, Incoming, Member, Message, Method, Request};
+
+/// Why a gateway should not forward a message, whose peer is at fault.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BodyError {
+    /// The body is no message that a modern client may send.
+    Message(ProtocolError),
+    /// The headers do not agree with it.
+    Header(HeaderError),
+}
+
+impl Mirrored<'_> {
+    /// Checks the headers against a whole body: version, method, name, and the arguments of a
+    /// tool by the plan that `plan_of` has for it. (A tool that it does not know is left to the
+    /// server, as is whether the version is served.)
+    ///
+    /// Notifications pass: this revision requires no headers with them, and gives none a meaning.
+    ///
+    /// ```
+    /// use mcp_proto::headers::{Mirrored, Plan};
+    /// use mcp_proto::{Bytes, Json, Limits};
+    ///
+    /// let schema = Json::parse(
+    ///     r#"{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}}"#,
+    /// )?;
+    /// let plan = Plan::compile(&schema)?;
+    /// let body = Bytes::from(concat!(
+    ///     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","#,
+    ///     r#""arguments":{"n":42.0},"_meta":{"#,
+    ///     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+    ///     r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+    /// ));
+    /// let head = |n: &'static [u8]| Mirrored::of([
+    ///     ("MCP-Protocol-Version", &b"2026-07-28"[..]),
+    ///     ("Mcp-Method", b"tools/call"),
+    ///     ("Mcp-Name", b"add"),
+    ///     ("Mcp-Param-N", n),
+    /// ]);
+    /// let plan_of = |tool: &str| (tool == "add").then_some(&plan);
+    /// assert!(head(b"42").check_body(&body, &Limits::default(), plan_of).is_ok());
+    /// assert!(head(b"43").check_body(&body, &Limits::default(), plan_of).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_body<'p>(
+        &self,
+        body: &Bytes,
+        limits: &Limits,
+        plan_of: impl FnOnce(&str) -> Option<&'p Plan>,
+    ) -> Result<(), BodyError> {
+        let incoming = message::parse(body, limits).map_err(|malformed| malformed.error)?;
+        match incoming {
+            Incoming::Message(Message::Request(request)) => self.check_request(&request, plan_of),
+            Incoming::Message(Message::Notification(_)) => Ok(()),
+            Incoming::Message(Message::Response(_)) => {
+                Err(ProtocolError::UnexpectedResponse.into())
+            }
+            Incoming::Batch(_) => Err(ProtocolError::UnexpectedBatch.into()),
+        }
+    }
+
+    fn check_request<'p>(
+        &self,
+        request: &Request,
+        plan_of: impl FnOnce(&str) -> Option<&'p Plan>,
+    ) -> Result<(), BodyError> {
+        let Request { method, params, .. } = request;
+        let Some(claim) = params.raw(Member::MetaProtocolVersion) else {
+            let client_capabilities = params.raw(Member::MetaClientCapabilities).is_none();
+            return Err(
+                ProtocolError::MissingMeta { protocol_version: true, client_capabilities }.into()
+            );
+        };
+        let Some(claim) = claim.string() else {
+            let key = Member::MetaProtocolVersion.name();
+            return Err(ProtocolError::InvalidMeta { key, expected: "a string" }.into());
+        };
+        self.check_version(&claim)?;
+        self.check_method(method.name())?;
+        let name = name_in(method.name(), params.json());
+        self.check_name(method.name(), name.as_deref())?;
+        if *method == Method::CallTool
+            && let Some(plan) = name.as_deref().and_then(plan_of)
+        {
+            let arguments = params.get(Member::Arguments).unwrap_or(Json::EMPTY_OBJECT);
+            self.check_params(plan, &arguments)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a request with these `params` is about, by [`name_member`]; `None` if its method needs no
+/// name, or if there is no such string. Of keys that stand twice the last counts.
+pub fn name_in<'a>(method: &str, params: &'a Json) -> Option<Cow<'a, str>> {
+    let member = name_member(method)?;
+    let mut found = None;
+    params.raw().members(|key, value| {
+        if key.string().as_deref() == Some(member) {
+            found = Some(value);
+        }
+    });
+    found?.string()
+}
+
+impl From<ProtocolError> for BodyError {
+    fn from(error: ProtocolError) -> Self {
+        Self::Message(error)
+    }
+}
+
+impl From<HeaderError> for BodyError {
+    fn from(error: HeaderError) -> Self {
+        Self::Header(error)
+    }
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Message(error) => error.fmt(f),
+            Self::Header(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for BodyError {}

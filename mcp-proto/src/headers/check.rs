@@ -1,0 +1,278 @@
+//! What the head of a request says about the message in its body, and whether that is so.
+//!
+//! In: the fields of a head as pairs of name and value, whoever parsed them. Out: what they claim,
+//! or the [`HeaderError`] that a server answers with. A server that has read the body checks one
+//! header after the other, as its steps of validation come; a gateway asks for the
+//! [`Claim`] alone, or has the whole body checked.
+//!
+//! [Specification: Request Metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata)
+
+use alloc::borrow::{Cow, ToOwned};
+
+use smallvec::SmallVec;
+
+use super::arguments::{Value, values};
+use super::integer::Integer;
+use super::name::{METHOD, NAME, PREFIX, PROTOCOL_VERSION, name_member};
+use super::plan::{Entry, Kind, Plan};
+use super::value::{decode, plain};
+use crate::error::{HeaderError, Place, ValueError, excerpt};
+use crate::json::Json;
+use crate::version::{Era, ProtocolVersion};
+
+/// What a head says about the message in the body: the fields of SEP-2243.
+///
+/// ```
+/// use mcp_proto::headers::Mirrored;
+///
+/// let head = Mirrored::of([
+///     ("host", &b"example.com"[..]),
+///     ("mcp-protocol-version", b"2026-07-28"),
+///     ("mcp-method", b"tools/call"),
+///     ("mcp-name", b"=?base64?w6k=?="),
+///     ("mcp-param-region", b"us-west1"),
+/// ]);
+/// let claim = head.claim()?;
+/// assert_eq!((claim.method, claim.name.as_deref()), ("tools/call", Some("é")));
+/// assert_eq!(head.param("Region")?.as_deref(), Some("us-west1"));
+///
+/// let error = head.check_name("tools/call", Some("e")).unwrap_err();
+/// assert!(error.to_string().starts_with(r#"Mcp-Name says "é", and the body "e""#));
+/// # Ok::<(), mcp_proto::headers::HeaderError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Mirrored<'a> {
+    protocol_version: Field<'a>,
+    method: Field<'a>,
+    name: Field<'a>,
+    /// `Mcp-Param-*`, in the order of the head, without what all of them begin with.
+    params: SmallVec<[(&'a str, &'a [u8]); 4]>,
+}
+
+/// What a head alone says: nobody has compared it with the body.
+///
+/// A server behind the gateway that speaks the version does compare; see [`Mirrored::claim`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Claim<'a> {
+    /// The version, `MCP-Protocol-Version`.
+    pub protocol_version: &'a str,
+    /// The method, `Mcp-Method`.
+    pub method: &'a str,
+    /// What the method is about, `Mcp-Name` decoded: a tool, a prompt, a resource, a task. `None`
+    /// if the method needs none.
+    pub name: Option<Cow<'a, str>>,
+}
+
+impl<'a> Mirrored<'a> {
+    /// Finds the fields of a head that count, in one pass. The case of names does not matter.
+    pub fn of(fields: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
+        let mut head = Self::default();
+        for (name, value) in fields {
+            // All of them begin with `mcp-`; most fields of a head do not.
+            if !name.as_bytes().first_chunk::<4>().is_some_and(|f| f.eq_ignore_ascii_case(b"mcp-"))
+            {
+                continue;
+            }
+            if name.eq_ignore_ascii_case(PROTOCOL_VERSION) {
+                head.protocol_version.add(value);
+            } else if name.eq_ignore_ascii_case(METHOD) {
+                head.method.add(value);
+            } else if name.eq_ignore_ascii_case(NAME) {
+                head.name.add(value);
+            } else if let Some((prefix, name)) = name.split_at_checked(PREFIX.len())
+                && prefix.eq_ignore_ascii_case(PREFIX)
+            {
+                head.params.push((name, value));
+            }
+        }
+        head
+    }
+
+    /// What the head claims, for those who route by it and do not read the body.
+    ///
+    /// An error if a header is missing, stands twice or is no text, or if the version is a legacy
+    /// one, whose servers do not compare headers with bodies. A version that is not known passes:
+    /// no server serves it that does not compare.
+    pub fn claim(&self) -> Result<Claim<'_>, HeaderError> {
+        let protocol_version = self.protocol_version.plain(PROTOCOL_VERSION, None)?;
+        let known = ProtocolVersion::from_name(protocol_version);
+        if known.is_some_and(|version| version.era() == Era::Legacy) {
+            return Err(HeaderError::Unvalidated { version: excerpt(protocol_version) });
+        }
+        let method = self.method.plain(METHOD, None)?;
+        let name = match name_member(method) {
+            Some(_) => Some(self.name.decoded(NAME, None)?),
+            None => None,
+        };
+        Ok(Claim { protocol_version, method, name })
+    }
+
+    /// What `Mcp-Param-<name>` says, decoded; `None` if it is absent.
+    pub fn param(&self, name: &str) -> Result<Option<Cow<'_, str>>, HeaderError> {
+        let header = || [PREFIX, &excerpt(name)].concat().into();
+        match self.params(name) {
+            Field::Absent => Ok(None),
+            Field::Repeated => Err(HeaderError::Repeated { header: header() }),
+            Field::Once(value) => match decode(value) {
+                Ok(text) => Ok(Some(text)),
+                Err(reason) => Err(HeaderError::NotDecodable { header: header(), reason }),
+            },
+        }
+    }
+
+    /// Whether `MCP-Protocol-Version` is what `params._meta` claims.
+    pub fn check_version(&self, claimed: &str) -> Result<(), HeaderError> {
+        let found = self.protocol_version.plain(PROTOCOL_VERSION, Some(claimed))?;
+        same(PROTOCOL_VERSION.into(), found, claimed)
+    }
+
+    /// Whether `Mcp-Method` is the method of the request.
+    pub fn check_method(&self, method: &str) -> Result<(), HeaderError> {
+        let found = self.method.plain(METHOD, Some(method))?;
+        same(METHOD.into(), found, method)
+    }
+
+    /// Whether `Mcp-Name` says what the request is about. `name` is the string that the body has
+    /// where [`name_member`] says, `None` if it has none: then the parameters are wrong, and
+    /// the header is not looked at, as it is not for methods that need none.
+    pub fn check_name(&self, method: &str, name: Option<&str>) -> Result<(), HeaderError> {
+        let (Some(_), Some(name)) = (name_member(method), name) else { return Ok(()) };
+        let found = self.name.decoded(NAME, Some(name))?;
+        same(NAME.into(), &found, name)
+    }
+
+    /// Whether `Mcp-Param-*` say what the arguments of a tool do. Those that the plan does not have
+    /// are ignored.
+    ///
+    /// Where the schema says that a number is an integer, numbers are compared, exactly and within
+    /// ±(2<sup>53</sup>−1); else texts are. An argument that is an array or an object is wrong
+    /// by the schema and has no header. Of keys that stand twice the last counts.
+    pub fn check_params(&self, plan: &Plan, arguments: &Json) -> Result<(), HeaderError> {
+        if plan.is_empty() {
+            return Ok(());
+        }
+        values(plan, arguments).try_for_each(|(entry, value)| self.check_param(entry, &value))
+    }
+
+    fn check_param(&self, entry: &Entry, value: &Value<'_>) -> Result<(), HeaderError> {
+        let header = || Cow::Owned(entry.header().to_owned());
+        let found = match self.params(entry.name()) {
+            Field::Absent => None,
+            Field::Repeated => return Err(HeaderError::Repeated { header: header() }),
+            Field::Once(value) => match decode(value) {
+                Ok(text) => Some(text),
+                Err(reason) => return Err(HeaderError::NotDecodable { header: header(), reason }),
+            },
+        };
+        let expected = match value {
+            Value::Absent | Value::Compound => {
+                let unexpected = |found: Cow<'_, str>| HeaderError::Unexpected {
+                    header: header(),
+                    found: excerpt(&found),
+                };
+                return found.map_or(Ok(()), |found| Err(unexpected(found)));
+            }
+            Value::NotUnicode => return Err(HeaderError::NotUnicode { header: header() }),
+            Value::Number(number) if entry.declared().kind() == Some(Kind::Integer) => {
+                return check_integer(entry, found.as_deref(), number);
+            }
+            Value::Boolean(true) => "true",
+            Value::Boolean(false) => "false",
+            Value::Number(text) => text,
+            Value::String(text) => text,
+        };
+        same(header(), &found.ok_or_else(|| missing(header(), Some(expected)))?, expected)
+    }
+
+    /// The headers with this name, whatever its case.
+    fn params(&self, name: &str) -> Field<'a> {
+        let mut field = Field::Absent;
+        for (_, value) in self.params.iter().filter(|(found, _)| found.eq_ignore_ascii_case(name)) {
+            field.add(value);
+        }
+        field
+    }
+}
+
+/// A header that may stand once.
+#[derive(Clone, Copy, Debug, Default)]
+enum Field<'a> {
+    #[default]
+    Absent,
+    Once(&'a [u8]),
+    Repeated,
+}
+
+impl<'a> Field<'a> {
+    fn add(&mut self, value: &'a [u8]) {
+        *self = if let Self::Absent = self { Self::Once(value) } else { Self::Repeated };
+    }
+
+    /// What it says, for headers that are never wrapped.
+    fn plain(self, header: &'static str, expected: Option<&str>) -> Result<&'a str, HeaderError> {
+        self.read(header, expected, plain)
+    }
+
+    /// What it says, for headers that may be wrapped.
+    fn decoded(
+        self,
+        header: &'static str,
+        expected: Option<&str>,
+    ) -> Result<Cow<'a, str>, HeaderError> {
+        self.read(header, expected, decode)
+    }
+
+    fn read<T>(
+        self,
+        header: &'static str,
+        expected: Option<&str>,
+        text: impl FnOnce(&'a [u8]) -> Result<T, ValueError>,
+    ) -> Result<T, HeaderError> {
+        match self {
+            Self::Absent => Err(missing(header.into(), expected)),
+            Self::Repeated => Err(HeaderError::Repeated { header: header.into() }),
+            Self::Once(value) => text(value)
+                .map_err(|reason| HeaderError::NotDecodable { header: header.into(), reason }),
+        }
+    }
+}
+
+/// A number in the body where the schema says that it is an integer.
+fn check_integer(entry: &Entry, found: Option<&str>, number: &str) -> Result<(), HeaderError> {
+    let expected = safe(entry, Place::Body, number)?;
+    let Some(found) = found else {
+        return Err(missing(entry.header().to_owned().into(), Some(number)));
+    };
+    if expected.is_some() && safe(entry, Place::Header, found)? == expected {
+        return Ok(());
+    }
+    Err(mismatch(entry.header().to_owned().into(), found, number))
+}
+
+/// The integer that a text is, `None` if it is no number.
+fn safe(entry: &Entry, place: Place, text: &str) -> Result<Option<i64>, HeaderError> {
+    let header = || entry.header().to_owned().into();
+    match Integer::of(text) {
+        Integer::Safe(value) => Ok(Some(value)),
+        Integer::NotANumber => Ok(None),
+        Integer::OutOfRange => {
+            Err(HeaderError::OutOfRange { header: header(), place, value: excerpt(text) })
+        }
+        Integer::NotWhole => {
+            Err(HeaderError::NotWhole { header: header(), place, value: excerpt(text) })
+        }
+    }
+}
+
+fn same(header: Cow<'static, str>, found: &str, expected: &str) -> Result<(), HeaderError> {
+    if found == expected { Ok(()) } else { Err(mismatch(header, found, expected)) }
+}
+
+fn mismatch(header: Cow<'static, str>, found: &str, expected: &str) -> HeaderError {
+    HeaderError::Mismatch { header, found: excerpt(found), expected: excerpt(expected) }
+}
+
+fn missing(header: Cow<'static, str>, expected: Option<&str>) -> HeaderError {
+    HeaderError::Missing { header, expected: expected.map(excerpt) }
+}

@@ -1,0 +1,120 @@
+//! The headers that a client sends with a request.
+//!
+//! In: the method and parameters of a request, and for a call the plan of its tool. Out: names and
+//! values of headers, or why one cannot be sent.
+//!
+//! [Specification: Client Behavior](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#client-behavior)
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::arguments::{Value, values};
+use super::body::name_in;
+use super::integer::Integer;
+use super::name::{METHOD, NAME, PROTOCOL_VERSION};
+use super::plan::{Entry, Kind, Plan};
+use super::value::{encode, is_plain};
+use crate::error::{EmitError, excerpt};
+use crate::json::Json;
+
+/// The headers that every modern request has: version and method, and for some methods what they
+/// are about. `params` are those of the request, `{}` if it has none.
+///
+/// ```
+/// use mcp_proto::{Json, headers::standard};
+///
+/// let params = Json::parse(r#"{"uri":"file:///é"}"#)?;
+/// let headers: Vec<_> = standard("2026-07-28", "resources/read", &params)?.collect();
+/// assert_eq!(headers, [
+///     ("MCP-Protocol-Version", "2026-07-28".into()),
+///     ("Mcp-Method", "resources/read".into()),
+///     ("Mcp-Name", "=?base64?ZmlsZTovLy/DqQ==?=".into()),
+/// ]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn standard<'a>(
+    protocol_version: &'a str,
+    method: &'a str,
+    params: &'a Json,
+) -> Result<impl Iterator<Item = (&'static str, Cow<'a, str>)>, EmitError> {
+    let plain = |header, text: &'a str| match is_plain(text) {
+        true => Ok((header, Cow::Borrowed(text))),
+        false => Err(EmitError::NotPlain { header, value: excerpt(text) }),
+    };
+    let always = [plain(PROTOCOL_VERSION, protocol_version)?, plain(METHOD, method)?];
+    let name = name_in(method, params).map(|name| (NAME, encoded(name)));
+    Ok(always.into_iter().chain(name))
+}
+
+impl Plan {
+    /// The headers that a call with these arguments has, in the order of the schema.
+    ///
+    /// An argument that is absent, `null`, an array or an object has none. Of keys that stand twice
+    /// the last counts.
+    ///
+    /// ```
+    /// use mcp_proto::{Json, headers::Plan};
+    ///
+    /// let schema = Json::parse(concat!(
+    ///     r#"{"type":"object","properties":{"#,
+    ///     r#""region":{"type":"string","x-mcp-header":"Region"},"#,
+    ///     r#""limit":{"type":"integer","x-mcp-header":"Limit"}}}"#
+    /// ))?;
+    /// let plan = Plan::compile(&schema)?;
+    /// let arguments = Json::parse(r#"{"limit":4.2e1,"region":"us-west1","query":"…"}"#)?;
+    /// assert_eq!(plan.emit(&arguments)?, [
+    ///     ("Mcp-Param-Region", "us-west1".into()),
+    ///     ("Mcp-Param-Limit", "42".into()),
+    /// ]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn emit<'a>(
+        &'a self,
+        arguments: &'a Json,
+    ) -> Result<Vec<(&'a str, Cow<'a, str>)>, EmitError> {
+        let mut headers = Vec::new();
+        for (entry, value) in values(self, arguments) {
+            if let Some(text) = text(entry, value)? {
+                headers.push((entry.header(), encoded(text)));
+            }
+        }
+        Ok(headers)
+    }
+}
+
+/// What the header of an argument says, before it is encoded.
+fn text<'a>(entry: &Entry, value: Value<'a>) -> Result<Option<Cow<'a, str>>, EmitError> {
+    let header = || entry.header().to_owned();
+    Ok(match value {
+        Value::Absent | Value::Compound => None,
+        Value::NotUnicode => return Err(EmitError::NotUnicode { header: header() }),
+        Value::Boolean(true) => Some("true".into()),
+        Value::Boolean(false) => Some("false".into()),
+        Value::String(text) => Some(text),
+        Value::Number(number) if entry.declared().kind() == Some(Kind::Integer) => {
+            let value = || excerpt(number);
+            match Integer::of(number) {
+                Integer::Safe(integer) => Some(integer.to_string().into()),
+                Integer::OutOfRange => {
+                    return Err(EmitError::OutOfRange { header: header(), value: value() });
+                }
+                Integer::NotWhole | Integer::NotANumber => {
+                    return Err(EmitError::NotWhole { header: header(), value: value() });
+                }
+            }
+        }
+        Value::Number(number) => Some(number.into()),
+    })
+}
+
+/// The value of a header, without a copy if the text is as good.
+fn encoded(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => encode(text),
+        Cow::Owned(text) => match encode(&text) {
+            Cow::Borrowed(_) => Cow::Owned(text),
+            Cow::Owned(wrapped) => Cow::Owned(wrapped),
+        },
+    }
+}

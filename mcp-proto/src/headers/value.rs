@@ -1,0 +1,84 @@
+//! Text in the value of a header, and back.
+//!
+//! Most text stands there as it is. What a header cannot carry, or would not be read back from it
+//! as it was, is wrapped: `=?base64?` and `?=` around the Base64 of its UTF-8.
+//!
+//! [Specification: Value Encoding](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#value-encoding)
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::error::ValueError;
+
+/// What a wrapped value begins with; its case matters.
+const OPEN: &str = "=?base64?";
+
+/// What a wrapped value ends with.
+const CLOSE: &str = "?=";
+
+/// The value of a header that says `text`: the text itself, or wrapped if it is empty, has other
+/// bytes than 0x20 to 0x7E, begins or ends with a space, or begins and ends as wrapped ones do.
+///
+/// ```
+/// use mcp_proto::headers::encode;
+///
+/// assert_eq!(encode("us-west1"), "us-west1");
+/// assert_eq!(encode("Hello, 世界"), "=?base64?SGVsbG8sIOS4lueVjA==?=");
+/// assert_eq!(encode(""), "=?base64??=");
+/// ```
+pub fn encode(text: &str) -> Cow<'_, str> {
+    if is_plain(text) && !(text.starts_with(OPEN) && text.ends_with(CLOSE)) {
+        return Cow::Borrowed(text);
+    }
+    let mut value = String::from(OPEN);
+    STANDARD.encode_string(text, &mut value);
+    value.push_str(CLOSE);
+    Cow::Owned(value)
+}
+
+/// What the value of a header says; blanks around it do not count.
+///
+/// ```
+/// use mcp_proto::headers::{ValueError, decode};
+///
+/// assert_eq!(decode(b" us-west1\t")?, "us-west1");
+/// assert_eq!(decode(b"=?base64?SGVsbG8sIOS4lueVjA==?=")?, "Hello, 世界");
+/// assert_eq!(decode("世界".as_bytes()), Err(ValueError::InvalidCharacter));
+/// # Ok::<(), ValueError>(())
+/// ```
+pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, ValueError> {
+    let text = plain(value)?;
+    // In `=?base64?=` one `?` would be in both: it is no wrapper.
+    let Some(wrapped) = text.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE)) else {
+        return Ok(Cow::Borrowed(text));
+    };
+    let bytes = STANDARD.decode(wrapped).map_err(|_| ValueError::InvalidBase64)?;
+    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| ValueError::InvalidUtf8)
+}
+
+/// A value as it stands, without the blanks around it.
+pub(super) fn plain(value: &[u8]) -> Result<&str, ValueError> {
+    let value = trim(value);
+    if !value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
+        return Err(ValueError::InvalidCharacter);
+    }
+    core::str::from_utf8(value).map_err(|_| ValueError::InvalidCharacter)
+}
+
+/// Whether a header carries `text` as it is, and something is there to be carried.
+pub(super) fn is_plain(text: &str) -> bool {
+    let blank = |byte: Option<&u8>| matches!(byte, None | Some(b' '));
+    let bytes = text.as_bytes();
+    !blank(bytes.first()) && !blank(bytes.last()) && bytes.iter().all(|b| matches!(b, b' '..=b'~'))
+}
+
+/// Without optional whitespace (OWS of RFC 9110) at either end.
+fn trim(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
+}
