@@ -9,7 +9,8 @@
 //!
 //! What pins a connection: an `initialize` that was answered with a result makes it legacy; a
 //! modern request that was served makes it modern. `server/discover` and whatever was refused
-//! pin nothing.
+//! pin nothing. Over HTTP every request decides for itself, and its header
+//! `MCP-Protocol-Version` has a say.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)
@@ -30,6 +31,10 @@ pub enum Opened {
     Legacy,
     /// With `initialize`, at the one revision that has batches.
     LegacyWithBatches,
+    /// It is one HTTP request, which says by itself what it is.
+    Exchange,
+    /// The same, with a header that names a modern revision.
+    ModernExchange,
 }
 
 /// What kind of message it is.
@@ -88,6 +93,8 @@ pub enum Refusal {
     LegacyNotServed,
     /// -32602: a request without the keys of `_meta` that a modern one carries.
     MissingMeta,
+    /// -32600: a response to a modern server, which asks nothing.
+    UnexpectedResponse,
 }
 
 /// A row of the table; the first that matches decides.
@@ -103,36 +110,66 @@ pub struct Row {
     pub route: Route,
 }
 
-const ANY_OPENED: &[Opened] =
+const STREAM: &[Opened] =
     &[Opened::Undecided, Opened::Modern, Opened::Legacy, Opened::LegacyWithBatches];
 const LEGACY: &[Opened] = &[Opened::Legacy, Opened::LegacyWithBatches];
 const UNDECIDED: &[Opened] = &[Opened::Undecided];
+const UNPINNED: &[Opened] = &[Opened::Undecided, Opened::Modern];
+const EXCHANGE: &[Opened] = &[Opened::Exchange, Opened::ModernExchange];
 const ANY_POLICY: &[EraPolicy] = &[EraPolicy::Auto, EraPolicy::LegacyOnly, EraPolicy::ModernOnly];
+const AUTO: &[EraPolicy] = &[EraPolicy::Auto];
+const LEGACY_ONLY: &[EraPolicy] = &[EraPolicy::LegacyOnly];
+const MODERN_ONLY: &[EraPolicy] = &[EraPolicy::ModernOnly];
 const SERVES_LEGACY: &[EraPolicy] = &[EraPolicy::Auto, EraPolicy::LegacyOnly];
 const SERVES_MODERN: &[EraPolicy] = &[EraPolicy::Auto, EraPolicy::ModernOnly];
 const REQUESTS: &[Kind] = &[Kind::Initialize, Kind::Ping, Kind::Request];
+const CALLS: &[Kind] = &[Kind::Initialize, Kind::Ping, Kind::Request, Kind::Notification];
+const ANY_KIND: &[Kind] = &[
+    Kind::Initialize,
+    Kind::Ping,
+    Kind::Request,
+    Kind::Notification,
+    Kind::Response,
+    Kind::Batch,
+];
 const ANY_CLAIM: &[Claim] = &[Claim::Absent, Claim::Present];
+const CLAIM: &[Claim] = &[Claim::Present];
+const NO_CLAIM: &[Claim] = &[Claim::Absent];
 
 /// The table.
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
     row("batch-2025-03-26",        &[Opened::LegacyWithBatches], ANY_POLICY, &[Kind::Batch], ANY_CLAIM, Route::Legacy),
-    row("batch",                   ANY_OPENED, ANY_POLICY, &[Kind::Batch], ANY_CLAIM, Route::Reject(Refusal::UnexpectedBatch)),
+    row("batch",                   STREAM, ANY_POLICY, &[Kind::Batch], ANY_CLAIM, Route::Reject(Refusal::UnexpectedBatch)),
     row("response-on-legacy",      LEGACY, ANY_POLICY, &[Kind::Response], ANY_CLAIM, Route::Legacy),
-    row("response",                ANY_OPENED, ANY_POLICY, &[Kind::Response], ANY_CLAIM, Route::Drop),
-    row("modern-on-legacy",        LEGACY, ANY_POLICY, REQUESTS, &[Claim::Present], Route::Reject(Refusal::ModernOnLegacy)),
-    row("initialize-twice",        LEGACY, ANY_POLICY, &[Kind::Initialize], &[Claim::Absent], Route::Reject(Refusal::UnexpectedInitialize)),
+    row("response",                STREAM, ANY_POLICY, &[Kind::Response], ANY_CLAIM, Route::Drop),
+    row("modern-on-legacy",        LEGACY, ANY_POLICY, REQUESTS, CLAIM, Route::Reject(Refusal::ModernOnLegacy)),
+    row("initialize-twice",        LEGACY, ANY_POLICY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::UnexpectedInitialize)),
     row("legacy",                  LEGACY, ANY_POLICY, &[Kind::Ping, Kind::Request, Kind::Notification], ANY_CLAIM, Route::Legacy),
     row("notification-on-modern",  &[Opened::Modern], ANY_POLICY, &[Kind::Notification], ANY_CLAIM, Route::Modern),
     row("notification-undecided",  UNDECIDED, ANY_POLICY, &[Kind::Notification], ANY_CLAIM, Route::Drop),
-    row("modern",                  &[Opened::Undecided, Opened::Modern], SERVES_MODERN, REQUESTS, &[Claim::Present], Route::Modern),
-    row("modern-to-legacy-only",   &[Opened::Undecided, Opened::Modern], &[EraPolicy::LegacyOnly], REQUESTS, &[Claim::Present], Route::Reject(Refusal::ModernNotServed)),
-    row("initialize-on-modern",    &[Opened::Modern], ANY_POLICY, &[Kind::Initialize], &[Claim::Absent], Route::Reject(Refusal::LegacyNotServed)),
-    row("no-claim-on-modern",      &[Opened::Modern], ANY_POLICY, &[Kind::Ping, Kind::Request], &[Claim::Absent], Route::Reject(Refusal::MissingMeta)),
-    row("legacy-to-modern-only",   UNDECIDED, &[EraPolicy::ModernOnly], REQUESTS, &[Claim::Absent], Route::Reject(Refusal::LegacyNotServed)),
-    row("initialize",              UNDECIDED, SERVES_LEGACY, &[Kind::Initialize], &[Claim::Absent], Route::Legacy),
-    row("ping-before-initialize",  UNDECIDED, SERVES_LEGACY, &[Kind::Ping], &[Claim::Absent], Route::Legacy),
-    row("before-initialize",       UNDECIDED, SERVES_LEGACY, &[Kind::Request], &[Claim::Absent], Route::Reject(Refusal::BeforeInitialize)),
+    row("modern",                  UNPINNED, SERVES_MODERN, REQUESTS, CLAIM, Route::Modern),
+    row("modern-to-legacy-only",   UNPINNED, LEGACY_ONLY, REQUESTS, CLAIM, Route::Reject(Refusal::ModernNotServed)),
+    row("initialize-on-modern",    &[Opened::Modern], ANY_POLICY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
+    row("no-claim-on-modern",      &[Opened::Modern], ANY_POLICY, &[Kind::Ping, Kind::Request], NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
+    row("legacy-to-modern-only",   UNDECIDED, MODERN_ONLY, REQUESTS, NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
+    row("initialize",              UNDECIDED, SERVES_LEGACY, &[Kind::Initialize], NO_CLAIM, Route::Legacy),
+    row("ping-before-initialize",  UNDECIDED, SERVES_LEGACY, &[Kind::Ping], NO_CLAIM, Route::Legacy),
+    row("before-initialize",       UNDECIDED, SERVES_LEGACY, &[Kind::Request], NO_CLAIM, Route::Reject(Refusal::BeforeInitialize)),
+    row("http-modern-to-legacy-only", EXCHANGE, LEGACY_ONLY, REQUESTS, CLAIM, Route::Reject(Refusal::ModernNotServed)),
+    row("http-legacy-only",        EXCHANGE, LEGACY_ONLY, ANY_KIND, ANY_CLAIM, Route::Legacy),
+    row("http-modern",             EXCHANGE, SERVES_MODERN, CALLS, CLAIM, Route::Modern),
+    row("http-initialize",         EXCHANGE, AUTO, &[Kind::Initialize], NO_CLAIM, Route::Legacy),
+    row("http-initialize-to-modern-only", EXCHANGE, MODERN_ONLY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
+    row("http-no-claim",           &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Ping, Kind::Request], NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
+    row("http-modern-notification", &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Notification], NO_CLAIM, Route::Modern),
+    row("http-modern-batch",       &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Batch], ANY_CLAIM, Route::Reject(Refusal::UnexpectedBatch)),
+    row("http-modern-response",    &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Response], ANY_CLAIM, Route::Reject(Refusal::UnexpectedResponse)),
+    row("http-legacy",             &[Opened::Exchange], AUTO, ANY_KIND, ANY_CLAIM, Route::Legacy),
+    row("http-legacy-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Ping, Kind::Request], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
+    row("http-notification-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Notification], NO_CLAIM, Route::Modern),
+    row("http-batch-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Batch], ANY_CLAIM, Route::Reject(Refusal::UnexpectedBatch)),
+    row("http-response-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Response], ANY_CLAIM, Route::Reject(Refusal::UnexpectedResponse)),
 ];
 
 const fn row(
@@ -192,9 +229,9 @@ pub fn draw() -> String {
     for row in TABLE {
         let cells = [
             row.name.into(),
-            cell(row.opened, ANY_OPENED.len()),
+            cell(row.opened, usize::MAX),
             cell(row.policy, ANY_POLICY.len()),
-            cell(row.kind, usize::MAX),
+            cell(row.kind, ANY_KIND.len()),
             cell(row.claim, ANY_CLAIM.len()),
             alloc::format!("{:?}", row.route),
         ];

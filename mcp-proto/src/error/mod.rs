@@ -51,18 +51,36 @@ impl ErrorCode {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Rung {
+    /// Over HTTP: the `Host` is not one of this server's.
+    Host,
+    /// Over HTTP: the page that asks is of an `Origin` that is not allowed.
+    Origin,
+    /// Over HTTP: the body is no `application/json`.
+    Media,
+    /// Over HTTP: the client accepts none of the types that an answer may have.
+    Accept,
     /// The text is not UTF-8 or not JSON.
     Json,
     /// The JSON is not a message.
     Shape,
     /// The message does not fit the era that the connection is in.
     Era,
+    /// Over HTTP: a legacy client's session is unknown or has ended.
+    Session,
+    /// Over HTTP: a legacy client's `Last-Event-ID` is not of its session.
+    Resumption,
     /// A modern request lacks a required key of `_meta`, or has a malformed one.
     Envelope,
     /// The claimed protocol version is not served.
     Version,
+    /// Over HTTP: the header `Mcp-Method` or `Mcp-Name` does not repeat what the body says.
+    Headers,
     /// The method does not exist in this era, or its capability is not declared.
     Method,
+    /// Over HTTP: a header `Mcp-Param-…` does not repeat what the arguments say.
+    ParamHeaders,
+    /// Its handler needs input that the client does not declare to give.
+    Capability,
     /// The parameters are not those of the method.
     Params,
     /// The result of a request cannot be used; a client's rung.
@@ -74,12 +92,21 @@ pub enum Rung {
 impl fmt::Display for Rung {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::Media => "media",
+            Self::Accept => "accept",
             Self::Json => "json",
             Self::Shape => "shape",
             Self::Era => "era",
+            Self::Session => "session",
+            Self::Resumption => "resumption",
             Self::Envelope => "envelope",
             Self::Version => "version",
+            Self::Headers => "headers",
             Self::Method => "method",
+            Self::ParamHeaders => "param-headers",
+            Self::Capability => "capability",
             Self::Params => "params",
             Self::Result => "result",
             Self::Capacity => "capacity",

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::{ErrorCode, Rung};
+use super::{ErrorCode, HeaderError, Rung};
 
 /// The peer's fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -190,6 +190,54 @@ pub enum ProtocolError {
         /// The bound.
         max_input_rounds: usize,
     },
+    /// Over HTTP: a header does not repeat what the body says.
+    HeaderMismatch {
+        /// Which step of the validation it is.
+        rung: Rung,
+        /// What is wrong.
+        error: HeaderError,
+    },
+    /// Over HTTP: a request for a host that is not this server's.
+    HostNotAllowed {
+        /// What `Host` says.
+        host: String,
+    },
+    /// Over HTTP: a request of a page that may not send any.
+    OriginNotAllowed {
+        /// What `Origin` says.
+        origin: String,
+    },
+    /// Over HTTP: the body of a POST is no `application/json`.
+    UnsupportedMediaType,
+    /// Over HTTP: the client does not accept an answer that is to be expected.
+    NotAcceptable {
+        /// The media types that it must accept.
+        expected: &'static str,
+    },
+    /// Over HTTP: a legacy client's `MCP-Protocol-Version` is of a revision that is not served.
+    VersionNotServed {
+        /// What the header says.
+        version: String,
+    },
+    /// Over HTTP: a legacy client's `MCP-Protocol-Version` is not what its session has, or what its
+    /// `initialize` asks for.
+    VersionDiffers {
+        /// What the header says.
+        header: String,
+        /// The revision that it should be.
+        expected: String,
+    },
+    /// Over HTTP: the session is unknown, has ended, or is somebody else's.
+    SessionNotFound,
+    /// Over HTTP: `Last-Event-ID` is of no event of the session.
+    UnknownEvent,
+    /// Over HTTP: as many sessions are open as may be.
+    TooManySessions {
+        /// The bound.
+        max_sessions: usize,
+    },
+    /// Over HTTP: the server is about to stop.
+    ShuttingDown,
     /// The server asked for input that the client does not declare to give.
     UndeclaredInput {
         /// The capability that is not declared.
@@ -198,6 +246,11 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
+    /// A header that does not repeat the body, at this rung.
+    pub(crate) fn header(rung: Rung) -> impl FnOnce(HeaderError) -> Self {
+        move |error| Self::HeaderMismatch { rung, error }
+    }
+
     /// The rung at which the message failed.
     pub fn rung(&self) -> Rung {
         match self {
@@ -225,6 +278,14 @@ impl ProtocolError {
             | Self::UnexpectedRequest { .. } => Rung::Era,
             Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Rung::Envelope,
             Self::UnsupportedVersion { .. } => Rung::Version,
+            Self::HeaderMismatch { rung, .. } => *rung,
+            Self::HostNotAllowed { .. } => Rung::Host,
+            Self::OriginNotAllowed { .. } => Rung::Origin,
+            Self::UnsupportedMediaType => Rung::Media,
+            Self::NotAcceptable { .. } => Rung::Accept,
+            Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => Rung::Era,
+            Self::SessionNotFound => Rung::Session,
+            Self::UnknownEvent => Rung::Resumption,
             Self::MethodNotFound { .. } => Rung::Method,
             Self::InvalidParam { .. }
             | Self::UnknownTool { .. }
@@ -236,7 +297,9 @@ impl ProtocolError {
             | Self::InvalidNotification { .. }
             | Self::UndeclaredInput { .. } => Rung::Params,
             Self::InvalidResult { .. } | Self::UnknownResultType { .. } => Rung::Result,
-            Self::TooManyInFlight { .. }
+            Self::TooManySessions { .. }
+            | Self::ShuttingDown
+            | Self::TooManyInFlight { .. }
             | Self::TooManyBytesInFlight { .. }
             | Self::TooManySubscriptions { .. }
             | Self::TooManySubscriptionBytes { .. }
@@ -252,9 +315,21 @@ impl ProtocolError {
         if let Self::ResourceNotFound { .. } = self {
             return ErrorCode::RESOURCE_NOT_FOUND;
         }
+        if let Self::HeaderMismatch { .. } = self {
+            return ErrorCode::HEADER_MISMATCH;
+        }
         match self.rung() {
             Rung::Json => ErrorCode::PARSE_ERROR,
-            Rung::Shape | Rung::Era => ErrorCode::INVALID_REQUEST,
+            Rung::Host
+            | Rung::Origin
+            | Rung::Media
+            | Rung::Accept
+            | Rung::Shape
+            | Rung::Era
+            | Rung::Session
+            | Rung::Resumption => ErrorCode::INVALID_REQUEST,
+            Rung::Headers | Rung::ParamHeaders => ErrorCode::HEADER_MISMATCH,
+            Rung::Capability => ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
             Rung::Envelope | Rung::Params => ErrorCode::INVALID_PARAMS,
             Rung::Version => ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
             Rung::Method => ErrorCode::METHOD_NOT_FOUND,
@@ -301,6 +376,22 @@ impl ProtocolError {
                 "2026-07-28/basic/versioning#protocol-version-negotiation"
             }
             Self::MethodNotFound { .. } => "2026-07-28/basic#error-codes",
+            Self::HeaderMismatch { .. } => {
+                "2026-07-28/basic/transports/streamable-http#server-validation"
+            }
+            Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => {
+                "2026-07-28/basic/transports/streamable-http#security-endpoint"
+            }
+            Self::UnsupportedMediaType | Self::NotAcceptable { .. } => {
+                "2026-07-28/basic/transports/streamable-http#sending-messages"
+            }
+            Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {
+                "2025-11-25/basic/transports#protocol-version-header"
+            }
+            Self::SessionNotFound | Self::TooManySessions { .. } | Self::ShuttingDown => {
+                "2025-11-25/basic/transports#session-management"
+            }
+            Self::UnknownEvent => "2025-11-25/basic/transports#resumability-and-redelivery",
             Self::InvalidParam { member, .. } => match *member {
                 "protocolVersion" | "capabilities" | "clientInfo" => {
                     "2025-11-25/basic/lifecycle#initialization"

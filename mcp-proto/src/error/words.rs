@@ -82,6 +82,39 @@ impl fmt::Display for ProtocolError {
                 write!(f, "; served: {}", supported.join(", "))
             }
             Self::MethodNotFound { method } => write!(f, "no method {} here", Quoted(method)),
+            // It names its page by itself.
+            Self::HeaderMismatch { error, .. } => return write!(f, "{error}"),
+            Self::HostNotAllowed { host } => {
+                write!(f, "the host {} is not allowed; add it to allowed_hosts", Quoted(host))
+            }
+            Self::OriginNotAllowed { origin } => write!(
+                f,
+                "the origin {} is not allowed; add it to allowed_origins",
+                Quoted(origin)
+            ),
+            Self::UnsupportedMediaType => f.write_str("`Content-Type` must be `application/json`"),
+            Self::NotAcceptable { expected } => write!(f, "`Accept` must allow {expected}"),
+            Self::VersionNotServed { version } => write!(
+                f,
+                "`MCP-Protocol-Version` says {}, which is no revision with sessions",
+                Quoted(version)
+            ),
+            Self::VersionDiffers { header, expected } => write!(
+                f,
+                "`MCP-Protocol-Version` says {}, and it should be {}",
+                Quoted(header),
+                Quoted(expected)
+            ),
+            Self::SessionNotFound => {
+                f.write_str("no session with this `Mcp-Session-Id`; open one with `initialize`")
+            }
+            Self::UnknownEvent => {
+                f.write_str("`Last-Event-ID` names no event that this session has sent")
+            }
+            Self::TooManySessions { max_sessions } => {
+                write!(f, "Limits::max_sessions = {max_sessions} are open")
+            }
+            Self::ShuttingDown => f.write_str("the server is about to stop"),
             Self::InvalidParam { member, expected } => {
                 write!(f, "`params.{member}` must be {expected}")
             }

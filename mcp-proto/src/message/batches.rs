@@ -55,7 +55,8 @@ impl Batches {
         }
     }
 
-    /// A request of a batch is answered, or the batch is read; the last one takes the answers.
+    /// A request of a batch is answered, or the batch is read; the last one takes the answers, if there
+    /// are any.
     pub(crate) fn leave(&mut self, id: u64) -> Option<Vec<Outgoing>> {
         let waiting = self.open.get_mut(&id)?;
         waiting.pending = waiting.pending.saturating_sub(1);
@@ -65,7 +66,7 @@ impl Batches {
         let waiting = self.open.remove(&id)?;
         self.bytes = self.bytes.saturating_sub(waiting.size);
         self.messages = self.messages.saturating_sub(waiting.messages);
-        Some(waiting.answers).filter(|answers| !answers.is_empty())
+        Some(waiting.answers)
     }
 
     pub(crate) fn bytes(&self) -> usize {

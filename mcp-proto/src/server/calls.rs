@@ -3,11 +3,21 @@
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 
+use super::event::StreamId;
 use super::input::Inputs;
 use crate::message::{Method, Params, ProgressToken, RequestId};
 use crate::time::Instant;
 use crate::types::LoggingLevel;
 use crate::version::Era;
+
+/// The way by which a message came, and its answer goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Via {
+    /// What the answers to its HTTP request go out on.
+    pub(super) stream: Option<StreamId>,
+    /// The batch that waits for the answer.
+    pub(super) batch: Option<u64>,
+}
 
 /// A request that is not answered yet.
 #[derive(Debug)]
@@ -24,8 +34,8 @@ pub(super) struct Call {
     pub(super) deadline: Instant,
     /// The bytes of its message, and of the input that was given for it.
     pub(super) size: usize,
-    /// The batch that waits for the answer.
-    pub(super) batch: Option<u64>,
+    /// The way that the answer goes.
+    pub(super) via: Via,
     /// Whether its handler may ask for input.
     pub(super) asks: bool,
     /// What its client may be asked for.

@@ -14,6 +14,7 @@ use super::stamp::{COMPLETE, stamp};
 use super::template::UriTemplate;
 use super::{Cacheable, Change, List};
 use crate::error::UsageError;
+use crate::headers::Plan;
 use crate::json::Json;
 use crate::json::write;
 use crate::types::{
@@ -56,6 +57,8 @@ pub(super) struct ToolEntry {
     pub(super) handler: HandlerId,
     /// Legacy clients see its output schema, and so its structured content, inside of an object.
     pub(super) wraps: bool,
+    /// Which arguments go into HTTP headers.
+    pub(super) plan: Plan,
 }
 
 #[derive(Debug)]
@@ -257,7 +260,9 @@ fn capabilities<H>(registry: &Registry<H>) -> ServerCapabilities {
 fn tools<H>(registry: &Registry<H>) -> BTreeMap<String, ToolEntry> {
     let entry = |(tool, handler): &(crate::types::Tool, HandlerId)| {
         let wraps = tool.output_schema.as_ref().is_some_and(|schema| !has_type_object(schema));
-        (tool.name.clone(), ToolEntry { handler: *handler, wraps })
+        // It was checked when the tool was added.
+        let plan = Plan::compile(&tool.input_schema).unwrap_or_default();
+        (tool.name.clone(), ToolEntry { handler: *handler, wraps, plan })
     };
     registry.tools.iter().map(entry).collect()
 }

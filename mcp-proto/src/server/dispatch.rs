@@ -5,12 +5,13 @@
 
 use alloc::boxed::Box;
 
-use super::calls::{Again, Call, CallKind, Calls};
-use super::event::{CancelCause, Peer, Reply, ReplyId, Request, ServerEvent};
+use super::calls::{Again, Call, CallKind, Calls, Via};
+use super::event::{CancelCause, Peer, Reply, Request, ServerEvent, StreamId};
 use super::input::Inputs;
 use super::serve::Target;
 use super::{Input, Opening, Server};
 use crate::error::ProtocolError;
+use crate::headers::Mirrored;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
 use crate::message::{self, Malformed, Member, Message, Method, Params, RequestId};
@@ -21,21 +22,26 @@ use crate::types::LoggingLevel;
 use crate::version::{Era, EraPolicy};
 
 impl Server {
-    pub(super) fn message(&mut self, now: Instant, message: Message, batch: Option<u64>) {
+    pub(super) fn message(&mut self, now: Instant, message: Message, origin: Origin<'_>) {
+        let via = origin.via;
         if let Message::Request(request) = &message
             && self.calls.find(&request.id).is_some()
         {
-            let id = request.id.as_str().into();
-            return self.refuse(batch, None, &ProtocolError::DuplicateId { id });
+            let error = ProtocolError::DuplicateId { id: request.id.as_str().into() };
+            // On a stream of messages an answer with this id would settle the first request.
+            let id = via.stream.map(|_| request.id.clone());
+            return self.refuse(via, id, &error);
         }
         let (kind, claim) = facts(&message);
         match (self.classify(kind, claim), message) {
             (Route::Reject(refusal), Message::Request(request)) => {
                 let error = refused(refusal, self.config.era_policy, &request);
-                self.refuse(batch, Some(request.id), &error);
+                self.refuse(via, Some(request.id), &error);
             }
-            (Route::Modern, Message::Request(request)) => self.modern_request(now, request),
-            (Route::Legacy, Message::Request(request)) => self.legacy_request(now, request, batch),
+            (Route::Modern, Message::Request(request)) => {
+                self.modern_request(now, request, origin);
+            }
+            (Route::Legacy, Message::Request(request)) => self.legacy_request(now, request, via),
             (Route::Modern | Route::Legacy, Message::Notification(notification)) => {
                 self.notification(notification);
             }
@@ -56,13 +62,13 @@ impl Server {
             .map_or(Route::Drop, |row| row.route)
     }
 
-    pub(super) fn malformed(&mut self, malformed: Malformed, batch: Option<u64>) {
+    pub(super) fn malformed(&mut self, malformed: Malformed, via: Via) {
         if !malformed.answerable {
             return self.fault(malformed.error);
         }
         // An answer that names a request in flight would settle it.
         let id = malformed.id.filter(|id| self.calls.find(id).is_none());
-        self.refuse(batch, id, &malformed.error);
+        self.refuse(via, id, &malformed.error);
     }
 
     fn notification(&mut self, notification: message::Notification) {
@@ -108,7 +114,7 @@ impl Server {
         request: message::Request,
         target: Target,
         asker: Asker,
-        batch: Option<u64>,
+        via: Via,
     ) -> Result<(), ProtocolError> {
         let message::Request { id, method, params, size } = request;
         let token = meta::progress_token(&params, &self.config.limits)?;
@@ -121,7 +127,7 @@ impl Server {
             let (method, params) = (method.clone(), params.detach());
             Box::new(Again { method, params, rounds: 0, input: 0 })
         });
-        self.enter(batch);
+        self.enter(via);
         let call = Call {
             id,
             era,
@@ -132,7 +138,7 @@ impl Server {
             log_level: asker.log_level.filter(|_| era == Era::Modern),
             deadline: self.handler_deadline(now),
             size,
-            batch,
+            via,
             asks: target.handler.asks,
             inputs: asker.inputs,
             again,
@@ -162,7 +168,7 @@ impl Server {
             self.watch_oldest();
         }
         self.event(ServerEvent::Request(Request {
-            reply: Reply { id: ReplyId { scope: self.scope, serial } },
+            reply: Reply { id: self.reply_id(serial) },
             handler,
             method,
             params,
@@ -209,6 +215,26 @@ impl Server {
     }
 }
 
+/// Where a message came from.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Origin<'a> {
+    pub(super) via: Via,
+    /// What the head of its HTTP request repeats of it.
+    pub(super) head: Option<&'a Mirrored<'a>>,
+}
+
+impl<'a> Origin<'a> {
+    /// The HTTP request of a legacy client, whose answers go out on `stream`.
+    pub(crate) fn stream(stream: StreamId) -> Self {
+        Self { via: Via { stream: Some(stream), batch: None }, head: None }
+    }
+
+    /// The HTTP request of a modern client, with its head.
+    pub(crate) fn head(head: &'a Mirrored<'a>) -> Self {
+        Self { head: Some(head), ..Self::default() }
+    }
+}
+
 fn facts(message: &Message) -> (Kind, Claim) {
     let claim = |params: &Params| match params.raw(Member::MetaProtocolVersion) {
         Some(_) => Claim::Present,
@@ -247,6 +273,7 @@ fn refused(refusal: Refusal, policy: EraPolicy, request: &message::Request) -> P
             ProtocolError::InvalidMeta { key: Member::Meta.name(), expected: "an object" }
         }
         Refusal::MissingMeta => meta::missing(&request.params),
+        Refusal::UnexpectedResponse => ProtocolError::UnexpectedResponse,
     }
 }
 

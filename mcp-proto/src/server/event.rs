@@ -2,11 +2,12 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::fmt;
 
 use super::outcome::Input;
 use super::registry::HandlerId;
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, Rung};
 use crate::json::Json;
 use crate::message::{Method, Outgoing};
 use crate::types::LoggingLevel;
@@ -17,7 +18,17 @@ use crate::version::{Era, ProtocolVersion};
 #[non_exhaustive]
 pub enum ServerAction {
     /// Send this message.
-    Send(Outgoing),
+    Send {
+        /// The message.
+        message: Outgoing,
+        /// Where to, over HTTP: `None` is the stream that belongs to no request.
+        stream: Option<StreamId>,
+        /// Of an error with which the machine itself refuses a request: the rung at which it
+        /// failed.
+        rung: Option<Rung>,
+    },
+    /// Over HTTP: nothing answers what came in with this stream.
+    Unanswered(StreamId),
     /// Tell the application.
     Event(ServerEvent),
     /// Close the connection; nothing follows.
@@ -69,6 +80,8 @@ pub enum CancelCause {
     TimedOut,
     /// The connection ended and `Limits::drain` passed.
     Closed,
+    /// The client broke the connection off; over HTTP that cancels a modern request.
+    Disconnected,
 }
 
 /// A request for a handler.
@@ -108,6 +121,8 @@ pub struct Peer {
     pub client_info: Option<Json>,
     /// The client's `ClientCapabilities`.
     pub capabilities: Json,
+    /// Over HTTP: on whose behalf the client acts, as far as the server has authenticated it.
+    pub principal: Option<Arc<str>>,
 }
 
 impl Peer {
@@ -150,6 +165,11 @@ impl Reply {
     pub fn id(&self) -> ReplyId {
         self.id
     }
+
+    /// See [`ReplyId::is_shared`].
+    pub fn is_shared(&self) -> bool {
+        self.id.shared
+    }
 }
 
 /// Names a ping of the server's; never used twice.
@@ -161,7 +181,21 @@ pub struct PingId(pub(super) u64);
 pub struct ReplyId {
     pub(super) scope: usize,
     pub(super) serial: u64,
+    pub(super) shared: bool,
 }
+
+impl ReplyId {
+    /// Over HTTP: whether the request belongs to a session, and so to the endpoint that all
+    /// connections share.
+    pub fn is_shared(self) -> bool {
+        self.shared
+    }
+}
+
+/// Names the stream of an HTTP request of a legacy client: what is about a request goes out on the
+/// stream that it came in with. Never used twice in a session.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StreamId(pub(crate) u64);
 
 /// How many requests came before it; whose it is depends on what else the process does.
 impl fmt::Debug for ReplyId {

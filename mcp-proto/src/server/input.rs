@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::calls::Call;
 use super::{Input, InputRequired, Server};
-use crate::error::{ErrorCode, ProtocolError};
+use crate::error::{ErrorCode, ProtocolError, Rung};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Member, Outgoing, Params};
@@ -127,7 +127,12 @@ impl Server {
                 let stamp = self.declaration.input_required_stamp.clone();
                 self.settle(call, |call| Outgoing::Result { id: call.id, stamp, result });
             }
-            Err(error) => self.settle_with(call, error),
+            Err(error) => {
+                let undeclared = error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
+                let rung = undeclared.then_some(Rung::Capability);
+                self.calls.settle(&call);
+                self.deliver(call.via, rung, Outgoing::Error { id: Some(call.id), error });
+            }
         }
     }
 }

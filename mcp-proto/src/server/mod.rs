@@ -52,7 +52,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::deadlines::Deadlines;
-use crate::error::{ProtocolError, UsageError};
+use crate::error::{ProtocolError, Rung, UsageError};
 use crate::limits::Limits;
 use crate::machine::Action;
 use crate::message::{ErrorData, Incoming, Malformed, Outgoing, RequestId};
@@ -63,9 +63,12 @@ use crate::version::{Era, EraPolicy};
 pub use crate::change::{Change, List};
 pub use crate::progress::Progress;
 pub use cacheable::Cacheable;
-use calls::{Call, Calls};
+use calls::{Call, Calls, Via};
 pub use declaration::Declaration;
-pub use event::{CancelCause, Peer, PingId, Reply, ReplyId, Request, ServerAction, ServerEvent};
+pub(crate) use dispatch::Origin;
+pub use event::{
+    CancelCause, Peer, PingId, Reply, ReplyId, Request, ServerAction, ServerEvent, StreamId,
+};
 pub use notification::Notification;
 pub use outcome::{Input, InputRequired, Outcome};
 pub use registry::{HandlerId, Registry};
@@ -90,6 +93,9 @@ pub struct Server {
     scope: usize,
     opening: Opening,
     life: Life,
+    binding: Binding,
+    /// On whose behalf the peer acts.
+    principal: Option<Arc<str>>,
     calls: Calls,
     subscriptions: Subscriptions,
     deadlines: Deadlines<Reason>,
@@ -102,6 +108,17 @@ enum Opening {
     Undecided,
     Modern,
     Legacy(legacy::Session),
+}
+
+/// What a server's messages travel on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Binding {
+    /// One stream of them.
+    Stream,
+    /// One HTTP request and its answer; modern.
+    Exchange,
+    /// Many of those; legacy.
+    Session,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,6 +151,8 @@ impl Server {
             scope: SCOPES.fetch_add(1, Ordering::Relaxed),
             opening: Opening::Undecided,
             life: Life::Open,
+            binding: Binding::Stream,
+            principal: None,
             calls: Calls::default(),
             subscriptions: Subscriptions::default(),
             deadlines: Deadlines::new(),
@@ -142,17 +161,46 @@ impl Server {
         }
     }
 
+    /// A server for one HTTP request of a modern client's.
+    pub(crate) fn exchange(
+        declaration: Arc<Declaration>,
+        config: Config,
+        principal: Option<Arc<str>>,
+    ) -> Self {
+        let server = Self::new(declaration, config);
+        Self { opening: Opening::Modern, binding: Binding::Exchange, principal, ..server }
+    }
+
+    /// A server for the HTTP requests of one legacy client.
+    pub(crate) fn shared(
+        declaration: Arc<Declaration>,
+        config: Config,
+        principal: Option<Arc<str>>,
+    ) -> Self {
+        Self { binding: Binding::Session, principal, ..Self::new(declaration, config) }
+    }
+
     /// The peer sent a message.
     pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
+        self.handle_message_from(now, incoming, Origin::default());
+    }
+
+    /// The same with what is known of where the message came from.
+    pub(crate) fn handle_message_from(
+        &mut self,
+        now: Instant,
+        incoming: Incoming,
+        origin: Origin<'_>,
+    ) {
         if self.life != Life::Open {
             return;
         }
         match incoming {
-            Incoming::Message(message) => self.message(now, message, None),
+            Incoming::Message(message) => self.message(now, message, origin),
             Incoming::Batch(batch) => match self.classify(Kind::Batch, Claim::Absent) {
-                Route::Legacy => self.batch(now, &batch),
+                Route::Legacy => self.batch(now, &batch, origin.via),
                 Route::Modern | Route::Drop | Route::Reject(_) => {
-                    self.refuse(None, None, &ProtocolError::UnexpectedBatch);
+                    self.refuse(origin.via, None, &ProtocolError::UnexpectedBatch);
                 }
             },
         }
@@ -161,7 +209,7 @@ impl Server {
     /// The peer sent something that is no message.
     pub fn handle_malformed(&mut self, _now: Instant, malformed: Malformed) {
         if self.life == Life::Open {
-            self.malformed(malformed, None);
+            self.malformed(malformed, Via::default());
         }
     }
 
@@ -175,6 +223,21 @@ impl Server {
         self.deadlines.set(Reason::Drain, now + self.config.limits.drain);
         self.end_subscriptions();
         self.end_waiting();
+        self.close_if_drained();
+    }
+
+    /// The peer is gone: what is in flight is cancelled, and nothing more is sent.
+    pub fn handle_disconnect(&mut self, _now: Instant) {
+        if self.life == Life::Closed {
+            return;
+        }
+        self.life = Life::Draining;
+        self.queue.retain(|action| !matches!(action, ServerAction::Send { .. }));
+        self.subscriptions = Subscriptions::default();
+        self.forget_waiting();
+        while let Some(serial) = self.calls.oldest() {
+            self.cancel(serial, CancelCause::Disconnected);
+        }
         self.close_if_drained();
     }
 
@@ -220,9 +283,9 @@ impl Server {
         self.calls.drop_input(&mut call);
         call.again = None;
         self.calls.settle(&call);
-        let batch = call.batch;
+        let via = call.via;
         let answer = stamp::outgoing(call, &self.declaration, result);
-        self.deliver(batch, answer);
+        self.deliver(via, None, answer);
         self.close_if_drained();
     }
 
@@ -254,8 +317,7 @@ impl Server {
 
     /// The requests that a handler has not answered yet, oldest first.
     pub fn owed(&self) -> impl Iterator<Item = ReplyId> + '_ {
-        let scope = self.scope;
-        self.calls.serials().map(move |serial| ReplyId { scope, serial })
+        self.calls.serials().map(|serial| self.reply_id(serial))
     }
 
     /// How many answers were dropped because nobody waited for them.
@@ -279,7 +341,10 @@ impl Server {
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ServerAction> {
         match self.queue.pop_front() {
-            None if self.subscriptions.has_news() => self.next_change().map(ServerAction::Send),
+            None if self.subscriptions.has_news() => {
+                let message = self.next_change()?;
+                Some(ServerAction::Send { message, stream: None, rung: None })
+            }
             action => action,
         }
     }
@@ -288,12 +353,16 @@ impl Server {
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
         match self.queue.front() {
             None if self.subscriptions.has_news() => return self.next_change(),
-            Some(ServerAction::Send(_)) => {}
-            None | Some(ServerAction::Event(_) | ServerAction::Close) => return None,
+            Some(ServerAction::Send { .. }) => {}
+            None
+            | Some(ServerAction::Unanswered(_) | ServerAction::Event(_) | ServerAction::Close) => {
+                return None;
+            }
         }
         match self.queue.pop_front() {
-            Some(ServerAction::Send(message)) => Some(message),
-            Some(ServerAction::Event(_) | ServerAction::Close) | None => None,
+            Some(ServerAction::Send { message, .. }) => Some(message),
+            Some(ServerAction::Unanswered(_) | ServerAction::Event(_) | ServerAction::Close)
+            | None => None,
         }
     }
 
@@ -302,7 +371,9 @@ impl Server {
         match self.queue.pop_front()? {
             ServerAction::Event(event) => Some(Action::Event(event)),
             ServerAction::Close => Some(Action::Close),
-            message @ ServerAction::Send(_) => {
+            // Byte streams have no streams of their own.
+            ServerAction::Unanswered(_) => None,
+            message @ ServerAction::Send { .. } => {
                 self.queue.push_front(message);
                 None
             }
@@ -317,6 +388,10 @@ impl Server {
     /// Whether more messages are wanted: not before all actions are taken, nor after the end.
     pub fn wants_read(&self) -> bool {
         self.life == Life::Open && self.queue.is_empty()
+    }
+
+    fn reply_id(&self, serial: u64) -> ReplyId {
+        ReplyId { scope: self.scope, serial, shared: self.binding == Binding::Session }
     }
 
     /// Takes a request out of its handler's hands; it is still in flight.
@@ -335,14 +410,14 @@ impl Server {
     /// Sends the answer to a request that was set aside.
     fn settle(&mut self, call: Call, answer: impl FnOnce(Call) -> Outgoing) {
         self.calls.settle(&call);
-        let batch = call.batch;
-        self.deliver(batch, answer(call));
+        let via = call.via;
+        self.deliver(via, None, answer(call));
     }
 
     /// Sends the answer to a request that is over, perhaps with the others of its batch.
-    fn deliver(&mut self, batch: Option<u64>, answer: Outgoing) {
-        self.answer(batch, answer);
-        self.leave(batch);
+    fn deliver(&mut self, via: Via, rung: Option<Rung>, answer: Outgoing) {
+        self.answer(via, rung, answer);
+        self.leave(via);
     }
 
     /// Sends an error for a request that was set aside.
@@ -358,16 +433,16 @@ impl Server {
     }
 
     fn cancel(&mut self, serial: u64, cause: CancelCause) {
-        let about = ReplyId { scope: self.scope, serial };
+        let about = self.reply_id(serial);
         if let Some(call) = self.set_aside(about) {
             self.calls.settle(&call);
             self.event(ServerEvent::Cancelled { about, cause });
-            self.leave(call.batch);
+            self.leave_unanswered(call.via);
         }
     }
 
     fn time_out(&mut self, serial: u64) {
-        let about = ReplyId { scope: self.scope, serial };
+        let about = self.reply_id(serial);
         if let Some(call) = self.set_aside(about) {
             self.event(ServerEvent::Cancelled { about, cause: CancelCause::TimedOut });
             let error = ErrorData::internal("the handler took longer than Limits::handler_timeout");
@@ -375,18 +450,27 @@ impl Server {
         }
     }
 
-    fn refuse(&mut self, batch: Option<u64>, id: Option<RequestId>, error: &ProtocolError) {
+    fn refuse(&mut self, via: Via, id: Option<RequestId>, error: &ProtocolError) {
         let era = self.era().unwrap_or(Era::Modern);
-        let error = stamp::permitted(era, error.into());
-        self.answer(batch, Outgoing::Error { id, error });
+        let (rung, error) = (error.rung(), stamp::permitted(era, error.into()));
+        self.answer(via, Some(rung), Outgoing::Error { id, error });
     }
 
     fn fault(&mut self, error: ProtocolError) {
         self.event(ServerEvent::PeerFault(error));
     }
 
-    fn send(&mut self, message: Outgoing) {
-        self.queue.push_back(ServerAction::Send(message));
+    fn send(&mut self, stream: Option<StreamId>, message: Outgoing) {
+        self.queue.push_back(ServerAction::Send { message, stream, rung: None });
+    }
+
+    /// Nothing answers a request that is over, unless others of its batch have answers.
+    fn leave_unanswered(&mut self, via: Via) {
+        match (via.batch, via.stream) {
+            (Some(_), _) => self.leave(via),
+            (None, Some(stream)) => self.queue.push_back(ServerAction::Unanswered(stream)),
+            (None, None) => {}
+        }
     }
 
     fn event(&mut self, event: ServerEvent) {

@@ -1,17 +1,18 @@
 //! Requests of the modern era: every one says everything about itself.
 //!
-//! The rungs, in order: envelope, version, method, params, capacity. A request that passes all of
+//! The rungs, in order: envelope, version, headers (over HTTP), method, params, capacity. A request that passes all of
 //! them opens the connection as modern, unless it is `server/discover`.
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
 use bytes::Bytes;
 
-use super::dispatch::Asker;
+use super::dispatch::{Asker, Origin};
 use super::input::{self, Inputs};
 use super::serve::Served;
 use super::{Cacheable, Opening, Peer, Server};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, Rung};
+use crate::headers::{self, Mirrored};
 use crate::json::{Json, Raw};
 use crate::message::{Member, Method, Outgoing, Request, RequestId};
 use crate::meta::RequestMeta;
@@ -20,11 +21,11 @@ use crate::time::Instant;
 use crate::version::Era;
 
 impl Server {
-    pub(super) fn modern_request(&mut self, now: Instant, request: Request) {
+    pub(super) fn modern_request(&mut self, now: Instant, request: Request, origin: Origin<'_>) {
         let id = request.id.clone();
         let discovers = matches!(request.method, Method::Discover);
-        match self.serve_modern(now, request) {
-            Err(error) => self.refuse(None, Some(id), &error),
+        match self.serve_modern(now, request, origin) {
+            Err(error) => self.refuse(origin.via, Some(id), &error),
             Ok(()) if discovers => {}
             Ok(()) => {
                 if let Opening::Undecided = self.opening {
@@ -34,10 +35,22 @@ impl Server {
         }
     }
 
-    fn serve_modern(&mut self, now: Instant, request: Request) -> Result<(), ProtocolError> {
+    fn serve_modern(
+        &mut self,
+        now: Instant,
+        request: Request,
+        origin: Origin<'_>,
+    ) -> Result<(), ProtocolError> {
         let meta = RequestMeta::read(&request.params)?;
         let claim = request.params.raw(Member::MetaProtocolVersion);
-        let version = negotiate::modern_version(&claim.and_then(Raw::string).unwrap_or_default())?;
+        let claim = claim.and_then(Raw::string).unwrap_or_default();
+        if let Some(head) = origin.head {
+            head.check_version(&claim).map_err(ProtocolError::header(Rung::Version))?;
+        }
+        let version = negotiate::modern_version(&claim)?;
+        if let Some(head) = origin.head {
+            check_standard(head, &request)?;
+        }
         if matches!(request.method, Method::Discover) {
             let stamp = self.declaration.cache_stamp(Cacheable::Discover).clone();
             let result = self.declaration.discover().clone();
@@ -47,7 +60,7 @@ impl Server {
         if matches!(request.method, Method::Listen) {
             return self.listen(request.id, &request.params);
         }
-        match self.declaration.serve(Era::Modern, &request.method, &request.params)? {
+        match self.declaration.serve(Era::Modern, &request.method, &request.params, origin.head)? {
             Served::Page(list, page) => {
                 let stamp = self.declaration.cache_stamp(list).clone();
                 self.modern_result(request.id, stamp, page);
@@ -71,15 +84,29 @@ impl Server {
                         version,
                         client_info: meta.client_info,
                         capabilities: meta.client_capabilities,
+                        principal: self.principal.clone(),
                     },
                 };
-                self.call(now, request, target, asker, None)?;
+                self.call(now, request, target, asker, origin.via)?;
             }
         }
         Ok(())
     }
 
     fn modern_result(&mut self, id: RequestId, stamp: Bytes, result: Json) {
-        self.send(Outgoing::Result { id, stamp, result });
+        self.send(None, Outgoing::Result { id, stamp, result });
     }
+}
+
+/// `Mcp-Method` and `Mcp-Name` repeat what the body says.
+fn check_standard(head: &Mirrored<'_>, request: &Request) -> Result<(), ProtocolError> {
+    let method = request.method.name();
+    head.check_method(method).map_err(ProtocolError::header(Rung::Headers))?;
+    let name = match headers::name_member(method) {
+        None => None,
+        Some("uri") => request.params.raw(Member::Uri).and_then(Raw::string),
+        Some("name") => request.params.raw(Member::Name).and_then(Raw::string),
+        Some(_) => headers::name_in(method, request.params.json()),
+    };
+    head.check_name(method, name.as_deref()).map_err(ProtocolError::header(Rung::Headers))
 }

@@ -63,6 +63,7 @@ impl Server {
             self.waiting(about.serial)
         };
         let call = call.ok_or(UsageError::NotInFlight)?;
+        let stream = call.via.stream;
         let told = match notification {
             Notification::Progress(progress) => told_progress(call, &progress)?,
             Notification::Log(message) => {
@@ -74,7 +75,7 @@ impl Server {
             Notification::Other { method, params } => told_other(version, method, params)?,
         };
         if let Some((method, params)) = told {
-            self.send(Outgoing::Notification { method, params });
+            self.send(stream, Outgoing::Notification { method, params });
         }
         Ok(())
     }

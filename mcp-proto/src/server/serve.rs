@@ -11,7 +11,8 @@ use super::calls::CallKind;
 use super::declaration::{Completes, Declaration, PromptEntry, ToolEntry};
 use super::registry::Reference;
 use super::{Cacheable, HandlerId};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, Rung};
+use crate::headers::Mirrored;
 use crate::json::{Json, Raw};
 use crate::message::{Member, Method, Params};
 use crate::types::CompleteRequestParams;
@@ -41,10 +42,11 @@ impl Declaration {
         era: Era,
         method: &Method,
         params: &Params,
+        head: Option<&Mirrored<'_>>,
     ) -> Result<Served, ProtocolError> {
         let has = &self.capabilities;
         match method {
-            Method::CallTool if has.tools.is_some() => self.tool(params),
+            Method::CallTool if has.tools.is_some() => self.tool(params, head),
             Method::ListTools if has.tools.is_some() => self.list(era, Cacheable::Tools, params),
             Method::ListResources if has.resources.is_some() => {
                 self.list(era, Cacheable::Resources, params)
@@ -106,13 +108,24 @@ impl Declaration {
         Ok(Served::Page(list, page.ok_or(ProtocolError::InvalidCursor)?))
     }
 
-    fn tool(&self, params: &Params) -> Result<Served, ProtocolError> {
+    fn tool(
+        &self,
+        params: &Params,
+        head: Option<&Mirrored<'_>>,
+    ) -> Result<Served, ProtocolError> {
         let name = string(params, Member::Name)?;
-        let Some(ToolEntry { handler, wraps }) = self.tools.get(&*name) else {
+        let Some(ToolEntry { handler, wraps, plan }) = self.tools.get(&*name) else {
             return Err(ProtocolError::UnknownTool { name: name.into_owned() });
         };
+        let arguments = arguments(params)?;
+        if let Some(head) = head
+            && !plan.is_empty()
+        {
+            head.check_params(plan, &arguments)
+                .map_err(ProtocolError::header(Rung::ParamHeaders))?;
+        }
         let (handler, kind) = (*handler, CallKind::Tool { wraps: *wraps });
-        Ok(Served::Handler(Target { handler, kind, arguments: arguments(params)? }))
+        Ok(Served::Handler(Target { handler, kind, arguments }))
     }
 
     fn read(&self, params: &Params) -> Result<Served, ProtocolError> {

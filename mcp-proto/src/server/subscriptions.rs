@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::{Change, List, Server};
+use super::{Binding, Change, List, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw, write};
 use crate::limits::Limits;
@@ -190,17 +190,17 @@ impl Server {
     /// Tells all that there is to tell, here and not when the driver takes actions.
     pub(super) fn tell_changes(&mut self) {
         while let Some(change) = self.next_change() {
-            self.send(change);
+            self.send(None, change);
         }
     }
 
     /// Serves `subscriptions/listen`.
     pub(super) fn listen(&mut self, id: RequestId, params: &Params) -> Result<(), ProtocolError> {
         let Honoured { lists, uris } = self.honoured(params)?;
-        self.send(acknowledged(&id, &lists, &uris));
+        self.send(None, acknowledged(&id, &lists, &uris));
         if lists.is_empty() && uris.is_empty() {
             let end = self.end_of_subscription(id);
-            self.send(end);
+            self.send(None, end);
             return Ok(());
         }
         let serial = self.calls.hold(id.clone());
@@ -221,10 +221,12 @@ impl Server {
         while let Some(serial) = self.subscriptions.oldest() {
             let Some(id) = self.subscriptions.close(serial) else { continue };
             self.calls.release(&id);
-            let cancelled = Outgoing::cancelled(&id);
+            let cancelled = (self.binding == Binding::Stream).then(|| Outgoing::cancelled(&id));
             let end = self.end_of_subscription(id);
-            self.send(end);
-            self.send(cancelled);
+            self.send(None, end);
+            if let Some(cancelled) = cancelled {
+                self.send(None, cancelled);
+            }
         }
     }
 

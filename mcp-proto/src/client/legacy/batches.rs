@@ -61,6 +61,7 @@ impl Client {
     /// A request, of a batch perhaps, is answered; the last one sends the answers.
     pub(in super::super) fn leave_batch(&mut self, batch: Option<u64>) {
         let answers = batch.and_then(|id| self.batches()?.leave(id));
+        let answers = answers.filter(|answers| !answers.is_empty());
         if let Some(answers) = answers {
             self.send(Outgoing::Batch(answers));
         }

@@ -5,28 +5,29 @@
 //!
 //! [Specification: Batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)
 
-use super::super::{Opening, Server};
-use crate::error::ProtocolError;
+use super::super::calls::Via;
+use super::super::{Opening, Origin, Server, ServerAction};
+use crate::error::{ProtocolError, Rung};
 use crate::limits::Limits;
 use crate::message::batches::Batches;
 use crate::message::{self, Batch, Incoming, Message, Outgoing};
 use crate::time::Instant;
 
 impl Server {
-    pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch) {
+    pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch, via: Via) {
         let Limits { max_in_flight, .. } = self.config.limits;
         let size = batch.0.len();
         let Some(texts) = batch.elements(max_in_flight) else {
-            return self.refuse(None, None, &ProtocolError::BatchTooLong { max_in_flight });
+            return self.refuse(via, None, &ProtocolError::BatchTooLong { max_in_flight });
         };
         if texts.is_empty() {
-            return self.refuse(None, None, &ProtocolError::EmptyBatch);
+            return self.refuse(via, None, &ProtocolError::EmptyBatch);
         }
         let Some(batches) = self.batches() else { return };
         if batches.messages() + texts.len() > max_in_flight {
-            return self.refuse(None, None, &ProtocolError::TooManyInFlight { max_in_flight });
+            return self.refuse(via, None, &ProtocolError::TooManyInFlight { max_in_flight });
         }
-        let batch = Some(batches.begin(size, texts.len()));
+        let via = Via { batch: Some(batches.begin(size, texts.len())), ..via };
         for text in texts {
             match message::parse(&text, &self.config.limits) {
                 Ok(Incoming::Message(mut message)) => {
@@ -34,38 +35,43 @@ impl Server {
                     if let Message::Request(request) = &mut message {
                         request.size = 0;
                     }
-                    self.message(now, message, batch);
+                    self.message(now, message, Origin { via, head: None });
                 }
-                Ok(Incoming::Batch(_)) => self.refuse(batch, None, &ProtocolError::NotAMessage),
-                Err(malformed) => self.malformed(malformed, batch),
+                Ok(Incoming::Batch(_)) => self.refuse(via, None, &ProtocolError::NotAMessage),
+                Err(malformed) => self.malformed(malformed, via),
             }
         }
-        self.leave(batch);
+        self.leave(via);
     }
 
-    /// Sends an answer, or keeps it until its batch is complete.
-    pub(in super::super) fn answer(&mut self, batch: Option<u64>, answer: Outgoing) {
-        let answer = match (batch, self.batches()) {
+    /// Sends an answer, or keeps it until its batch is complete. `rung` is where its request
+    /// failed, if it did.
+    pub(in super::super) fn answer(&mut self, via: Via, rung: Option<Rung>, answer: Outgoing) {
+        let answer = match (via.batch, self.batches()) {
             (Some(id), Some(batches)) => batches.push(id, answer),
             (None, _) | (_, None) => Some(answer),
         };
-        if let Some(answer) = answer {
-            self.send(answer);
+        if let Some(message) = answer {
+            self.queue.push_back(ServerAction::Send { message, stream: via.stream, rung });
         }
     }
 
     /// A request of a batch has entered a handler.
-    pub(in super::super) fn enter(&mut self, batch: Option<u64>) {
-        if let (Some(id), Some(batches)) = (batch, self.batches()) {
+    pub(in super::super) fn enter(&mut self, via: Via) {
+        if let (Some(id), Some(batches)) = (via.batch, self.batches()) {
             batches.enter(id);
         }
     }
 
     /// A request of a batch is settled, or the batch is read; the last one sends the answers.
-    pub(in super::super) fn leave(&mut self, batch: Option<u64>) {
-        let answers = batch.and_then(|id| self.batches()?.leave(id));
-        if let Some(answers) = answers {
-            self.send(Outgoing::Batch(answers));
+    pub(in super::super) fn leave(&mut self, via: Via) {
+        let Some(answers) = via.batch.and_then(|id| self.batches()?.leave(id)) else { return };
+        match via.stream {
+            Some(stream) if answers.is_empty() => {
+                self.queue.push_back(ServerAction::Unanswered(stream));
+            }
+            None if answers.is_empty() => {}
+            stream => self.send(stream, Outgoing::Batch(answers)),
         }
     }
 

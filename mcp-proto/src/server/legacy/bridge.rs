@@ -103,7 +103,7 @@ impl Server {
         let ping = PingId(number);
         session.asked.pending.insert(id.clone(), Question::Ping(ping));
         self.deadlines.set(Reason::Ping(ping), now + timeout);
-        self.send(Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
+        self.send(None, Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
         Ok(ping)
     }
 
@@ -142,7 +142,7 @@ impl Server {
             session.asked.pending.insert(id.clone(), Question::Input { serial, key });
             missing.insert(id.clone());
             let (method, params) = (request.method(), params(request, number));
-            self.send(Outgoing::request(id, method, params));
+            self.send(call.via.stream, Outgoing::request(id, method, params));
         }
         let complete = missing.is_empty();
         let waiting = Waiting { call, missing, responses: InputResponses::new(), state };
@@ -231,14 +231,15 @@ impl Server {
         self.deadlines.clear(Reason::Input(serial));
         let deadline = self.handler_deadline(now);
         let logs = self.declaration.capabilities.logging.is_some();
+        let principal = self.principal.clone();
         let Some(session) = self.session() else { return };
         let Some(waiting) = session.asked.waiting.remove(&serial) else { return };
         let Waiting { mut call, responses, state, .. } = waiting;
-        let asker = session.asker(logs, Some(Box::new(Input { responses, state })));
+        let asker = session.asker(logs, Some(Box::new(Input { responses, state })), principal);
         call.deadline = deadline;
         let Some(again) = &call.again else { return };
         let (method, params) = (again.method.clone(), again.params.json().clone());
-        match self.declaration.serve(Era::Legacy, &method, &again.params) {
+        match self.declaration.serve(Era::Legacy, &method, &again.params, None) {
             Ok(Served::Handler(target)) => {
                 call.asks = target.handler.asks;
                 self.hand_over(Calls::bring_back, call, target, asker, method, params);
@@ -264,10 +265,27 @@ impl Server {
         }
         let pending = self.session().map(|session| mem::take(&mut session.asked.pending));
         for question in pending.unwrap_or_default().into_values() {
-            if let Question::Ping(ping) = question {
-                self.deadlines.clear(Reason::Ping(ping));
-                self.event(ServerEvent::Pong { ping, answered: false });
-            }
+            self.end_ping(&question);
+        }
+    }
+
+    /// The client is gone, and with it what waits for its input.
+    pub(in super::super) fn forget_waiting(&mut self) {
+        let Some(session) = self.session() else { return };
+        let Asked { pending, waiting, .. } = mem::take(&mut session.asked);
+        for (serial, waiting) in waiting {
+            self.deadlines.clear(Reason::Input(serial));
+            self.calls.settle(&waiting.call);
+        }
+        for question in pending.into_values() {
+            self.end_ping(&question);
+        }
+    }
+
+    fn end_ping(&mut self, question: &Question) {
+        if let Question::Ping(ping) = question {
+            self.deadlines.clear(Reason::Ping(*ping));
+            self.event(ServerEvent::Pong { ping: *ping, answered: false });
         }
     }
 
@@ -282,7 +300,7 @@ impl Server {
     pub(in super::super) fn stop_waiting(&mut self, serial: u64) {
         if let Some(call) = self.withdraw(serial) {
             self.calls.settle(&call);
-            self.leave(call.batch);
+            self.leave_unanswered(call.via);
         }
     }
 
@@ -294,7 +312,7 @@ impl Server {
         let open = missing.into_iter().filter(|id| asked.pending.remove(id).is_some());
         let open: Vec<RequestId> = open.collect();
         for id in open {
-            self.send(Outgoing::cancelled(&id));
+            self.send(call.via.stream, Outgoing::cancelled(&id));
         }
         Some(call)
     }

@@ -11,9 +11,11 @@ mod bridge;
 mod wrap;
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use bytes::Bytes;
 
+use super::calls::Via;
 use super::dispatch::Asker;
 use super::input::Inputs;
 use super::serve::{Served, not_found, string};
@@ -48,10 +50,10 @@ pub(super) struct Session {
 }
 
 impl Server {
-    pub(super) fn legacy_request(&mut self, now: Instant, request: Request, batch: Option<u64>) {
+    pub(super) fn legacy_request(&mut self, now: Instant, request: Request, via: Via) {
         let id = request.id.clone();
-        if let Err(error) = self.serve_legacy(now, request, batch) {
-            self.refuse(batch, Some(id), &error);
+        if let Err(error) = self.serve_legacy(now, request, via) {
+            self.refuse(via, Some(id), &error);
         }
     }
 
@@ -59,7 +61,7 @@ impl Server {
         &mut self,
         now: Instant,
         request: Request,
-        batch: Option<u64>,
+        via: Via,
     ) -> Result<(), ProtocolError> {
         let logs = self.declaration.capabilities.logging.is_some();
         let subscribes = self.declaration.subscribes();
@@ -75,18 +77,18 @@ impl Server {
             self.subscriptions.unsubscribe(&string(&request.params, Member::Uri)?);
             Json::EMPTY_OBJECT
         } else {
-            match self.declaration.serve(Era::Legacy, &request.method, &request.params)? {
+            match self.declaration.serve(Era::Legacy, &request.method, &request.params, None)? {
                 Served::Page(_, result) | Served::Result(result) => result,
                 Served::Handler(target) => {
                     let Opening::Legacy(session) = &self.opening else {
                         return Err(not_found(&request.method));
                     };
-                    let asker = session.asker(logs, None);
-                    return self.call(now, request, target, asker, batch);
+                    let asker = session.asker(logs, None, self.principal.clone());
+                    return self.call(now, request, target, asker, via);
                 }
             }
         };
-        self.answer(batch, Outgoing::Result { id: request.id, stamp: Bytes::new(), result });
+        self.answer(via, None, Outgoing::Result { id: request.id, stamp: Bytes::new(), result });
         Ok(())
     }
 
@@ -175,7 +177,12 @@ impl Server {
 }
 
 impl Session {
-    fn asker(&self, logs: bool, input: Option<Box<Input>>) -> Asker {
+    fn asker(
+        &self,
+        logs: bool,
+        input: Option<Box<Input>>,
+        principal: Option<Arc<str>>,
+    ) -> Asker {
         Asker {
             inputs: self.inputs,
             input,
@@ -184,6 +191,7 @@ impl Session {
                 version: self.version,
                 client_info: Some(self.client_info.clone()),
                 capabilities: self.capabilities.clone(),
+                principal,
             },
         }
     }
