@@ -14,6 +14,16 @@ pub struct Limits {
     /// The longest line, in bytes without its newline; default 16 MiB. A longer one is answered
     /// with -32600 and skipped. Never more than 4 GiB.
     pub max_line_bytes: usize,
+    /// The longest head of an HTTP request, and the longest trailer of its body, in bytes; default
+    /// 32 KiB. A longer one is answered with 431, and a request line over half of it with 414.
+    /// Never more than 64 KiB.
+    pub max_head_bytes: usize,
+    /// The most fields of the head of an HTTP request, and of the trailer of its body; default
+    /// 100. More are answered with 431.
+    pub max_fields: usize,
+    /// The longest body of an HTTP request, in bytes; default 4 MiB. A longer one is answered with
+    /// 413, at once if its length is announced.
+    pub max_body_bytes: usize,
     /// The deepest nesting of arrays and objects in a message; default 128, which is also the
     /// maximum: more counts as 128. A deeper message is answered with -32600.
     pub max_depth: usize,
@@ -62,6 +72,9 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_line_bytes: 16 * 1024 * 1024,
+            max_head_bytes: 32 * 1024,
+            max_fields: 100,
+            max_body_bytes: 4 * 1024 * 1024,
             max_depth: 128,
             max_in_flight: 1024,
             max_in_flight_bytes: 64 * 1024 * 1024,

@@ -1,0 +1,180 @@
+//! The body of a request.
+//!
+//! In: bytes, and how the head says they are framed. Out: the data, as slices of what came.
+//! Extensions of chunks and the fields of a trailer are checked and dropped: nothing here asks
+//! for them, and a trailer that were merged into the head could change what was decided upon it.
+//!
+//! [RFC 9112, section 7.1](https://www.rfc-editor.org/rfc/rfc9112#section-7.1)
+
+use bytes::Bytes;
+
+use super::buffer::Buffer;
+use super::fault::check_field;
+use super::reader::Bounds;
+use super::refusal::Refusal;
+use super::syntax::is_field_text;
+
+/// The longest line before a chunk, in bytes.
+const MAX_CHUNK_LINE: usize = 1024;
+
+/// How the body of a request is framed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BodyKind {
+    /// There is none.
+    None,
+    /// It has this many bytes.
+    Length(u64),
+    /// It comes in chunks, and is as long as it is.
+    Chunked,
+}
+
+/// Where the reader is in a body.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// So many bytes are to come.
+    Length(u64),
+    /// Chunks with so many bytes have begun.
+    Chunked { total: u64, place: Place },
+}
+
+#[derive(Debug)]
+pub(super) enum Place {
+    /// Before a chunk.
+    Size,
+    /// So many bytes of a chunk are to come.
+    Data(u64),
+    /// Behind the data of a chunk.
+    DataEnd,
+    /// Behind the last chunk; so much of the trailer was read.
+    Trailer { bytes: usize, fields: usize },
+}
+
+/// What the next bytes of a body are.
+pub(super) enum Piece {
+    Data(Bytes),
+    End,
+}
+
+impl Body {
+    pub(super) fn new(kind: BodyKind) -> Self {
+        match kind {
+            BodyKind::None => Self::Length(0),
+            BodyKind::Length(length) => Self::Length(length),
+            BodyKind::Chunked => Self::Chunked { total: 0, place: Place::Size },
+        }
+    }
+
+    /// What comes next; `None` if more bytes are needed.
+    pub(super) fn next(
+        &mut self,
+        buffer: &mut Buffer,
+        bounds: &Bounds,
+    ) -> Result<Option<Piece>, Refusal> {
+        let (total, place) = match self {
+            Self::Length(0) => return Ok(Some(Piece::End)),
+            Self::Length(left) => return Ok(take(left, buffer)),
+            Self::Chunked { total, place } => (total, place),
+        };
+        loop {
+            match place {
+                Place::Size => {
+                    let Some(size) = chunk_size(buffer)? else { return Ok(None) };
+                    *total = total.saturating_add(size);
+                    if *total > bounds.max_body_bytes {
+                        return Err(bounds.body_too_long());
+                    }
+                    *place = match size {
+                        0 => Place::Trailer { bytes: 0, fields: 0 },
+                        size => Place::Data(size),
+                    };
+                }
+                Place::Data(0) => *place = Place::DataEnd,
+                Place::Data(left) => return Ok(take(left, buffer)),
+                Place::DataEnd => match buffer.bytes() {
+                    [] | [b'\r'] => return Ok(None),
+                    [b'\r', b'\n', ..] => {
+                        buffer.skip(2);
+                        *place = Place::Size;
+                    }
+                    _ => return Err(Refusal::ChunkEnd),
+                },
+                Place::Trailer { bytes, fields } => {
+                    return Ok(trailer(buffer, bytes, fields, bounds)?.then_some(Piece::End));
+                }
+            }
+        }
+    }
+}
+
+/// Takes data of which `left` bytes are to come.
+fn take(left: &mut u64, buffer: &mut Buffer) -> Option<Piece> {
+    let data = buffer.take(usize::try_from(*left).unwrap_or(usize::MAX));
+    *left = left.saturating_sub(data.len() as u64);
+    (!data.is_empty()).then_some(Piece::Data(data))
+}
+
+/// Takes the line before a chunk, and reads the size.
+fn chunk_size(buffer: &mut Buffer) -> Result<Option<u64>, Refusal> {
+    let Some(line_feed) = buffer.find_line_feed(MAX_CHUNK_LINE) else {
+        let fits = buffer.len() < MAX_CHUNK_LINE;
+        return if fits { Ok(None) } else { Err(Refusal::ChunkExtension) };
+    };
+    let line = buffer.bytes().get(..line_feed).unwrap_or_default();
+    let line = line.strip_suffix(b"\r").ok_or(Refusal::BareLineFeed)?;
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let (digits, extensions) = line.split_at_checked(digits).unwrap_or_default();
+    if digits.is_empty() {
+        return Err(Refusal::ChunkSize);
+    }
+    let mut size = 0_u64;
+    for digit in digits {
+        let digit = char::from(*digit).to_digit(16).unwrap_or_default();
+        size = size.checked_mul(16).ok_or(Refusal::ChunkSize)? | u64::from(digit);
+    }
+    check_extensions(extensions)?;
+    buffer.skip(line_feed + 1);
+    Ok(Some(size))
+}
+
+/// Extensions begin with a semicolon, which blanks may precede.
+fn check_extensions(extensions: &[u8]) -> Result<(), Refusal> {
+    if extensions.is_empty() {
+        return Ok(());
+    }
+    let blanks = extensions.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    if extensions.get(blanks) != Some(&b';') {
+        return Err(Refusal::ChunkSize);
+    }
+    if is_field_text(extensions) { Ok(()) } else { Err(Refusal::ChunkExtension) }
+}
+
+/// Skips the fields of a trailer, of which `bytes` and `fields` were skipped; whether it ended.
+fn trailer(
+    buffer: &mut Buffer,
+    bytes: &mut usize,
+    fields: &mut usize,
+    bounds: &Bounds,
+) -> Result<bool, Refusal> {
+    let max_head_bytes = bounds.max_head_bytes;
+    loop {
+        let max = max_head_bytes.saturating_sub(*bytes);
+        let Some(line_feed) = buffer.find_line_feed(max) else {
+            let fits = buffer.len() < max;
+            return if fits { Ok(false) } else { Err(Refusal::TrailerTooLong { max_head_bytes }) };
+        };
+        let line = buffer.bytes().get(..line_feed).unwrap_or_default();
+        match line.strip_suffix(b"\r").ok_or(Refusal::BareLineFeed)? {
+            [] => {
+                buffer.skip(line_feed + 1);
+                return Ok(true);
+            }
+            _ if *fields >= bounds.max_fields => {
+                return Err(Refusal::TooManyFields { max_fields: bounds.max_fields });
+            }
+            line => check_field(line)?,
+        }
+        buffer.skip(line_feed + 1);
+        *bytes += line_feed + 1;
+        *fields += 1;
+    }
+}

@@ -1,0 +1,84 @@
+//! Bytes that have come and are not read yet.
+//!
+//! In: chunks. Out: slices of them. Only what does not make sense yet is put together.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+/// Bytes that have come and are not read yet.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    bytes: State,
+    /// So many bytes at the front hold no line end that was not taken.
+    searched: usize,
+}
+
+#[derive(Debug)]
+enum State {
+    /// A chunk, or what is left of it.
+    Slice(Bytes),
+    /// Several chunks, of which nothing could be taken.
+    Joined(BytesMut),
+}
+
+impl Buffer {
+    pub(super) fn new() -> Self {
+        Self { bytes: State::Slice(Bytes::new()), searched: 0 }
+    }
+
+    pub(super) fn push(&mut self, data: Bytes) {
+        match &mut self.bytes {
+            State::Slice(slice) if slice.is_empty() => *slice = data,
+            State::Slice(slice) => {
+                let mut joined = BytesMut::with_capacity(slice.len() + data.len());
+                joined.put_slice(slice);
+                joined.put(data);
+                self.bytes = State::Joined(joined);
+            }
+            State::Joined(joined) => joined.put(data),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            State::Slice(slice) => slice,
+            State::Joined(joined) => joined,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes().len()
+    }
+
+    /// Where the first line feed behind `from` is, if it is among the first `max` bytes; what was
+    /// searched before is not searched again.
+    pub(super) fn find_line_feed(&mut self, max: usize) -> Option<usize> {
+        let end = self.len().min(max);
+        let rest = self.bytes().get(self.searched..end).unwrap_or_default();
+        let found = memchr::memchr(b'\n', rest).map(|at| self.searched + at);
+        self.searched = found.map_or(end, |at| at + 1).max(self.searched);
+        found
+    }
+
+    /// Takes the first `length` bytes, or all if there are fewer.
+    pub(super) fn take(&mut self, length: usize) -> Bytes {
+        if let State::Joined(joined) = &mut self.bytes {
+            self.bytes = State::Slice(core::mem::take(joined).freeze());
+        }
+        self.searched = 0;
+        match &mut self.bytes {
+            State::Slice(slice) => slice.split_to(length.min(slice.len())),
+            State::Joined(_) => Bytes::new(),
+        }
+    }
+
+    /// Drops the first `length` bytes, or all if there are fewer.
+    pub(super) fn skip(&mut self, length: usize) {
+        match &mut self.bytes {
+            State::Slice(slice) => {
+                slice.advance(length.min(slice.len()));
+                self.searched = 0;
+            }
+            State::Joined(_) => drop(self.take(length)),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! `RequestReader`: one connection, read side.
+
+use bytes::Bytes;
+
+use super::body::{Body, BodyKind, Piece};
+use super::buffer::Buffer;
+use super::head::Head;
+use super::parse::{Scan, parse};
+use super::refusal::Refusal;
+use crate::limits::Limits;
+
+/// What a [`RequestReader`] found.
+///
+/// A request is `Head`, any number of `Body`, `End`. `Refused`, `Truncated` and `Closed` end the
+/// connection: nothing comes behind them.
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for each request")]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Incoming {
+    /// The beginning of a request.
+    Head {
+        /// Method, target and fields.
+        head: Head,
+        /// How the body is framed.
+        body: BodyKind,
+        /// Whether the client may wait for [`CONTINUE`](super::CONTINUE) before it sends the body.
+        /// That is of no use once some of the body has come.
+        expects_continue: bool,
+        /// Whether the connection may serve another request. If not, what follows this one is
+        /// dropped.
+        keep_alive: bool,
+    },
+    /// Data of the body, never empty: a slice of what came.
+    Body(Bytes),
+    /// The request is complete.
+    End,
+    /// The request cannot be served: answer with its status and close.
+    Refused(Refusal),
+    /// The input ended in the middle of a request.
+    Truncated,
+    /// The input ended between two requests.
+    Closed,
+}
+
+/// Takes the bytes of one connection apart into requests.
+///
+/// It is pulled: what follows a request waits until it is polled for, so that a caller that stops
+/// to poll between `End` and the next `Head` answers requests in order. Not to read more while
+/// [`buffered`](Self::buffered) is large is up to the caller.
+#[derive(Debug)]
+pub struct RequestReader {
+    bounds: Bounds,
+    buffer: Buffer,
+    state: State,
+    /// Whether the input has ended.
+    ended: bool,
+}
+
+/// The limits that concern HTTP.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) max_head_bytes: usize,
+    pub(super) max_fields: usize,
+    pub(super) max_body_bytes: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Before a request, and before the empty line that may precede it.
+    Idle,
+    /// In a head, or right before it.
+    Head(Scan),
+    /// In a body.
+    Body { body: Body, keep_alive: bool },
+    /// Behind the last request.
+    Last,
+    /// Behind the end.
+    Over,
+}
+
+impl RequestReader {
+    /// A reader for a connection of which nothing has come.
+    pub fn new(limits: &Limits) -> Self {
+        let bounds = Bounds {
+            max_head_bytes: limits.max_head_bytes.min(usize::from(u16::MAX)),
+            max_fields: limits.max_fields,
+            max_body_bytes: limits.max_body_bytes as u64,
+        };
+        Self { bounds, buffer: Buffer::new(), state: State::Idle, ended: false }
+    }
+
+    /// Takes the next bytes of the connection.
+    pub fn push(&mut self, data: Bytes) {
+        match self.state {
+            State::Last | State::Over => {}
+            State::Idle | State::Head(_) | State::Body { .. } if self.ended => {}
+            State::Idle | State::Head(_) | State::Body { .. } => self.buffer.push(data),
+        }
+    }
+
+    /// The input has ended.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// What comes next; `None` if more bytes are needed, or nothing will come.
+    pub fn poll(&mut self) -> Option<Incoming> {
+        match self.read() {
+            Ok(Some(incoming)) => Some(incoming),
+            Ok(None) if self.ended => self.finish(),
+            Ok(None) => None,
+            Err(refusal) => {
+                self.stop(State::Over);
+                Some(Incoming::Refused(refusal))
+            }
+        }
+    }
+
+    /// Whether it is between two requests, and nothing of the next one has come.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle | State::Head(_)) && self.buffer.len() == 0
+    }
+
+    /// Whether a part of a head has come, or the whole of it and it was not polled.
+    pub fn is_in_head(&self) -> bool {
+        matches!(self.state, State::Idle | State::Head(_)) && self.buffer.len() > 0
+    }
+
+    /// Whether a head was polled whose `End` was not.
+    pub fn is_in_body(&self) -> bool {
+        matches!(self.state, State::Body { .. })
+    }
+
+    /// How many bytes have come and were not polled. Once it was polled to `None` they are less
+    /// than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
+    pub fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn read(&mut self) -> Result<Option<Incoming>, Refusal> {
+        if let State::Idle = self.state {
+            // "a server that is expecting to receive and parse a request-line SHOULD ignore at
+            // least one empty line (CRLF) received prior to the request-line" (RFC 9112, 2.2)
+            match self.buffer.bytes() {
+                [] | [b'\r'] => return Ok(None),
+                [b'\r', b'\n', ..] => self.buffer.skip(2),
+                _ => {}
+            }
+            self.state = State::Head(Scan::default());
+        }
+        match &mut self.state {
+            State::Head(scan) => {
+                let Some(end) = scan.find_end(&mut self.buffer, &self.bounds)? else {
+                    return Ok(None);
+                };
+                let incoming = parse(self.buffer.take(end), scan.fields(), &self.bounds)?;
+                if let Incoming::Head { body, keep_alive, .. } = &incoming {
+                    let (body, keep_alive) = (Body::new(*body), *keep_alive);
+                    self.state = State::Body { body, keep_alive };
+                }
+                Ok(Some(incoming))
+            }
+            State::Body { body, keep_alive } => match body.next(&mut self.buffer, &self.bounds)? {
+                None => Ok(None),
+                Some(Piece::Data(data)) => Ok(Some(Incoming::Body(data))),
+                Some(Piece::End) => {
+                    if *keep_alive {
+                        self.state = State::Idle;
+                    } else {
+                        self.stop(State::Last);
+                    }
+                    Ok(Some(Incoming::End))
+                }
+            },
+            State::Idle | State::Last | State::Over => Ok(None),
+        }
+    }
+
+    /// What the end of the input means.
+    fn finish(&mut self) -> Option<Incoming> {
+        let end = match self.state {
+            State::Over => return None,
+            State::Last => Incoming::Closed,
+            State::Idle | State::Head(_) if self.buffer.len() == 0 => Incoming::Closed,
+            State::Idle | State::Head(_) | State::Body { .. } => Incoming::Truncated,
+        };
+        self.stop(State::Over);
+        Some(end)
+    }
+
+    /// Nothing is read any more.
+    fn stop(&mut self, state: State) {
+        self.state = state;
+        self.buffer = Buffer::new();
+    }
+}
+
+impl Bounds {
+    pub(super) fn body_too_long(&self) -> Refusal {
+        let max_body_bytes = usize::try_from(self.max_body_bytes).unwrap_or(usize::MAX);
+        Refusal::BodyTooLong { max_body_bytes }
+    }
+}

@@ -1,0 +1,259 @@
+//! Responses: the head as bytes, and the framing of what follows it.
+//!
+//! In: status, fields and, if it is known, the length of the body; what the request was. Out:
+//! bytes behind those in `out`. There is no `Date`: a machine without a clock need not send one
+//! (RFC 9110, section 6.6.1).
+//!
+//! [RFC 9112, section 6](https://www.rfc-editor.org/rfc/rfc9112#section-6)
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use smallvec::SmallVec;
+
+use super::head::{Head, HttpVersion};
+use super::syntax::{is_field_text, is_token};
+
+/// What tells a client that it may send the body.
+///
+/// [RFC 9110, section 15.2.1](https://www.rfc-editor.org/rfc/rfc9110#section-15.2.1)
+pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// The head of a response.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResponseHead {
+    /// The status; 200 to 599.
+    pub status: u16,
+    /// The fields, without `Connection`, `Content-Length` and `Transfer-Encoding`: these say how the response
+    /// is framed, and are added.
+    pub fields: SmallVec<[(&'static str, Cow<'static, str>); 4]>,
+    /// The length of the body in bytes; `None` if it is not known yet.
+    pub length: Option<u64>,
+}
+
+/// What the framing of a response depends on in its request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestKind {
+    /// Whether the method is HEAD, so that the response has no body.
+    pub is_head: bool,
+    /// The version of the request.
+    pub version: HttpVersion,
+    /// Whether the connection is to serve another request.
+    pub keep_alive: bool,
+}
+
+/// How the body of a response is framed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Framing {
+    /// No body, or none any more: what it is given is dropped.
+    Nothing,
+    /// So many bytes are to come; what exceeds them is dropped.
+    Length(u64),
+    /// As many chunks as there are.
+    Chunked,
+    /// The end of the connection ends the body.
+    Close,
+}
+
+impl ResponseHead {
+    /// A response without fields and without a body.
+    pub fn new(status: u16) -> Self {
+        Self { status, fields: SmallVec::new(), length: Some(0) }
+    }
+
+    /// Appends the head to `out`. Of `fields`, those with a name that is no token or that is not
+    /// to be given are left out; controls in values become blanks.
+    pub fn encode(&self, request: RequestKind, out: &mut Vec<u8>) -> Framing {
+        let framing = self.framing(request);
+        out.extend_from_slice(b"HTTP/1.1 ");
+        decimal(u64::from(self.status), out);
+        out.push(b' ');
+        out.extend_from_slice(reason(self.status).as_bytes());
+        out.extend_from_slice(b"\r\n");
+        for (name, value) in &self.fields {
+            field(name, value, out);
+        }
+        match (&framing, self.length) {
+            (Framing::Length(length), _) => content_length(*length, out),
+            // The length that the answer to a GET would have.
+            (Framing::Nothing, Some(length)) if request.is_head && !is_bare(self.status) => {
+                content_length(length, out);
+            }
+            (Framing::Chunked, _) => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
+            (Framing::Nothing | Framing::Close, _) => {}
+        }
+        let keeps_alive = request.keep_alive && framing.keeps_alive();
+        match request.version {
+            HttpVersion::Http10 if keeps_alive => {
+                out.extend_from_slice(b"Connection: keep-alive\r\n");
+            }
+            _ if keeps_alive => {}
+            _ => out.extend_from_slice(b"Connection: close\r\n"),
+        }
+        out.extend_from_slice(b"\r\n");
+        framing
+    }
+
+    fn framing(&self, request: RequestKind) -> Framing {
+        match self.length {
+            _ if request.is_head || is_bare(self.status) => Framing::Nothing,
+            // "a server MUST NOT generate content in a 205 response" (RFC 9110, 15.3.6)
+            _ if self.status == 205 => Framing::Length(0),
+            Some(length) => Framing::Length(length),
+            None if request.version == HttpVersion::Http10 => Framing::Close,
+            None => Framing::Chunked,
+        }
+    }
+}
+
+impl RequestKind {
+    /// A request that could not be read, so that the connection ends behind its answer.
+    pub const REFUSED: Self =
+        Self { is_head: false, version: HttpVersion::Http11, keep_alive: false };
+
+    /// What matters of this request.
+    pub fn new(head: &Head, keep_alive: bool) -> Self {
+        Self { is_head: head.method() == "HEAD", version: head.version(), keep_alive }
+    }
+}
+
+impl Framing {
+    /// Appends data of the body to `out`.
+    pub fn data(&mut self, data: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Nothing => {}
+            Self::Length(left) => {
+                let length = usize::try_from(*left).unwrap_or(usize::MAX).min(data.len());
+                out.extend_from_slice(data.get(..length).unwrap_or_default());
+                *left = left.saturating_sub(length as u64);
+            }
+            // A chunk of no bytes would end the body.
+            Self::Chunked if data.is_empty() => {}
+            Self::Chunked => {
+                hexadecimal(data.len(), out);
+                out.extend_from_slice(b"\r\n");
+                out.extend_from_slice(data);
+                out.extend_from_slice(b"\r\n");
+            }
+            Self::Close => out.extend_from_slice(data),
+        }
+    }
+
+    /// The body is complete. If it is shorter than was said, only the end of the connection can
+    /// tell so.
+    pub fn end(&mut self, out: &mut Vec<u8>) {
+        *self = match self {
+            Self::Nothing | Self::Length(0) => Self::Nothing,
+            Self::Chunked => {
+                out.extend_from_slice(b"0\r\n\r\n");
+                Self::Nothing
+            }
+            Self::Length(_) | Self::Close => Self::Close,
+        };
+    }
+
+    /// Whether the connection may go on behind this body, if the request lets it.
+    pub fn keeps_alive(&self) -> bool {
+        match self {
+            Self::Nothing | Self::Length(_) | Self::Chunked => true,
+            Self::Close => false,
+        }
+    }
+}
+
+/// Whether responses with this status never have a body, nor say how long it is.
+fn is_bare(status: u16) -> bool {
+    matches!(status, 100..=199 | 204 | 304)
+}
+
+fn field(name: &str, value: &str, out: &mut Vec<u8>) {
+    let framing = ["connection", "content-length", "transfer-encoding"];
+    if !is_token(name.as_bytes()) || framing.iter().any(|one| name.eq_ignore_ascii_case(one)) {
+        return;
+    }
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    if is_field_text(value.as_bytes()) {
+        out.extend_from_slice(value.as_bytes());
+    } else {
+        out.extend(value.bytes().map(|byte| if is_field_text(&[byte]) { byte } else { b' ' }));
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn content_length(length: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"Content-Length: ");
+    decimal(length, out);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn decimal(number: u64, out: &mut Vec<u8>) {
+    digits(number, 10, out);
+}
+
+fn hexadecimal(number: usize, out: &mut Vec<u8>) {
+    digits(number as u64, 16, out);
+}
+
+fn digits(number: u64, radix: u64, out: &mut Vec<u8>) {
+    let (mut left, start) = (number, out.len());
+    loop {
+        let digit = u32::try_from(left % radix).ok().and_then(|digit| char::from_digit(digit, 16));
+        out.push(digit.map_or(b'0', |digit| digit as u8));
+        left /= radix;
+        if left == 0 {
+            break;
+        }
+    }
+    if let Some(written) = out.get_mut(start..) {
+        written.reverse();
+    }
+}
+
+/// The phrase for people behind a status; empty for one that RFC 9110 does not have.
+fn reason(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        101 => "Switching Protocols",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        205 => "Reset Content",
+        206 => "Partial Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        416 => "Range Not Satisfiable",
+        417 => "Expectation Failed",
+        421 => "Misdirected Request",
+        422 => "Unprocessable Content",
+        426 => "Upgrade Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        _ => "",
+    }
+}

@@ -1,0 +1,86 @@
+//! Which bytes may stand where.
+//!
+//! [RFC 9110, section 5.6](https://www.rfc-editor.org/rfc/rfc9110#section-5.6)
+
+/// Whether this is a token: a method, the name of a field, a coding.
+pub(super) fn is_token(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
+}
+
+/// Whether this byte may be in a token.
+pub(super) fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Whether this may be the value of a field, or an extension of a chunk: it has no controls but
+/// tabs.
+pub(super) fn is_field_text(text: &[u8]) -> bool {
+    text.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
+}
+
+/// Whether this may be a target as far as its bytes go: those of RFC 3986, and those that browsers
+/// do not escape.
+pub(super) fn is_target(text: &[u8]) -> bool {
+    text.iter().all(|byte| is_target_byte(*byte))
+}
+
+fn is_target_byte(byte: u8) -> bool {
+    matches!(byte, b'!' | b'$'..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'~')
+}
+
+/// Whether this may be a `Host`: a name or an address and perhaps a port. The name may be empty.
+///
+/// [RFC 3986, section 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2)
+pub(super) fn is_host(text: &[u8]) -> bool {
+    let port = match text {
+        [b'[', rest @ ..] => {
+            let end = memchr::memchr(b']', rest).unwrap_or_default();
+            match rest.split_at_checked(end) {
+                Some((address, [b']', port @ ..])) if is_address(address) => port,
+                _ => return false,
+            }
+        }
+        _ => {
+            let end = memchr::memchr(b':', text).unwrap_or(text.len());
+            match text.split_at_checked(end) {
+                Some((name, port)) if is_name(name) => port,
+                _ => return false,
+            }
+        }
+    };
+    match port {
+        [] => true,
+        [b':', port @ ..] => port.iter().all(u8::is_ascii_digit),
+        _ => false,
+    }
+}
+
+/// What may stand in brackets: an IPv6 address, or one of a version to come.
+fn is_address(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|byte| is_name_byte(*byte) || *byte == b':')
+}
+
+fn is_name(text: &[u8]) -> bool {
+    let mut text = text;
+    loop {
+        text = match text {
+            [] => return true,
+            [b'%', a, b, rest @ ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => rest,
+            [byte, rest @ ..] if is_name_byte(*byte) => rest,
+            _ => return false,
+        }
+    }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(&byte)
+}
+
+/// Without blanks and tabs around it.
+pub(super) fn trim(text: &[u8]) -> &[u8] {
+    let mut text = text;
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {
+        text = rest;
+    }
+    text
+}
