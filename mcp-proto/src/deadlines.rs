@@ -37,6 +37,11 @@ impl<K: Ord + Copy> Deadlines<K> {
         }
     }
 
+    /// Gives back memory that is not needed.
+    pub(crate) fn shrink(&mut self) {
+        self.row.shrink_to_fit();
+    }
+
     /// Whether `reason` has a deadline.
     pub(crate) fn has(&self, reason: K) -> bool {
         self.row.iter().any(|(_, other)| *other == reason)

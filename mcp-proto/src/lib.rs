@@ -139,6 +139,8 @@ mod deadlines;
 mod error;
 pub mod frame;
 pub mod headers;
+#[cfg(feature = "server")]
+pub mod http;
 mod json;
 mod limits;
 mod machine;

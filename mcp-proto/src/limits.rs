@@ -66,6 +66,35 @@ pub struct Limits {
     /// How long requests in flight may go on after the end of input; default 2 s. Then they are
     /// cancelled and the connection closes.
     pub drain: Duration,
+    /// How long the head of an HTTP request may take from its first byte on; default 10 s. Then
+    /// it is answered with 408.
+    pub head_timeout: Duration,
+    /// How long the body of an HTTP request may take; default 30 s. Then it is answered with 408.
+    pub body_timeout: Duration,
+    /// How long an HTTP connection may be open with nothing in flight; default 75 s. Then it is
+    /// closed.
+    pub connection_idle_timeout: Duration,
+    /// How long an HTTP response may be silent; default 15 s. Then it becomes a stream of events,
+    /// if it was not one, and a comment shows that it is alive.
+    pub keep_alive: Duration,
+    /// The most sessions of legacy HTTP clients; default 10,000. Another one is answered with 503.
+    pub max_sessions: usize,
+    /// How long a session may be idle: no open stream, nothing in flight, no POST; default 30
+    /// minutes. Then it ends.
+    pub session_idle_timeout: Duration,
+    /// How long a client may take from the answer to `initialize` to whatever it says next;
+    /// default 60 s. Then its session ends.
+    pub session_init_timeout: Duration,
+    /// The most events of a stream that are kept for a client that is not connected, or that
+    /// comes back; default 256. Older ones are dropped.
+    pub max_replay_events: usize,
+    /// The most bytes of them; default 1 MiB. The newest is kept whatever its size.
+    pub max_replay_bytes: usize,
+    /// How long the events of a stream are kept once all is said; default 60 s.
+    pub replay_timeout: Duration,
+    /// After which time a client whose stream was closed for that purpose should come back; default
+    /// 1 s.
+    pub retry: Duration,
 }
 
 impl Default for Limits {
@@ -88,6 +117,17 @@ impl Default for Limits {
             input_timeout: Duration::from_secs(5 * 60),
             handler_timeout: Duration::from_secs(60 * 60),
             drain: Duration::from_secs(2),
+            head_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            connection_idle_timeout: Duration::from_secs(75),
+            keep_alive: Duration::from_secs(15),
+            max_sessions: 10_000,
+            session_idle_timeout: Duration::from_secs(30 * 60),
+            session_init_timeout: Duration::from_secs(60),
+            max_replay_events: 256,
+            max_replay_bytes: 1024 * 1024,
+            replay_timeout: Duration::from_secs(60),
+            retry: Duration::from_secs(1),
         }
     }
 }

@@ -124,14 +124,8 @@ const SERVES_LEGACY: &[EraPolicy] = &[EraPolicy::Auto, EraPolicy::LegacyOnly];
 const SERVES_MODERN: &[EraPolicy] = &[EraPolicy::Auto, EraPolicy::ModernOnly];
 const REQUESTS: &[Kind] = &[Kind::Initialize, Kind::Ping, Kind::Request];
 const CALLS: &[Kind] = &[Kind::Initialize, Kind::Ping, Kind::Request, Kind::Notification];
-const ANY_KIND: &[Kind] = &[
-    Kind::Initialize,
-    Kind::Ping,
-    Kind::Request,
-    Kind::Notification,
-    Kind::Response,
-    Kind::Batch,
-];
+const ANY_KIND: &[Kind] =
+    &[Kind::Initialize, Kind::Ping, Kind::Request, Kind::Notification, Kind::Response, Kind::Batch];
 const ANY_CLAIM: &[Claim] = &[Claim::Absent, Claim::Present];
 const CLAIM: &[Claim] = &[Claim::Present];
 const NO_CLAIM: &[Claim] = &[Claim::Absent];

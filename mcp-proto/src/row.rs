@@ -51,6 +51,14 @@ impl<V> Row<V> {
         self.entries.iter_mut().map(|(_, value)| value)
     }
 
+    /// Keeps what `keep` says, and no memory for what is gone.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(u64, &V) -> bool) {
+        self.entries.retain(|(number, value)| keep(*number, value));
+        if self.entries.is_empty() {
+            self.entries = VecDeque::new();
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

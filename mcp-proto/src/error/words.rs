@@ -87,11 +87,9 @@ impl fmt::Display for ProtocolError {
             Self::HostNotAllowed { host } => {
                 write!(f, "the host {} is not allowed; add it to allowed_hosts", Quoted(host))
             }
-            Self::OriginNotAllowed { origin } => write!(
-                f,
-                "the origin {} is not allowed; add it to allowed_origins",
-                Quoted(origin)
-            ),
+            Self::OriginNotAllowed { origin } => {
+                write!(f, "the origin {} is not allowed; add it to allowed_origins", Quoted(origin))
+            }
             Self::UnsupportedMediaType => f.write_str("`Content-Type` must be `application/json`"),
             Self::NotAcceptable { expected } => write!(f, "`Accept` must allow {expected}"),
             Self::VersionNotServed { version } => write!(

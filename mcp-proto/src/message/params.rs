@@ -111,6 +111,11 @@ impl Params {
         Self { json: self.json.detach(), members: self.members }
     }
 
+    /// `{}`, or none at all.
+    pub(crate) fn empty() -> Self {
+        Self::new(Json::EMPTY_OBJECT, Members::default())
+    }
+
     pub(crate) fn new(json: Json, members: Members) -> Self {
         Self { json, members }
     }

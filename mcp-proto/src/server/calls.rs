@@ -205,6 +205,14 @@ impl Calls {
         self.queue.is_empty()
     }
 
+    /// Gives back the memory that is not needed while nothing is in flight.
+    pub(super) fn shrink(&mut self) {
+        if self.by_id.is_empty() {
+            self.by_id = BTreeMap::new();
+            self.queue = VecDeque::new();
+        }
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }

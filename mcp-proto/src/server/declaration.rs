@@ -175,7 +175,7 @@ impl Declaration {
     }
 
     /// The lists that are not the same in `other`.
-    pub(super) fn differences(&self, other: &Self) -> impl Iterator<Item = List> {
+    pub(crate) fn differences(&self, other: &Self) -> impl Iterator<Item = List> {
         let (ours, theirs) = (&self.pages, &other.pages);
         List::ALL.into_iter().filter(move |list| match list {
             List::Tools => ours.tools != theirs.tools,

@@ -14,7 +14,7 @@ use crate::error::ProtocolError;
 use crate::headers::Mirrored;
 use crate::json::{Json, Raw};
 use crate::limits::Limits;
-use crate::message::{self, Malformed, Member, Message, Method, Params, RequestId};
+use crate::message::{self, Incoming, Malformed, Member, Message, Method, Params, RequestId};
 use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Opened, Refusal, Route};
 use crate::time::Instant;
@@ -22,7 +22,7 @@ use crate::types::LoggingLevel;
 use crate::version::{Era, EraPolicy};
 
 impl Server {
-    pub(super) fn message(&mut self, now: Instant, message: Message, origin: Origin<'_>) {
+    pub(super) fn message(&mut self, now: Instant, message: Message, origin: Origin<'_, '_>) {
         let via = origin.via;
         if let Message::Request(request) = &message
             && self.calls.find(&request.id).is_some()
@@ -32,10 +32,10 @@ impl Server {
             let id = via.stream.map(|_| request.id.clone());
             return self.refuse(via, id, &error);
         }
-        let (kind, claim) = facts(&message);
+        let (kind, claim) = message_facts(&message);
         match (self.classify(kind, claim), message) {
             (Route::Reject(refusal), Message::Request(request)) => {
-                let error = refused(refusal, self.config.era_policy, &request);
+                let error = refused(refusal, self.config.era_policy, &request.params);
                 self.refuse(via, Some(request.id), &error);
             }
             (Route::Modern, Message::Request(request)) => {
@@ -217,25 +217,43 @@ impl Server {
 
 /// Where a message came from.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Origin<'a> {
+pub(crate) struct Origin<'a, 'h> {
     pub(super) via: Via,
     /// What the head of its HTTP request repeats of it.
-    pub(super) head: Option<&'a Mirrored<'a>>,
+    pub(super) head: Option<&'a Mirrored<'h>>,
 }
 
-impl<'a> Origin<'a> {
+impl<'a, 'h> Origin<'a, 'h> {
     /// The HTTP request of a legacy client, whose answers go out on `stream`.
     pub(crate) fn stream(stream: StreamId) -> Self {
         Self { via: Via { stream: Some(stream), batch: None }, head: None }
     }
 
     /// The HTTP request of a modern client, with its head.
-    pub(crate) fn head(head: &'a Mirrored<'a>) -> Self {
+    pub(crate) fn head(head: &'a Mirrored<'h>) -> Self {
         Self { head: Some(head), ..Self::default() }
     }
 }
 
-fn facts(message: &Message) -> (Kind, Claim) {
+/// What the table of eras wants to know of what came in.
+pub(crate) fn facts(incoming: &Incoming) -> (Kind, Claim) {
+    match incoming {
+        Incoming::Message(message) => message_facts(message),
+        Incoming::Batch(_) => (Kind::Batch, Claim::Absent),
+    }
+}
+
+/// The id of a request.
+pub(crate) fn request_id(incoming: &Incoming) -> Option<RequestId> {
+    match incoming {
+        Incoming::Message(Message::Request(request)) => Some(request.id.clone()),
+        Incoming::Message(Message::Notification(_) | Message::Response(_)) | Incoming::Batch(_) => {
+            None
+        }
+    }
+}
+
+fn message_facts(message: &Message) -> (Kind, Claim) {
     let claim = |params: &Params| match params.raw(Member::MetaProtocolVersion) {
         Some(_) => Claim::Present,
         None => Claim::Absent,
@@ -256,7 +274,24 @@ fn facts(message: &Message) -> (Kind, Claim) {
     }
 }
 
-fn refused(refusal: Refusal, policy: EraPolicy, request: &message::Request) -> ProtocolError {
+/// The answer to what the table of eras refuses.
+pub(crate) fn refusal(
+    refusal: Refusal,
+    policy: EraPolicy,
+    incoming: Incoming,
+) -> (Option<RequestId>, ProtocolError) {
+    match incoming {
+        Incoming::Message(Message::Request(request)) => {
+            let error = refused(refusal, policy, &request.params);
+            (Some(request.id), error)
+        }
+        Incoming::Message(Message::Notification(_) | Message::Response(_)) | Incoming::Batch(_) => {
+            (None, refused(refusal, policy, &Params::empty()))
+        }
+    }
+}
+
+fn refused(refusal: Refusal, policy: EraPolicy, params: &Params) -> ProtocolError {
     match refusal {
         Refusal::UnexpectedBatch => ProtocolError::UnexpectedBatch,
         Refusal::UnexpectedInitialize => ProtocolError::UnexpectedInitialize,
@@ -266,13 +301,13 @@ fn refused(refusal: Refusal, policy: EraPolicy, request: &message::Request) -> P
         Refusal::ModernOnLegacy => ProtocolError::ModernOnLegacy,
         Refusal::ModernNotServed => ProtocolError::ModernNotServed,
         Refusal::LegacyNotServed => {
-            let requested = request.params.raw(Member::ProtocolVersion);
+            let requested = params.raw(Member::ProtocolVersion);
             negotiate::unsupported(requested.and_then(Raw::string).as_deref())
         }
-        Refusal::MissingMeta if meta::is_malformed(&request.params) => {
+        Refusal::MissingMeta if meta::is_malformed(params) => {
             ProtocolError::InvalidMeta { key: Member::Meta.name(), expected: "an object" }
         }
-        Refusal::MissingMeta => meta::missing(&request.params),
+        Refusal::MissingMeta => meta::missing(params),
         Refusal::UnexpectedResponse => ProtocolError::UnexpectedResponse,
     }
 }

@@ -64,6 +64,12 @@ pub enum ServerEvent {
         /// Whether the client answered in time.
         answered: bool,
     },
+    /// Over HTTP: so many messages for a legacy client had to go before it came to take them; see
+    /// `Limits::max_replay_events`.
+    MessagesLost {
+        /// How many.
+        count: u64,
+    },
     /// The peer sent something that was dropped.
     PeerFault(ProtocolError),
     /// The connection has closed; every request is answered or cancelled.
@@ -185,6 +191,11 @@ pub struct ReplyId {
 }
 
 impl ReplyId {
+    /// The machine whose request it is.
+    pub(crate) fn scope(self) -> usize {
+        self.scope
+    }
+
     /// Over HTTP: whether the request belongs to a session, and so to the endpoint that all
     /// connections share.
     pub fn is_shared(self) -> bool {

@@ -66,12 +66,14 @@ pub use cacheable::Cacheable;
 use calls::{Call, Calls, Via};
 pub use declaration::Declaration;
 pub(crate) use dispatch::Origin;
+pub(crate) use dispatch::{facts, refusal, request_id};
 pub use event::{
     CancelCause, Peer, PingId, Reply, ReplyId, Request, ServerAction, ServerEvent, StreamId,
 };
 pub use notification::Notification;
 pub use outcome::{Input, InputRequired, Outcome};
 pub use registry::{HandlerId, Registry};
+pub(crate) use subscriptions::Filter;
 use subscriptions::Subscriptions;
 
 /// How a server behaves.
@@ -190,7 +192,7 @@ impl Server {
         &mut self,
         now: Instant,
         incoming: Incoming,
-        origin: Origin<'_>,
+        origin: Origin<'_, '_>,
     ) {
         if self.life != Life::Open {
             return;
@@ -331,6 +333,46 @@ impl Server {
             Opening::Undecided => None,
             Opening::Modern => Some(Era::Modern),
             Opening::Legacy(_) => Some(Era::Legacy),
+        }
+    }
+
+    /// What its replies have in common.
+    pub(crate) fn scope(&self) -> usize {
+        self.scope
+    }
+
+    pub(crate) fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
+    }
+
+    /// Whether nothing is in flight, and no action is to be taken.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.calls.len() == 0 && self.queue.is_empty()
+    }
+
+    /// Gives back the memory that an idle machine does not need.
+    pub(crate) fn shrink(&mut self) {
+        self.queue = VecDeque::new();
+        self.calls.shrink();
+        self.deadlines.shrink();
+    }
+
+    /// The stream that a request came in with.
+    pub(crate) fn stream_of(&mut self, about: ReplyId) -> Option<StreamId> {
+        if about.scope != self.scope {
+            return None;
+        }
+        match self.calls.get_mut(about.serial) {
+            Some(call) => call.via.stream,
+            None => self.waiting(about.serial)?.via.stream,
+        }
+    }
+
+    /// The answer to this request cannot be told to anybody any more.
+    pub(crate) fn abandon(&mut self, id: &RequestId) {
+        if let Some(serial) = self.calls.find(id) {
+            self.stop_waiting(serial);
+            self.cancel(serial, CancelCause::Disconnected);
         }
     }
 

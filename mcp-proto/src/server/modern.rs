@@ -21,7 +21,12 @@ use crate::time::Instant;
 use crate::version::Era;
 
 impl Server {
-    pub(super) fn modern_request(&mut self, now: Instant, request: Request, origin: Origin<'_>) {
+    pub(super) fn modern_request(
+        &mut self,
+        now: Instant,
+        request: Request,
+        origin: Origin<'_, '_>,
+    ) {
         let id = request.id.clone();
         let discovers = matches!(request.method, Method::Discover);
         match self.serve_modern(now, request, origin) {
@@ -39,7 +44,7 @@ impl Server {
         &mut self,
         now: Instant,
         request: Request,
-        origin: Origin<'_>,
+        origin: Origin<'_, '_>,
     ) -> Result<(), ProtocolError> {
         let meta = RequestMeta::read(&request.params)?;
         let claim = request.params.raw(Member::MetaProtocolVersion);

@@ -108,11 +108,7 @@ impl Declaration {
         Ok(Served::Page(list, page.ok_or(ProtocolError::InvalidCursor)?))
     }
 
-    fn tool(
-        &self,
-        params: &Params,
-        head: Option<&Mirrored<'_>>,
-    ) -> Result<Served, ProtocolError> {
+    fn tool(&self, params: &Params, head: Option<&Mirrored<'_>>) -> Result<Served, ProtocolError> {
         let name = string(params, Member::Name)?;
         let Some(ToolEntry { handler, wraps, plan }) = self.tools.get(&*name) else {
             return Err(ProtocolError::UnknownTool { name: name.into_owned() });

@@ -40,19 +40,11 @@ struct Listener {
     id: Option<RequestId>,
     /// Whether it may be told anything yet.
     ready: bool,
-    lists: BTreeSet<List>,
-    uris: BTreeSet<String>,
+    filter: Filter,
     untold: BTreeSet<Change>,
 }
 
 impl Listener {
-    fn wants(&self, change: &Change) -> bool {
-        match change {
-            Change::ListChanged(list) => self.lists.contains(list),
-            Change::ResourceUpdated(uri) => self.uris.contains(uri),
-        }
-    }
-
     fn tell(&self, change: &Change) -> Outgoing {
         let mut params = Vec::new();
         let mut object = write::List::object(&mut params);
@@ -74,9 +66,9 @@ impl Listener {
 impl Subscriptions {
     /// A legacy session has begun; it is told of all lists, once it is ready.
     pub(super) fn open_session(&mut self) {
-        let lists = List::ALL.into_iter().collect();
-        let (uris, untold) = (BTreeSet::new(), BTreeSet::new());
-        self.listeners.insert(SESSION, Listener { id: None, ready: false, lists, uris, untold });
+        let filter = Filter { lists: List::ALL.into_iter().collect(), uris: BTreeSet::new() };
+        let untold = BTreeSet::new();
+        self.listeners.insert(SESSION, Listener { id: None, ready: false, filter, untold });
     }
 
     /// The client of a legacy session has said that it is initialized.
@@ -91,12 +83,13 @@ impl Subscriptions {
 
     /// The client of a legacy session wants to hear of a resource.
     pub(super) fn subscribe(&mut self, uri: &str, limits: &Limits) -> Result<(), ProtocolError> {
-        let known = self.listeners.get(&SESSION).is_some_and(|session| session.uris.contains(uri));
+        let known =
+            self.listeners.get(&SESSION).is_some_and(|session| session.filter.uris.contains(uri));
         if !known {
             self.admit(1, uri.len(), limits)?;
         }
         if let Some(session) = self.listeners.get_mut(&SESSION)
-            && session.uris.insert(uri.into())
+            && session.filter.uris.insert(uri.into())
         {
             self.count += 1;
             self.bytes += uri.len();
@@ -107,7 +100,7 @@ impl Subscriptions {
     /// It does not want to any more.
     pub(super) fn unsubscribe(&mut self, uri: &str) {
         if let Some(session) = self.listeners.get_mut(&SESSION)
-            && session.uris.remove(uri)
+            && session.filter.uris.remove(uri)
         {
             session.untold.remove(&Change::ResourceUpdated(uri.into()));
             self.count -= 1;
@@ -117,7 +110,7 @@ impl Subscriptions {
 
     pub(super) fn publish(&mut self, change: &Change) {
         for (serial, listener) in &mut self.listeners {
-            if listener.wants(change) {
+            if listener.filter.has(change) {
                 if listener.ready && listener.untold.is_empty() {
                     self.stirred.push_back(*serial);
                 }
@@ -156,17 +149,17 @@ impl Subscriptions {
         Ok(())
     }
 
-    fn open(&mut self, serial: u64, id: RequestId, lists: BTreeSet<List>, uris: BTreeSet<String>) {
-        self.count += count(&uris);
-        self.bytes += uris.iter().map(String::len).sum::<usize>();
+    fn open(&mut self, serial: u64, id: RequestId, filter: Filter) {
+        self.count += filter.count();
+        self.bytes += filter.bytes();
         let (id, untold) = (Some(id), BTreeSet::new());
-        self.listeners.insert(serial, Listener { id, ready: true, lists, uris, untold });
+        self.listeners.insert(serial, Listener { id, ready: true, filter, untold });
     }
 
     fn close(&mut self, serial: u64) -> Option<RequestId> {
         let listener = self.listeners.remove(&serial)?;
-        self.count -= count(&listener.uris);
-        self.bytes -= listener.uris.iter().map(String::len).sum::<usize>();
+        self.count -= listener.filter.count();
+        self.bytes -= listener.filter.bytes();
         listener.id
     }
 
@@ -175,13 +168,49 @@ impl Subscriptions {
     }
 }
 
-/// What a server agrees to tell of.
-struct Honoured {
+/// Which changes somebody wants to be told of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
     lists: BTreeSet<List>,
     uris: BTreeSet<String>,
 }
 
+impl Filter {
+    pub(crate) fn has(&self, change: &Change) -> bool {
+        match change {
+            Change::ListChanged(list) => self.lists.contains(list),
+            Change::ResourceUpdated(uri) => self.uris.contains(uri),
+        }
+    }
+
+    /// As how many subscriptions it counts: each URI is one, and so is what names none.
+    pub(crate) fn count(&self) -> usize {
+        self.uris.len().max(1)
+    }
+
+    /// The bytes of its URIs.
+    pub(crate) fn bytes(&self) -> usize {
+        self.uris.iter().map(String::len).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lists.is_empty() && self.uris.is_empty()
+    }
+}
+
 impl Server {
+    /// So many subscriptions, with so many bytes of URIs, count against the limits that this
+    /// machine does not have itself.
+    pub(crate) fn share_subscriptions(&mut self, count: usize, bytes: usize) {
+        (self.subscriptions.count, self.subscriptions.bytes) = (count, bytes);
+    }
+
+    /// What a subscription of a modern client is for, if there is one.
+    pub(crate) fn filter(&self) -> Option<Filter> {
+        let serial = self.subscriptions.oldest()?;
+        self.subscriptions.listeners.get(&serial).map(|listener| listener.filter.clone())
+    }
+
     /// The next notification of a change.
     pub(super) fn next_change(&mut self) -> Option<Outgoing> {
         self.subscriptions.next()
@@ -196,15 +225,15 @@ impl Server {
 
     /// Serves `subscriptions/listen`.
     pub(super) fn listen(&mut self, id: RequestId, params: &Params) -> Result<(), ProtocolError> {
-        let Honoured { lists, uris } = self.honoured(params)?;
-        self.send(None, acknowledged(&id, &lists, &uris));
-        if lists.is_empty() && uris.is_empty() {
+        let filter = self.honoured(params)?;
+        self.send(None, acknowledged(&id, &filter));
+        if filter.is_empty() {
             let end = self.end_of_subscription(id);
             self.send(None, end);
             return Ok(());
         }
         let serial = self.calls.hold(id.clone());
-        self.subscriptions.open(serial, id, lists, uris);
+        self.subscriptions.open(serial, id, filter);
         Ok(())
     }
 
@@ -232,7 +261,7 @@ impl Server {
 
     /// What of the wanted notifications there is. What is not honoured is not kept, be it millions
     /// of URIs.
-    fn honoured(&self, params: &Params) -> Result<Honoured, ProtocolError> {
+    fn honoured(&self, params: &Params) -> Result<Filter, ProtocolError> {
         let (limits, subscriptions) = (&self.config.limits, &self.subscriptions);
         let (mut lists, mut uris, mut bytes) = (BTreeSet::new(), BTreeSet::new(), 0);
         let (mut filters, mut valid, mut room) = (0, true, Ok(()));
@@ -276,10 +305,11 @@ impl Server {
             return Err(ProtocolError::InvalidParam { member: "notifications", expected });
         }
         room?;
-        if !lists.is_empty() || !uris.is_empty() {
-            subscriptions.admit(count(&uris), bytes, limits)?;
+        let filter = Filter { lists, uris };
+        if !filter.is_empty() {
+            subscriptions.admit(filter.count(), bytes, limits)?;
         }
-        Ok(Honoured { lists, uris })
+        Ok(filter)
     }
 
     fn end_of_subscription(&self, id: RequestId) -> Outgoing {
@@ -292,12 +322,7 @@ impl Server {
     }
 }
 
-/// Each URI is a subscription, and so is what names none.
-fn count(uris: &BTreeSet<String>) -> usize {
-    uris.len().max(1)
-}
-
-fn acknowledged(id: &RequestId, lists: &BTreeSet<List>, uris: &BTreeSet<String>) -> Outgoing {
+fn acknowledged(id: &RequestId, Filter { lists, uris }: &Filter) -> Outgoing {
     let filter = SubscriptionFilter {
         tools_list_changed: lists.contains(&List::Tools),
         prompts_list_changed: lists.contains(&List::Prompts),

@@ -208,7 +208,10 @@ impl Service {
                     on_fault(&error);
                 }
             }
-            ServerEvent::Request(_) | ServerEvent::Pong { .. } | ServerEvent::Closed => {}
+            ServerEvent::Request(_)
+            | ServerEvent::Pong { .. }
+            | ServerEvent::MessagesLost { .. }
+            | ServerEvent::Closed => {}
         }
     }
 

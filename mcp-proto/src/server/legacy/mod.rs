@@ -23,12 +23,12 @@ use super::{Input, Opening, Peer, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::message::batches::Batches;
-use crate::message::{Member, Method, Outgoing, Params, Request};
+use crate::message::{Incoming, Member, Message, Method, Outgoing, Params, Request};
 use crate::meta;
 use crate::negotiate;
 use crate::time::Instant;
 use crate::types::{LoggingLevel, SetLevelRequestParams};
-use crate::version::{Era, ProtocolVersion};
+use crate::version::{Era, EraPolicy, ProtocolVersion};
 
 use bridge::Asked;
 pub(super) use wrap::{wrapped_content, wrapped_schema};
@@ -132,11 +132,35 @@ impl Server {
     }
 
     /// The revision that the session was opened with.
-    pub(super) fn session_version(&self) -> Option<ProtocolVersion> {
+    pub(crate) fn session_version(&self) -> Option<ProtocolVersion> {
         match &self.opening {
             Opening::Legacy(session) => Some(session.version),
             Opening::Undecided | Opening::Modern => None,
         }
+    }
+
+    /// A client without a session, whose every request stands alone: it may only open with
+    /// `initialize`, or it counts as having done so.
+    pub(crate) fn open_stateless(&mut self, incoming: &Incoming, version: ProtocolVersion) {
+        let opens = matches!(
+            incoming,
+            Incoming::Message(Message::Request(request)) if matches!(request.method, Method::Initialize)
+        );
+        self.opening = if opens {
+            self.config.era_policy = EraPolicy::LegacyOnly;
+            Opening::Undecided
+        } else {
+            Opening::Legacy(Session {
+                version,
+                client_info: Json::EMPTY_OBJECT,
+                inputs: Inputs::default(),
+                capabilities: Json::EMPTY_OBJECT,
+                log_level: LoggingLevel::Debug,
+                initialized: true,
+                batches: Batches::default(),
+                asked: Asked::default(),
+            })
+        };
     }
 
     fn initialize(&mut self, params: &Params) -> Result<Json, ProtocolError> {
@@ -177,12 +201,7 @@ impl Server {
 }
 
 impl Session {
-    fn asker(
-        &self,
-        logs: bool,
-        input: Option<Box<Input>>,
-        principal: Option<Arc<str>>,
-    ) -> Asker {
+    fn asker(&self, logs: bool, input: Option<Box<Input>>, principal: Option<Arc<str>>) -> Asker {
         Asker {
             inputs: self.inputs,
             input,

@@ -1,0 +1,240 @@
+//! The rungs that need the head of a request alone.
+//!
+//! In: a [`Head`]. Out: an [`Admitted`] request whose body is worth reading, or the answer of the
+//! first rung that fails: path, host, origin, auth, http-method, media, accept.
+//!
+//! A preflight of a browser's (OPTIONS) is answered after the origin: it carries no credentials.
+//!
+//! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+
+use super::media::{self, Accept};
+use super::security::Allowed;
+use super::{Authorization, Config};
+use crate::error::ProtocolError;
+use crate::frame::http1::{Head, ResponseHead};
+use crate::headers::PROTOCOL_VERSION;
+use crate::version::{Era, EraPolicy, ProtocolVersion};
+
+/// A request that passed the rungs of its head.
+#[derive(Clone, Debug)]
+pub(super) struct Admitted {
+    pub(super) method: Method,
+    pub(super) principal: Option<Arc<str>>,
+    /// What the answer tells a browser.
+    pub(super) cors: Cors,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Method {
+    Post,
+    Get,
+    Delete,
+}
+
+/// The origin whose pages may read the answer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cors(Option<String>);
+
+/// An answer without the endpoint's help.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) head: ResponseHead,
+    pub(super) error: Option<ProtocolError>,
+}
+
+impl Cors {
+    /// Adds what a browser must know.
+    pub(super) fn add_to(&self, head: &mut ResponseHead) {
+        if let Self(Some(origin)) = self {
+            head.fields.push(("Access-Control-Allow-Origin", origin.clone().into()));
+            head.fields.push(("Vary", "Origin".into()));
+            head.fields.push(("Access-Control-Expose-Headers", EXPOSED.into()));
+        }
+    }
+}
+
+const EXPOSED: &str = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
+
+const LEGACY_METHODS: &str = "GET, POST, DELETE";
+
+/// The names of request headers that a page may send; `Mcp-Param-*` too.
+const ALLOWED_HEADERS: &[&str] = &[
+    "accept",
+    "authorization",
+    "content-type",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+];
+
+/// What the rungs look at, found in one pass.
+struct Fields<'a> {
+    host: Option<&'a [u8]>,
+    origin: Option<&'a [u8]>,
+    origins: usize,
+    content_type: Option<&'a [u8]>,
+    content_types: usize,
+    accept: Accept,
+}
+
+/// Walks the rungs.
+pub(super) fn admit(config: &Config, head: &Head) -> Result<Admitted, Refused> {
+    if head.path() != config.path {
+        return Err(Refused::bare(404));
+    }
+    let fields = Fields::of(head);
+    let host = fields.host.unwrap_or_default();
+    if !config.allows_host(host) {
+        let host = String::from_utf8_lossy(host).into_owned();
+        return Err(Refused::error(ProtocolError::HostNotAllowed { host }));
+    }
+    let mut cors = Cors::default();
+    if let Some(origin) = fields.origin {
+        let allowed = config.allows_origin(origin).filter(|_| fields.origins == 1);
+        let origin = String::from_utf8_lossy(origin).into_owned();
+        match allowed {
+            None => return Err(Refused::error(ProtocolError::OriginNotAllowed { origin })),
+            Some(Allowed::Read) => cors = Cors(Some(origin)),
+            Some(Allowed::Send) => {}
+        }
+    }
+    if head.method() == "OPTIONS"
+        && let (Cors(Some(_)), Some(_)) = (&cors, head.field("access-control-request-method"))
+    {
+        return Err(preflight(config, head, &cors));
+    }
+    let admitted = authorize(config, head).and_then(|principal| {
+        let method = fields.method(config, head)?;
+        Ok(Admitted { method, principal, cors: cors.clone() })
+    });
+    admitted.map_err(|mut refused| {
+        cors.add_to(&mut refused.head);
+        refused
+    })
+}
+
+fn authorize(config: &Config, head: &Head) -> Result<Option<Arc<str>>, Refused> {
+    let Some(authorize) = &config.authorize else { return Ok(None) };
+    let (status, challenge) = match authorize(head) {
+        Authorization::Allow(principal) => return Ok(principal),
+        Authorization::Unauthorized(challenge) => (401, challenge),
+        Authorization::Forbidden(challenge) => (403, challenge),
+    };
+    let mut refused = Refused::bare(status);
+    refused.head.fields.push(("WWW-Authenticate", challenge.into()));
+    Err(refused)
+}
+
+impl<'a> Fields<'a> {
+    fn of(head: &'a Head) -> Self {
+        let mut fields = Self {
+            host: head.host(),
+            origin: None,
+            origins: 0,
+            content_type: None,
+            content_types: 0,
+            accept: Accept::ABSENT,
+        };
+        for (name, value) in head.fields() {
+            // Most names differ by their length already.
+            match name.len() {
+                6 if name.eq_ignore_ascii_case("accept") => fields.accept.add(value),
+                6 if name.eq_ignore_ascii_case("origin") => {
+                    fields.origin = Some(value);
+                    fields.origins += 1;
+                }
+                12 if name.eq_ignore_ascii_case("content-type") => {
+                    fields.content_type = Some(value);
+                    fields.content_types += 1;
+                }
+                _ => {}
+            }
+        }
+        fields
+    }
+
+    /// The rungs http-method, media and accept.
+    fn method(&self, config: &Config, head: &Head) -> Result<Method, Refused> {
+        let method = match head.method() {
+            "POST" => Method::Post,
+            "GET" => Method::Get,
+            "DELETE" => Method::Delete,
+            _ => return Err(Refused::method(config)),
+        };
+        if method != Method::Post && (!config.has_sessions() || claims_modern(config, head)) {
+            return Err(Refused::method(config));
+        }
+        let is_json = || self.content_type.is_some_and(|value| media::is(value, media::JSON));
+        match method {
+            Method::Post if self.content_types != 1 || !is_json() => {
+                Err(Refused::error(ProtocolError::UnsupportedMediaType))
+            }
+            Method::Post if !self.accept.json() || !self.accept.events() => {
+                let expected = "`application/json` and `text/event-stream`";
+                Err(Refused::error(ProtocolError::NotAcceptable { expected }))
+            }
+            Method::Get if !self.accept.events() => {
+                let expected = "`text/event-stream`";
+                Err(Refused::error(ProtocolError::NotAcceptable { expected }))
+            }
+            Method::Post | Method::Get | Method::Delete => Ok(method),
+        }
+    }
+}
+
+/// Whether a header says that the client is modern, and anybody here understands that.
+pub(super) fn claims_modern(config: &Config, head: &Head) -> bool {
+    let version = head.field(PROTOCOL_VERSION).and_then(|value| core::str::from_utf8(value).ok());
+    let version = version.and_then(ProtocolVersion::from_name);
+    config.policy() != EraPolicy::LegacyOnly
+        && version.is_some_and(|version| version.era() == Era::Modern)
+}
+
+impl Refused {
+    /// Without a body.
+    fn bare(status: u16) -> Self {
+        Self { head: ResponseHead::new(status), error: None }
+    }
+
+    /// With an error in the body.
+    fn error(error: ProtocolError) -> Self {
+        let status = super::status(error.rung(), Era::Modern);
+        Self { head: ResponseHead::new(status), error: Some(error) }
+    }
+
+    fn method(config: &Config) -> Self {
+        let mut refused = Self::bare(405);
+        let allowed = if config.has_sessions() { LEGACY_METHODS } else { "POST" };
+        refused.head.fields.push(("Allow", allowed.into()));
+        refused
+    }
+}
+
+/// What a browser asks before it sends a page's request.
+fn preflight(config: &Config, head: &Head, cors: &Cors) -> Refused {
+    let mut refused = Refused::bare(204);
+    let methods = if config.has_sessions() { LEGACY_METHODS } else { "POST" };
+    let mut names: alloc::vec::Vec<Cow<'_, str>> =
+        ALLOWED_HEADERS.iter().map(|name| Cow::Borrowed(*name)).collect();
+    let wanted = head.all("access-control-request-headers");
+    let wanted = wanted.filter_map(|value| core::str::from_utf8(value).ok());
+    let wanted = wanted.flat_map(|value| value.split(',')).map(str::trim);
+    names.extend(wanted.filter(|name| is_param(name)).map(|name| name.to_string().into()));
+    cors.add_to(&mut refused.head);
+    refused.head.fields.push(("Access-Control-Allow-Methods", methods.into()));
+    refused.head.fields.push(("Access-Control-Allow-Headers", names.join(", ").into()));
+    refused.head.fields.push(("Access-Control-Max-Age", "600".into()));
+    refused
+}
+
+fn is_param(name: &str) -> bool {
+    let prefix = crate::headers::PREFIX;
+    let (beginning, rest) = name.split_at_checked(prefix.len()).unwrap_or_default();
+    beginning.eq_ignore_ascii_case(prefix) && crate::headers::is_name(rest)
+}

@@ -1,0 +1,106 @@
+//! How a server behaves over HTTP.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::frame::http1::Head;
+use crate::server;
+use crate::version::EraPolicy;
+
+/// How a server behaves over HTTP.
+///
+/// ```
+/// let mut config = mcp_proto::http::Config::default();
+/// config.allowed_hosts.push("mcp.example.com".into());
+/// config.allowed_origins.push("https://app.example.com".into());
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Config {
+    /// Eras and bounds.
+    pub server: server::Config,
+    /// The path of the endpoint; default `/mcp`. Others are answered with 404.
+    pub path: String,
+    /// What legacy clients get; default sessions.
+    pub sessions: Sessions,
+    /// The hosts that requests may be for; default `localhost`, `127.0.0.1` and `[::1]`. A name
+    /// without a port is that host at any port; `*` is any host, for servers behind a proxy that
+    /// checks it. Others are answered with 403, so that no web page reaches the server under a
+    /// name of its own (DNS rebinding).
+    pub allowed_hosts: Vec<String>,
+    /// The origins whose pages may send requests and read the answers (CORS), beside those of
+    /// loopback hosts, which may send them; default none. An origin is a scheme, a host and maybe
+    /// a port, such as `https://app.example.com`. Others are answered with 403.
+    pub allowed_origins: Vec<String>,
+    /// Who may send requests; default everybody.
+    pub authorize: Option<Arc<Authorize>>,
+}
+
+/// What legacy clients get.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Sessions {
+    /// A session each, with an `Mcp-Session-Id`.
+    #[default]
+    Sessions,
+    /// Each POST stands alone: no session, no stream but its own, no request to the client.
+    Stateless,
+    /// Nothing: modern clients alone are served.
+    Off,
+}
+
+/// Decides about a request by its head.
+pub type Authorize = dyn Fn(&Head) -> Authorization + Send + Sync;
+
+/// What is decided about a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Authorization {
+    /// It is served. With a principal, its session is bound to it, and handlers are told.
+    Allow(Option<Arc<str>>),
+    /// It is answered with 401: the client is to authenticate. The value of `WWW-Authenticate`.
+    Unauthorized(String),
+    /// It is answered with 403: the client may not do that. The value of `WWW-Authenticate`.
+    Forbidden(String),
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            server: server::Config::default(),
+            path: "/mcp".into(),
+            sessions: Sessions::default(),
+            allowed_hosts: ["localhost", "127.0.0.1", "[::1]"].map(String::from).into(),
+            allowed_origins: Vec::new(),
+            authorize: None,
+        }
+    }
+}
+
+impl Config {
+    /// The eras that are served over HTTP.
+    pub(super) fn policy(&self) -> EraPolicy {
+        match self.sessions {
+            Sessions::Sessions | Sessions::Stateless => self.server.era_policy,
+            Sessions::Off => EraPolicy::ModernOnly,
+        }
+    }
+
+    /// Whether legacy clients have sessions, and so GET and DELETE.
+    pub(super) fn has_sessions(&self) -> bool {
+        self.sessions == Sessions::Sessions && self.policy() != EraPolicy::ModernOnly
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("server", &self.server)
+            .field("path", &self.path)
+            .field("sessions", &self.sessions)
+            .field("allowed_hosts", &self.allowed_hosts)
+            .field("allowed_origins", &self.allowed_origins)
+            .field("authorize", &self.authorize.is_some())
+            .finish()
+    }
+}

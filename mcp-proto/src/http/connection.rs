@@ -1,0 +1,472 @@
+//! One socket of a server's: HTTP/1.1 requests, one after the other, each an [`Exchange`].
+//!
+//! In: bytes, split anywhere; outcomes of handlers; time; visits. Out: bytes to write, events, and
+//! when to close.
+//!
+//! | state | input | then |
+//! |---|---|---|
+//! | `Between` requests | a head | in its `Body`; what follows waits until it is answered |
+//! | | `Limits::head_timeout` after its first byte | 408, `Lingering` |
+//! | | `Limits::connection_idle_timeout` without one; the end of input | closed |
+//! | `Body` | the rest of it | `Answering` |
+//! | | `Limits::body_timeout` | 408, `Lingering` |
+//! | any of these | what no server should take ([`Refusal`](crate::frame::http1::Refusal)) | its status, `Lingering` |
+//! | `Answering` | the end of the answer | `Between`, or closed if either side said so |
+//! | | the end of input | a modern request is cancelled; a legacy one is answered, then closed |
+//! | `Lingering` | bytes | dropped: a socket with unread input might lose the answer when it closes |
+//! | | the end of input, `Limits::drain` | closed |
+//!
+//! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use bytes::{Bytes, BytesMut};
+
+use super::admit::{Admitted, Refused, admit};
+use super::{Config, Endpoint, Exchange, ExchangeAction};
+use crate::deadlines::Deadlines;
+use crate::error::UsageError;
+use crate::frame::http1::{
+    CONTINUE, Framing, Head, Incoming, RequestKind, RequestReader, ResponseHead,
+};
+use crate::limits::Limits;
+use crate::machine::{Action, Machine};
+use crate::server::{Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
+use crate::time::Instant;
+
+/// As many bytes of requests that are to be answered later are read.
+const AHEAD: usize = 64 * 1024;
+
+/// As many bytes make a `Transmit` worth handing on.
+const TRANSMIT: usize = 64 * 1024;
+
+/// One socket of a server's; see the module for its states.
+#[derive(Debug)]
+pub struct Connection {
+    declaration: Arc<Declaration>,
+    config: Arc<Config>,
+    reader: RequestReader,
+    state: State,
+    life: Life,
+    /// When it was last told.
+    now: Instant,
+    deadlines: Deadlines<Reason>,
+    out: Vec<u8>,
+    /// What is to be told once `out` is taken.
+    event: Option<ServerEvent>,
+}
+
+#[derive(Debug)]
+enum State {
+    Between,
+    Body(Box<Request>),
+    Answering(Box<Answering>),
+    Lingering,
+}
+
+/// A request that is being read.
+#[derive(Debug)]
+struct Request {
+    head: Head,
+    kind: RequestKind,
+    admitted: Result<Admitted, Refused>,
+    body: Body,
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+struct Answering {
+    exchange: Exchange,
+    kind: RequestKind,
+    /// Since its head is sent.
+    framing: Option<Framing>,
+    ended: bool,
+}
+
+/// What has come of a body.
+#[derive(Debug)]
+enum Body {
+    One(Bytes),
+    More(BytesMut),
+    /// Nobody will look at it.
+    Skipped,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Life {
+    Open,
+    /// No request is read any more.
+    Ending,
+    /// Nobody is there to be answered.
+    Gone,
+    Closed,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Reason {
+    Idle,
+    Head,
+    Body,
+    Linger,
+    Drain,
+}
+
+impl Connection {
+    /// A connection of which nothing was read, accepted at `now`.
+    pub fn new(now: Instant, declaration: Arc<Declaration>, config: Arc<Config>) -> Self {
+        let limits = &config.server.limits;
+        let mut deadlines = Deadlines::new();
+        deadlines.set(Reason::Idle, now + limits.connection_idle_timeout);
+        Self {
+            reader: RequestReader::new(limits),
+            declaration,
+            config,
+            state: State::Between,
+            life: Life::Open,
+            now,
+            deadlines,
+            out: Vec::new(),
+            event: None,
+        }
+    }
+
+    /// Takes another declaration for the requests that follow.
+    pub fn declare(&mut self, declaration: Arc<Declaration>) {
+        self.declaration = declaration;
+    }
+
+    /// Answers a request; see [`Exchange::respond`].
+    pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        if let State::Answering(answering) = &mut self.state {
+            answering.exchange.respond(now, reply, outcome);
+        }
+    }
+
+    /// Tells the client about a request; see [`Exchange::notify`].
+    pub fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        match &mut self.state {
+            State::Answering(answering) => answering.exchange.notify(now, about, notification),
+            State::Between | State::Body(_) | State::Lingering => Err(UsageError::NotInFlight),
+        }
+    }
+
+    /// Whether a visit to the endpoint is due, beside those that it is woken for.
+    pub fn needs_endpoint(&self) -> bool {
+        match &self.state {
+            State::Answering(answering) => answering.exchange.needs_endpoint(),
+            State::Between | State::Body(_) | State::Lingering => false,
+        }
+    }
+
+    /// Visits the endpoint; see [`Exchange::visit`].
+    pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
+        self.now = now;
+        if let State::Answering(answering) = &mut self.state {
+            answering.exchange.visit(now, endpoint, me);
+        }
+    }
+
+    /// The server is to stop: what is in flight gets `Limits::drain`, and nothing more is read.
+    pub fn shutdown(&mut self, now: Instant) {
+        self.now = now;
+        if self.life != Life::Open {
+            return;
+        }
+        self.life = Life::Ending;
+        self.deadlines.set(Reason::Drain, now + self.limits().drain);
+        match &mut self.state {
+            State::Answering(answering) => answering.exchange.shutdown(now),
+            State::Lingering => {}
+            State::Between | State::Body(_) => self.life = Life::Gone,
+        }
+    }
+
+    /// Writing has failed: nobody is there any more. A visit may be due before it closes.
+    pub fn handle_disconnect(&mut self, now: Instant) {
+        self.now = now;
+        if self.life == Life::Closed {
+            return;
+        }
+        self.life = Life::Gone;
+        self.out.clear();
+        if let State::Answering(answering) = &mut self.state {
+            answering.exchange.handle_disconnect(now);
+        } else {
+            self.state = State::Between;
+        }
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.config.server.limits
+    }
+
+    /// Reads requests until one is to be answered.
+    fn read(&mut self) {
+        while self.life == Life::Open
+            && let State::Between | State::Body(_) = self.state
+            && let Some(incoming) = self.reader.poll()
+        {
+            match incoming {
+                Incoming::Head { head, expects_continue, keep_alive, .. } => {
+                    self.handle_head(head, expects_continue, keep_alive);
+                }
+                Incoming::Body(data) => {
+                    if let State::Body(request) = &mut self.state {
+                        request.body.add(data);
+                    }
+                }
+                Incoming::End => self.handle_request(),
+                Incoming::Refused(refusal) => {
+                    self.refuse(refusal.status(), &refusal.to_string());
+                }
+                Incoming::Truncated | Incoming::Closed => self.life = Life::Gone,
+            }
+        }
+        self.watch();
+    }
+
+    fn handle_head(&mut self, head: Head, expects_continue: bool, keep_alive: bool) {
+        let admitted = admit(&self.config, &head);
+        let kind = RequestKind::new(&head, keep_alive);
+        let body = if admitted.is_ok() { Body::One(Bytes::new()) } else { Body::Skipped };
+        match &admitted {
+            Ok(_) if expects_continue && self.reader.buffered() == 0 => {
+                self.out.extend_from_slice(CONTINUE);
+            }
+            // Nobody waits for a body that is of no use, and where the next request begins
+            // depends on whether the client sends it.
+            Err(_) if expects_continue => {
+                let kind = RequestKind { keep_alive: false, ..kind };
+                let request = Request { head, kind, admitted, body };
+                self.state = State::Body(Box::new(request));
+                return self.handle_request();
+            }
+            Ok(_) | Err(_) => {}
+        }
+        self.deadlines.set(Reason::Body, self.now + self.limits().body_timeout);
+        self.state = State::Body(Box::new(Request { head, kind, admitted, body }));
+    }
+
+    /// A request is read.
+    fn handle_request(&mut self) {
+        let request = match core::mem::replace(&mut self.state, State::Between) {
+            State::Body(request) => *request,
+            state @ (State::Between | State::Answering(_) | State::Lingering) => {
+                self.state = state;
+                return;
+            }
+        };
+        let Request { head, kind, admitted, body } = request;
+        let (declaration, config) = (&self.declaration, &self.config);
+        let exchange = match admitted {
+            Err(refused) => Exchange::refused(config, refused),
+            Ok(admitted) => {
+                let body = body.into_bytes();
+                Exchange::admitted(self.now, declaration, config, admitted, &head, &body)
+            }
+        };
+        let answering = Answering { exchange, kind, framing: None, ended: false };
+        self.state = State::Answering(Box::new(answering));
+    }
+
+    /// Answers what is no request that could be served, and reads nothing more.
+    fn refuse(&mut self, status: u16, why: &str) {
+        let mut head = ResponseHead::new(status);
+        head.length = Some(why.len() as u64);
+        head.fields.push(("Content-Type", "text/plain".into()));
+        let mut framing = head.encode(RequestKind::REFUSED, &mut self.out);
+        framing.data(why.as_bytes(), &mut self.out);
+        framing.end(&mut self.out);
+        self.linger();
+    }
+
+    fn linger(&mut self) {
+        self.state = State::Lingering;
+        self.deadlines.set(Reason::Linger, self.now + self.limits().drain);
+    }
+
+    /// Sets the deadlines of the state that it is in.
+    fn watch(&mut self) {
+        let in_head = self.reader.is_in_head();
+        let (idle, head) = match self.state {
+            State::Between => (!in_head, in_head),
+            State::Body(_) | State::Answering(_) | State::Lingering => (false, false),
+        };
+        let limits = self.config.server.limits.clone();
+        for (reason, runs, after) in [
+            (Reason::Idle, idle, limits.connection_idle_timeout),
+            (Reason::Head, head, limits.head_timeout),
+        ] {
+            if !runs {
+                self.deadlines.clear(reason);
+            } else if !self.deadlines.has(reason) {
+                self.deadlines.set(reason, self.now + after);
+            }
+        }
+        if !matches!(self.state, State::Body(_)) {
+            self.deadlines.clear(Reason::Body);
+        }
+    }
+
+    /// Encodes the answer as far as it goes; stops at an event.
+    fn encode(&mut self) {
+        while self.event.is_none() && self.out.len() < TRANSMIT {
+            let State::Answering(answering) = &mut self.state else { return };
+            match answering.exchange.poll_action() {
+                Some(ExchangeAction::Head(head)) => {
+                    let ends = self.life != Life::Open;
+                    let kind = answering.kind;
+                    let kind = RequestKind { keep_alive: kind.keep_alive && !ends, ..kind };
+                    answering.kind = kind;
+                    answering.framing = Some(head.encode(kind, &mut self.out));
+                }
+                Some(ExchangeAction::Data(data)) => {
+                    if let Some(framing) = &mut answering.framing {
+                        framing.data(&data, &mut self.out);
+                    }
+                }
+                Some(ExchangeAction::End) => {
+                    if let Some(framing) = &mut answering.framing {
+                        framing.end(&mut self.out);
+                    }
+                    answering.ended = true;
+                }
+                Some(ExchangeAction::Event(event)) => self.event = Some(event),
+                None if answering.ended || answering.exchange.is_over() => self.conclude(),
+                None => return,
+            }
+        }
+    }
+
+    /// A request is answered.
+    fn conclude(&mut self) {
+        let State::Answering(answering) = &self.state else { return };
+        let framed = answering.framing.as_ref().is_some_and(Framing::keeps_alive);
+        let goes_on = answering.kind.keep_alive && framed && self.life == Life::Open;
+        if goes_on {
+            self.state = State::Between;
+            self.read();
+        } else if self.life == Life::Open && self.reader.is_in_body() {
+            self.linger();
+            self.watch();
+        } else {
+            self.state = State::Between;
+            self.life = Life::Gone;
+        }
+    }
+}
+
+impl Machine for Connection {
+    type Event = ServerEvent;
+
+    fn handle_bytes(&mut self, now: Instant, data: Bytes) {
+        self.now = now;
+        if self.life == Life::Open && !matches!(self.state, State::Lingering) {
+            self.reader.push(data);
+            self.read();
+        }
+    }
+
+    fn handle_eof(&mut self, now: Instant) {
+        self.now = now;
+        self.reader.end();
+        match &mut self.state {
+            State::Lingering => self.life = Life::Gone,
+            State::Answering(answering) if answering.exchange.ends_with_input() => {
+                self.handle_disconnect(now);
+            }
+            State::Between | State::Body(_) | State::Answering(_) => self.read(),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        if let State::Answering(answering) = &mut self.state {
+            answering.exchange.handle_timeout(now);
+        }
+        while let Some(reason) = self.deadlines.expire(now) {
+            match reason {
+                Reason::Idle | Reason::Linger => self.life = Life::Gone,
+                Reason::Head => {
+                    self.refuse(408, "the head took longer than Limits::head_timeout");
+                }
+                Reason::Body => {
+                    self.refuse(408, "the body took longer than Limits::body_timeout");
+                }
+                Reason::Drain => {
+                    self.encode();
+                    if self.life != Life::Gone {
+                        self.handle_disconnect(now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn poll_action(&mut self) -> Option<Action<ServerEvent>> {
+        self.encode();
+        if !self.out.is_empty() {
+            let written = core::mem::take(&mut self.out);
+            return Some(Action::Transmit(Bytes::from(written)));
+        }
+        if let Some(event) = self.event.take() {
+            return Some(Action::Event(event));
+        }
+        if self.life == Life::Gone && !matches!(self.state, State::Answering(_)) {
+            self.life = Life::Closed;
+            return Some(Action::Close);
+        }
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        if self.life == Life::Closed {
+            return None;
+        }
+        let exchange = match &self.state {
+            State::Answering(answering) => answering.exchange.poll_timeout(),
+            State::Between | State::Body(_) | State::Lingering => None,
+        };
+        self.deadlines.next().into_iter().chain(exchange).min()
+    }
+
+    fn wants_read(&self) -> bool {
+        match (self.life, &self.state) {
+            (Life::Open, State::Answering(_)) => self.reader.buffered() < AHEAD,
+            (Life::Open, State::Between | State::Body(_) | State::Lingering) => true,
+            (Life::Ending | Life::Gone | Life::Closed, _) => false,
+        }
+    }
+}
+
+impl Body {
+    fn add(&mut self, data: Bytes) {
+        match self {
+            Self::Skipped => {}
+            Self::One(first) if first.is_empty() => *first = data,
+            Self::One(first) => {
+                let mut more = BytesMut::with_capacity(first.len() + data.len());
+                more.extend_from_slice(first);
+                more.extend_from_slice(&data);
+                *self = Self::More(more);
+            }
+            Self::More(more) => more.extend_from_slice(&data),
+        }
+    }
+
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Self::One(bytes) => bytes,
+            Self::More(bytes) => bytes.freeze(),
+            Self::Skipped => Bytes::new(),
+        }
+    }
+}

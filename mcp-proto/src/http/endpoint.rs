@@ -1,0 +1,158 @@
+//! What the exchanges of a server share: sessions of legacy clients, and listeners of modern ones.
+//!
+//! In: visits of [`Exchange`](super::Exchange)s; changes, and outcomes of requests that belong to
+//! sessions; time. Out: whom to wake, and events. Nothing else of it is shared: a modern request
+//! that is no `subscriptions/listen` never comes here.
+//!
+//! A server has one, behind a lock that is held for a visit and never while anything waits, or in
+//! the loop that does everything.
+//!
+//! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http)
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+
+use super::Config;
+use super::legacy::Sessions;
+use super::listeners::Listeners;
+use crate::error::UsageError;
+use crate::server::{
+    Change, Declaration, List, Notification, Outcome, Reply, ReplyId, ServerEvent,
+};
+use crate::time::Instant;
+
+/// What an [`Endpoint`] wants done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EndpointAction<W> {
+    /// Have the exchange of this visit again.
+    Wake(W),
+    /// Tell the application.
+    Event(ServerEvent),
+}
+
+/// What the exchanges of a server share. `W` is how the driver finds an exchange again: a number in
+/// a loop, something that wakes a task elsewhere.
+#[derive(Debug)]
+pub struct Endpoint<W> {
+    pub(super) declaration: Arc<Declaration>,
+    pub(super) sessions: Sessions<W>,
+    pub(super) listeners: Listeners<W>,
+    pub(super) queue: VecDeque<EndpointAction<W>>,
+    pub(super) closing: bool,
+}
+
+impl<W: Clone> Endpoint<W> {
+    /// An endpoint without sessions. `ids` makes 128 random bits, from a source that nobody can
+    /// guess: they are the ids of sessions.
+    pub fn new(
+        declaration: Arc<Declaration>,
+        config: Arc<Config>,
+        ids: Box<dyn FnMut() -> [u8; 16] + Send>,
+    ) -> Self {
+        Self {
+            declaration,
+            sessions: Sessions::new(config, ids),
+            listeners: Listeners::default(),
+            queue: VecDeque::new(),
+            closing: false,
+        }
+    }
+
+    /// Takes another declaration, and tells clients which lists have changed by that; see
+    /// [`Server::declare`](crate::server::Server::declare).
+    pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
+        let before = core::mem::replace(&mut self.declaration, declaration);
+        let changed: alloc::vec::Vec<List> = self.declaration.differences(&before).collect();
+        for list in changed {
+            let change = Change::ListChanged(list);
+            if self.declaration.check(&change).is_ok() {
+                self.queue.extend(self.listeners.publish(&change));
+            }
+        }
+        self.sessions.declare(now, &self.declaration, &mut self.queue);
+    }
+
+    /// Tells all clients that want to know of a change. Changes that come faster than they are
+    /// taken are told once.
+    ///
+    /// Fails with [`UsageError::Undeclared`] without
+    /// [`Registry::list_changed`](crate::server::Registry::list_changed) or
+    /// [`Registry::subscribe`](crate::server::Registry::subscribe), and with
+    /// [`UsageError::Closed`] after [`Endpoint::shutdown`].
+    pub fn publish(&mut self, now: Instant, change: &Change) -> Result<(), UsageError> {
+        if self.closing {
+            return Err(UsageError::Closed);
+        }
+        self.declaration.check(change)?;
+        self.queue.extend(self.listeners.publish(change));
+        self.sessions.publish(now, change, &mut self.queue);
+        Ok(())
+    }
+
+    /// Answers a request that [belongs to a session](Reply::is_shared). An answer to what is
+    /// cancelled, or not of this endpoint, is dropped and counted.
+    pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        self.sessions.respond(now, reply, outcome, &mut self.queue);
+    }
+
+    /// Tells a client about such a request; see [`Server::notify`](crate::server::Server::notify).
+    pub fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        self.sessions.notify(now, about, notification, &mut self.queue)
+    }
+
+    /// Closes the stream on which a client waits for the answer to such a request, so that no
+    /// connection is open while it takes its time: the client comes back after `Limits::retry`.
+    /// Clients before 2025-11-25 do not know that, and stay.
+    ///
+    /// Fails with [`UsageError::NotInFlight`].
+    pub fn close_stream(&mut self, _now: Instant, about: ReplyId) -> Result<(), UsageError> {
+        self.sessions.close_stream(about, &mut self.queue)
+    }
+
+    /// The server is to stop: streams that belong to no request end, subscriptions with their
+    /// result; requests of sessions get `Limits::drain`. What comes after this is refused.
+    pub fn shutdown(&mut self, now: Instant) {
+        if !self.closing {
+            self.closing = true;
+            self.queue.extend(self.listeners.end());
+            self.sessions.shutdown(now, &mut self.queue);
+        }
+    }
+
+    /// It is `now`; due deadlines take effect.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.sessions.handle_timeout(now, &mut self.queue);
+    }
+
+    /// The next action.
+    pub fn poll_action(&mut self) -> Option<EndpointAction<W>> {
+        self.queue.pop_front()
+    }
+
+    /// When [`Endpoint::handle_timeout`] is to be called at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.sessions.poll_timeout()
+    }
+
+    /// How many sessions are open.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// How many exchanges listen to changes.
+    pub fn listeners(&self) -> usize {
+        self.listeners.len()
+    }
+
+    /// How many answers were dropped because nobody waited for them.
+    pub fn dropped_replies(&self) -> u64 {
+        self.sessions.dropped_replies()
+    }
+}

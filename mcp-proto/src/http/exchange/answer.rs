@@ -1,0 +1,250 @@
+//! The answer of an exchange: its form, and what of it is to be taken.
+//!
+//! In: what there is to say. Out: [`ExchangeAction`]s. The form follows from what is said first.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use super::super::admit::{Cors, Refused};
+use super::super::legacy::text;
+use super::super::status;
+use super::ExchangeAction;
+use crate::error::{ProtocolError, Rung};
+use crate::frame::http1::ResponseHead;
+use crate::frame::sse;
+use crate::message::{Outgoing, RequestId};
+use crate::server::ServerEvent;
+use crate::time::{Duration, Instant};
+use crate::version::Era;
+
+/// What a client that is refused for want of room should wait, in seconds.
+const RETRY_AFTER: &str = "1";
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    queue: VecDeque<ExchangeAction>,
+    form: Form,
+    /// When it has been silent for too long.
+    silent_until: Instant,
+    cors: Cors,
+    /// The era that the statuses are of.
+    pub(super) era: Era,
+    /// A session that its head names.
+    pub(super) session: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Undecided,
+    /// A stream of events, whose head is sent.
+    Events,
+    Over,
+}
+
+impl Answer {
+    pub(super) fn new(silent_until: Instant, cors: Cors) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            form: Form::Undecided,
+            silent_until,
+            cors,
+            era: Era::Modern,
+            session: None,
+        }
+    }
+
+    /// Says a message; one that answers ends the answer. `rung` is where the request failed, if it
+    /// did.
+    pub(super) fn say(&mut self, message: &Outgoing, rung: Option<Rung>) {
+        let status = rung.map_or(200, |rung| status(rung, self.era));
+        let text = text(message);
+        if message.is_answer() {
+            self.finish(status, text, None);
+        } else {
+            self.tell(None, &text, None);
+        }
+    }
+
+    /// Refuses the request with an error.
+    pub(super) fn error(&mut self, era: Era, id: Option<RequestId>, error: &ProtocolError) {
+        let status = status(error.rung(), era);
+        self.finish(status, text(&Outgoing::Error { id, error: error.into() }), None);
+    }
+
+    /// Answers without looking at the body.
+    pub(super) fn refuse(&mut self, refused: Refused) {
+        let Refused { mut head, error } = refused;
+        let body = error.map(|error| text(&Outgoing::Error { id: None, error: (&error).into() }));
+        if let Some(body) = &body {
+            head.fields.push(("Content-Type", JSON.into()));
+            head.length = Some(body.len() as u64);
+        }
+        self.whole(head, body);
+    }
+
+    /// 202: there is nothing to answer.
+    pub(super) fn accept(&mut self) {
+        let mut head = ResponseHead::new(202);
+        self.cors.add_to(&mut head);
+        self.whole(head, None);
+    }
+
+    /// 204: done.
+    pub(super) fn done(&mut self) {
+        let mut head = ResponseHead::new(204);
+        self.cors.add_to(&mut head);
+        self.whole(head, None);
+    }
+
+    /// Says something that does not end the answer, as an event with the id `id`. `primes` goes
+    /// first if it is the first.
+    pub(super) fn tell(&mut self, id: Option<&str>, text: &[u8], primes: Option<&str>) {
+        if self.form == Form::Over {
+            return;
+        }
+        let mut data = self.open(primes);
+        sse::message(id, text, &mut data);
+        self.queue.push_back(ExchangeAction::Data(data.into()));
+    }
+
+    /// Says the last thing, as a whole if it is the first.
+    pub(super) fn finish(&mut self, status: u16, text: Bytes, id: Option<&str>) {
+        match self.form {
+            Form::Over => {}
+            Form::Events => {
+                self.tell(id, &text, None);
+                self.end();
+            }
+            Form::Undecided => {
+                let mut head = ResponseHead::new(status);
+                head.length = Some(text.len() as u64);
+                head.fields.push(("Content-Type", JSON.into()));
+                if status == 503 {
+                    head.fields.push(("Retry-After", RETRY_AFTER.into()));
+                }
+                if let Some(session) = self.session.take() {
+                    head.fields.push(("Mcp-Session-Id", session.into()));
+                }
+                self.cors.add_to(&mut head);
+                self.whole(head, Some(text));
+            }
+        }
+    }
+
+    /// Begins a stream of events, though there is nothing to say yet.
+    pub(super) fn stream(&mut self, primes: Option<&str>) {
+        let data = self.open(primes);
+        if !data.is_empty() {
+            self.queue.push_back(ExchangeAction::Data(data.into()));
+        }
+    }
+
+    /// Tells the client to come back.
+    pub(super) fn retry(&mut self, after: Duration, primes: Option<&str>) {
+        let mut data = self.open(primes);
+        sse::retry(u64::try_from(after.as_millis()).unwrap_or(u64::MAX), &mut data);
+        self.queue.push_back(ExchangeAction::Data(data.into()));
+        self.end();
+    }
+
+    /// All is said; if nothing was, there is no answer to give.
+    pub(super) fn end(&mut self) {
+        match self.form {
+            Form::Undecided => self.accept(),
+            Form::Events => {
+                self.form = Form::Over;
+                self.queue.push_back(ExchangeAction::End);
+            }
+            Form::Over => {}
+        }
+    }
+
+    /// There is no time left for an answer.
+    pub(super) fn give_up(&mut self) {
+        if self.form == Form::Undecided {
+            let mut head = ResponseHead::new(503);
+            head.fields.push(("Retry-After", RETRY_AFTER.into()));
+            self.cors.add_to(&mut head);
+            return self.whole(head, None);
+        }
+        self.end();
+    }
+
+    /// Nobody is there to be answered.
+    pub(super) fn close(&mut self) {
+        self.queue.retain(|action| matches!(action, ExchangeAction::Event(_)));
+        self.form = Form::Over;
+    }
+
+    /// Shows that it is alive, if it has been silent for too long.
+    pub(super) fn keep_alive(&mut self, now: Instant, pause: Duration, primes: Option<&str>) {
+        if self.form == Form::Over || now < self.silent_until {
+            return;
+        }
+        let mut data = self.open(primes);
+        sse::comment(&mut data);
+        self.queue.push_back(ExchangeAction::Data(data.into()));
+        self.silent_until = now + pause;
+    }
+
+    pub(super) fn event(&mut self, event: ServerEvent) {
+        self.queue.push_back(ExchangeAction::Event(event));
+    }
+
+    pub(super) fn pop(&mut self) -> Option<ExchangeAction> {
+        self.queue.pop_front()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.form == Form::Over
+    }
+
+    pub(super) fn is_undecided(&self) -> bool {
+        self.form == Form::Undecided
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        (self.form != Form::Over && self.silent_until != Instant::NEVER)
+            .then_some(self.silent_until)
+    }
+
+    /// Sends the head of a stream, if it was not sent. Returns what is to go before the first
+    /// event.
+    fn open(&mut self, primes: Option<&str>) -> Vec<u8> {
+        let mut data = Vec::with_capacity(256);
+        if self.form == Form::Undecided {
+            self.form = Form::Events;
+            let mut head = ResponseHead::new(200);
+            head.length = None;
+            head.fields.push(("Content-Type", "text/event-stream".into()));
+            head.fields.push(("Cache-Control", "no-store".into()));
+            head.fields.push(("X-Accel-Buffering", "no".into()));
+            if let Some(session) = self.session.take() {
+                head.fields.push(("Mcp-Session-Id", session.into()));
+            }
+            self.cors.add_to(&mut head);
+            self.queue.push_back(ExchangeAction::Head(head));
+            if let Some(id) = primes {
+                sse::priming(id, &mut data);
+            }
+        }
+        data
+    }
+
+    /// Sends all of an answer.
+    fn whole(&mut self, head: ResponseHead, body: Option<Bytes>) {
+        self.form = Form::Over;
+        self.queue.push_back(ExchangeAction::Head(head));
+        self.queue.extend(body.map(ExchangeAction::Data));
+        self.queue.push_back(ExchangeAction::End);
+    }
+}
+
+const JSON: &str = "application/json";

@@ -1,0 +1,384 @@
+//! One HTTP request and its answer.
+//!
+//! In: a head and a body, however they were read; outcomes of handlers; time; visits to the
+//! [`Endpoint`]. Out: the head and the body of the answer, and events. It works behind any HTTP
+//! stack; [`Connection`](super::Connection) is for those who have a socket alone.
+//!
+//! | request | state | leaves by |
+//! |---|---|---|
+//! | refused by a rung; a notification | answered | |
+//! | modern, or of a legacy client without a session | `Alone`: a machine of its own | its answer, a disconnect |
+//! | of a session, GET, DELETE, `subscriptions/listen` | `Waiting` for a visit | the visit |
+//! | in a session | `Reading` a stream of the endpoint's | the end of the stream, a disconnect |
+//! | `subscriptions/listen` | `Listening` | its result, a disconnect |
+//!
+//! The answer is `application/json` if the first thing to say is the response, and a stream of
+//! events as soon as anything precedes it, or after `Limits::keep_alive` of silence.
+//!
+//! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
+
+mod answer;
+mod visit;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Config;
+use super::admit::{Admitted, Method, Refused, admit, claims_modern};
+use super::config::Sessions;
+use super::legacy::{Caller, Place, Token};
+use super::listeners::ListenerId;
+use crate::error::{ProtocolError, UsageError};
+use crate::frame::http1::{Head, ResponseHead};
+use crate::headers::{Mirrored, PROTOCOL_VERSION};
+use crate::message::{self, Incoming, Message};
+use crate::negotiate::{self, Opened, Route};
+use crate::server::{
+    self, Declaration, Notification, Origin, Outcome, Reply, ReplyId, Server, ServerAction,
+    ServerEvent, StreamId,
+};
+use crate::time::Instant;
+use crate::version::{Era, ProtocolVersion};
+
+use answer::Answer;
+
+/// What an [`Exchange`] wants done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ExchangeAction {
+    /// Send the head of the answer.
+    Head(ResponseHead),
+    /// Send some of its body.
+    Data(Bytes),
+    /// The answer is complete.
+    End,
+    /// Tell the application.
+    Event(ServerEvent),
+}
+
+/// One HTTP request and its answer; see the [module](self).
+#[derive(Debug)]
+pub struct Exchange {
+    config: Arc<Config>,
+    state: State,
+    answer: Answer,
+    /// Whether there is more to read from the endpoint than was taken.
+    more: bool,
+    /// Whether the client is gone.
+    gone: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    /// All is said, or will be with what is queued.
+    Answered,
+    /// A machine of its own answers.
+    Alone(Box<Server>),
+    /// The endpoint is to be asked.
+    Waiting(Box<Wanted>),
+    /// The endpoint has the answer, or will have it.
+    Reading(Place),
+    /// The endpoint has the changes.
+    Listening { server: Box<Server>, listener: ListenerId },
+}
+
+/// What the endpoint is wanted for.
+#[derive(Debug)]
+enum Wanted {
+    Post { caller: Caller, incoming: Incoming },
+    Get { caller: Caller, last_event_id: Option<String> },
+    Delete { caller: Caller },
+    Listen { incoming: Incoming, head: Head, principal: Option<Arc<str>> },
+}
+
+impl Exchange {
+    /// Begins an exchange with what has been read of the request.
+    pub fn new(
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        config: &Arc<Config>,
+        head: &Head,
+        body: &Bytes,
+    ) -> Self {
+        match admit(config, head) {
+            Ok(admitted) => Self::admitted(now, declaration, config, admitted, head, body),
+            Err(refused) => Self::refused(config, refused),
+        }
+    }
+
+    /// One that is over: the answer to a head that no body could mend.
+    pub(super) fn refused(config: &Arc<Config>, refused: Refused) -> Self {
+        let mut exchange = Self::begin(Instant::NEVER, config, super::admit::Cors::default());
+        exchange.answer.refuse(refused);
+        exchange
+    }
+
+    /// One whose head is good.
+    pub(super) fn admitted(
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        config: &Arc<Config>,
+        admitted: Admitted,
+        head: &Head,
+        body: &Bytes,
+    ) -> Self {
+        let Admitted { method, principal, cors } = admitted;
+        let mut exchange = Self::begin(now + config.server.limits.keep_alive, config, cors);
+        let caller = |principal| Caller {
+            session: Token::read(head.field("mcp-session-id")),
+            version: text(head, PROTOCOL_VERSION),
+            principal,
+        };
+        match method {
+            Method::Post => exchange.post(now, declaration, head, body, principal),
+            Method::Get => {
+                let last_event_id = text(head, "last-event-id");
+                let caller = caller(principal);
+                exchange.want(Wanted::Get { caller, last_event_id });
+            }
+            Method::Delete => exchange.want(Wanted::Delete { caller: caller(principal) }),
+        }
+        exchange
+    }
+
+    fn begin(silent_until: Instant, config: &Arc<Config>, cors: super::admit::Cors) -> Self {
+        Self {
+            config: config.clone(),
+            state: State::Answered,
+            answer: Answer::new(silent_until, cors),
+            more: false,
+            gone: false,
+        }
+    }
+
+    fn want(&mut self, wanted: Wanted) {
+        self.state = State::Waiting(Box::new(wanted));
+    }
+
+    /// The rungs json, shape and era.
+    fn post(
+        &mut self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        head: &Head,
+        body: &Bytes,
+        principal: Option<Arc<str>>,
+    ) {
+        let incoming = match message::parse(body, &self.config.server.limits) {
+            Ok(incoming) => incoming,
+            Err(malformed) => {
+                let id = malformed.id.filter(|_| malformed.answerable);
+                return self.answer.error(Era::Modern, id, &malformed.error);
+            }
+        };
+        let policy = self.config.policy();
+        let opened = match claims_modern(&self.config, head) {
+            true => Opened::ModernExchange,
+            false => Opened::Exchange,
+        };
+        let (kind, claim) = server::facts(&incoming);
+        let row = negotiate::classify(opened, policy, kind, claim);
+        match row.map_or(Route::Drop, |row| row.route) {
+            Route::Drop => self.answer.accept(),
+            Route::Modern => self.modern(now, declaration, head, incoming, principal),
+            Route::Legacy if self.config.sessions == Sessions::Stateless => {
+                self.stateless(now, declaration, head, incoming, principal);
+            }
+            Route::Legacy => {
+                let session = Token::read(head.field("mcp-session-id"));
+                let version = text(head, PROTOCOL_VERSION);
+                let caller = Caller { session, version, principal };
+                self.want(Wanted::Post { caller, incoming });
+            }
+            Route::Reject(refusal) => {
+                let (id, error) = server::refusal(refusal, policy, incoming);
+                self.answer.error(Era::Modern, id, &error);
+            }
+        }
+    }
+
+    fn modern(
+        &mut self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        head: &Head,
+        incoming: Incoming,
+        principal: Option<Arc<str>>,
+    ) {
+        if let Incoming::Message(Message::Request(request)) = &incoming
+            && matches!(request.method, message::Method::Listen)
+        {
+            return self.want(Wanted::Listen { incoming, head: head.clone(), principal });
+        }
+        if let Incoming::Message(Message::Notification(_)) = &incoming {
+            self.answer.accept();
+        }
+        let config = self.config.server.clone();
+        let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
+        let mirrored = Mirrored::of(head.fields());
+        server.handle_message_from(now, incoming, Origin::head(&mirrored));
+        self.state = State::Alone(server);
+    }
+
+    /// A legacy client's request that stands alone.
+    fn stateless(
+        &mut self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        head: &Head,
+        incoming: Incoming,
+        principal: Option<Arc<str>>,
+    ) {
+        self.answer.era = Era::Legacy;
+        let version = match text(head, PROTOCOL_VERSION) {
+            // "the server SHOULD assume protocol version 2025-03-26"
+            None => ProtocolVersion::V2025_03_26,
+            Some(version) => match ProtocolVersion::from_name(&version) {
+                Some(version) if version.era() == Era::Legacy => version,
+                Some(_) | None => {
+                    let id = server::request_id(&incoming);
+                    let error = ProtocolError::VersionNotServed { version };
+                    return self.answer.error(Era::Legacy, id, &error);
+                }
+            },
+        };
+        if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = &incoming {
+            self.answer.accept();
+        }
+        let config = self.config.server.clone();
+        let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
+        server.open_stateless(&incoming, version);
+        server.handle_message_from(now, incoming, Origin::stream(StreamId(1)));
+        self.state = State::Alone(server);
+    }
+
+    /// The client is gone. A modern request is cancelled by that; one of a session is not. A visit
+    /// is due afterwards, if [`Exchange::needs_endpoint`] says so.
+    pub fn handle_disconnect(&mut self, now: Instant) {
+        self.gone = true;
+        self.answer.close();
+        match &mut self.state {
+            State::Alone(server) | State::Listening { server, .. } => server.handle_disconnect(now),
+            // What it wants, it wants to be told.
+            State::Waiting(wanted)
+                if matches!(**wanted, Wanted::Listen { .. } | Wanted::Get { .. }) =>
+            {
+                self.state = State::Answered;
+            }
+            State::Answered | State::Waiting(_) | State::Reading(_) => {}
+        }
+    }
+
+    /// The server is to stop: its own handlers get `Limits::drain`.
+    pub fn shutdown(&mut self, now: Instant) {
+        if let State::Alone(server) = &mut self.state {
+            server.handle_eof(now);
+        }
+    }
+
+    /// Answers a request that does not [belong to a session](Reply::is_shared). Another answer is
+    /// dropped.
+    pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        if let State::Alone(server) = &mut self.state {
+            server.respond(now, reply, outcome);
+        }
+    }
+
+    /// Tells the client about such a request; see [`Server::notify`].
+    pub fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        match &mut self.state {
+            State::Alone(server) => server.notify(now, about, notification),
+            State::Answered | State::Waiting(_) | State::Reading(_) | State::Listening { .. } => {
+                Err(UsageError::NotInFlight)
+            }
+        }
+    }
+
+    /// It is `now`; due deadlines take effect.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if let State::Alone(server) = &mut self.state {
+            server.handle_timeout(now);
+            self.act();
+        }
+        let Self { state, answer, config, .. } = self;
+        let primes = match state {
+            State::Reading(place) if place.primes => Some(place.event_id()),
+            _ => None,
+        };
+        answer.keep_alive(now, config.server.limits.keep_alive, primes.as_deref());
+    }
+
+    /// The next action.
+    pub fn poll_action(&mut self) -> Option<ExchangeAction> {
+        if self.answer.is_empty() {
+            self.act();
+        }
+        self.answer.pop()
+    }
+
+    /// When [`Exchange::handle_timeout`] is to be called at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let server = match &self.state {
+            State::Alone(server) => server.poll_timeout(),
+            State::Answered | State::Waiting(_) | State::Reading(_) | State::Listening { .. } => {
+                None
+            }
+        };
+        server.into_iter().chain(self.answer.poll_timeout()).min()
+    }
+
+    /// Whether all is said and done.
+    pub fn is_over(&self) -> bool {
+        self.answer.is_over()
+            && self.answer.is_empty()
+            && !self.needs_endpoint()
+            && !matches!(self.state, State::Alone(_) | State::Reading(_) | State::Listening { .. })
+    }
+
+    /// Whether the client's going away cancels what is in flight, as it does for modern ones.
+    pub(super) fn ends_with_input(&self) -> bool {
+        match &self.state {
+            State::Alone(_) => self.answer.era == Era::Modern,
+            State::Listening { .. } => true,
+            State::Waiting(wanted) => matches!(**wanted, Wanted::Listen { .. }),
+            State::Answered | State::Reading(_) => false,
+        }
+    }
+
+    /// Takes the actions of its own machine, until there is something to take here.
+    fn act(&mut self) {
+        let (State::Alone(server) | State::Listening { server, .. }) = &mut self.state else {
+            return;
+        };
+        while self.answer.is_empty() {
+            match server.poll_action() {
+                None => break,
+                Some(ServerAction::Send { message, rung, .. }) => self.answer.say(&message, rung),
+                Some(ServerAction::Unanswered(_)) => self.answer.end(),
+                Some(ServerAction::Event(ServerEvent::Closed)) => {}
+                Some(ServerAction::Event(event)) => self.answer.event(event),
+                Some(ServerAction::Close) => {
+                    self.answer.give_up();
+                    self.state = State::Answered;
+                    return;
+                }
+            }
+        }
+        if self.answer.is_over() && server.is_idle() && matches!(self.state, State::Alone(_)) {
+            self.state = State::Answered;
+        }
+    }
+}
+
+/// The text of a header.
+fn text(head: &Head, name: &str) -> Option<String> {
+    head.field(name).map(|value| String::from_utf8_lossy(value).into_owned())
+}

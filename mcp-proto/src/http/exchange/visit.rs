@@ -1,0 +1,162 @@
+//! An exchange at the endpoint: what it asks there, and what it finds.
+
+use alloc::boxed::Box;
+
+use super::super::endpoint::Endpoint;
+use super::super::legacy::{Next, Place, Posted};
+use super::{Exchange, State, Wanted};
+use crate::error::ProtocolError;
+use crate::frame::http1::Head;
+use crate::headers::Mirrored;
+use crate::message::Incoming;
+use crate::server::{self, Origin, Server};
+use crate::time::Instant;
+use crate::version::Era;
+
+/// As many bytes are taken in one visit.
+const VISIT: usize = 256 * 1024;
+
+impl Exchange {
+    /// Whether a visit is due, beside those that it is woken for.
+    pub fn needs_endpoint(&self) -> bool {
+        match &self.state {
+            State::Waiting(_) => true,
+            State::Reading(_) | State::Listening { .. } => self.more || self.gone,
+            State::Answered | State::Alone(_) => false,
+        }
+    }
+
+    /// Visits the endpoint, which wakes `me` when another visit is due. Harmless at any time. Whoever
+    /// calls takes the actions of both afterwards. While its own output is not taken, because
+    /// the client does not read, there should be no visit: what is said waits at the endpoint.
+    pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
+        match core::mem::replace(&mut self.state, State::Answered) {
+            State::Waiting(wanted) => self.ask(now, endpoint, me, *wanted),
+            State::Reading(place) if self.gone => endpoint.sessions.leave(now, &place, false),
+            State::Reading(place) => self.read(now, endpoint, place),
+            State::Listening { listener, .. } if self.gone => endpoint.listeners.remove(listener),
+            State::Listening { mut server, listener } => {
+                let untold = endpoint.listeners.take(listener);
+                for change in &untold.changes {
+                    // The endpoint has checked that it is declared.
+                    let _ = server.publish(now, change);
+                }
+                if untold.ends {
+                    endpoint.listeners.remove(listener);
+                    server.handle_eof(now);
+                    self.state = State::Alone(server);
+                } else {
+                    self.state = State::Listening { server, listener };
+                }
+            }
+            state @ (State::Answered | State::Alone(_)) => self.state = state,
+        }
+    }
+
+    fn ask<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W, wanted: Wanted) {
+        if endpoint.closing {
+            let id = match &wanted {
+                Wanted::Post { incoming, .. } | Wanted::Listen { incoming, .. } => {
+                    server::request_id(incoming)
+                }
+                Wanted::Get { .. } | Wanted::Delete { .. } => None,
+            };
+            return self.answer.error(Era::Legacy, id, &ProtocolError::ShuttingDown);
+        }
+        let Endpoint { declaration, sessions, queue, .. } = &mut *endpoint;
+        match wanted {
+            Wanted::Post { caller, incoming } => {
+                self.answer.era = Era::Legacy;
+                match sessions.post(now, declaration, &caller, incoming, me, queue) {
+                    Ok(Posted::Accepted) => self.answer.accept(),
+                    Ok(Posted::Answered { status, data }) => self.answer.finish(status, data, None),
+                    Ok(Posted::Asked(place)) => self.read(now, endpoint, place),
+                    Ok(Posted::Opened(place)) => {
+                        self.answer.session = Some(place.session_id());
+                        self.read(now, endpoint, place);
+                    }
+                    Err((id, error)) => self.answer.error(Era::Legacy, id, &error),
+                }
+            }
+            Wanted::Get { caller, last_event_id } => {
+                match sessions.get(now, &caller, last_event_id.as_deref(), me, queue) {
+                    Ok(place) => {
+                        let primes = place.primes.then(|| place.event_id());
+                        self.answer.stream(primes.as_deref());
+                        self.read(now, endpoint, place);
+                    }
+                    Err(error) => self.answer.error(Era::Legacy, None, &error),
+                }
+            }
+            Wanted::Delete { caller } => match sessions.delete(now, &caller, queue) {
+                Ok(()) => self.answer.done(),
+                Err(error) => self.answer.error(Era::Legacy, None, &error),
+            },
+            Wanted::Listen { incoming, head, principal } => {
+                let config = self.config.server.clone();
+                let server = Server::exchange(declaration.clone(), config, principal);
+                self.listen(now, endpoint, me, Box::new(server), incoming, &head);
+            }
+        }
+    }
+
+    fn listen<W: Clone>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<W>,
+        me: &W,
+        mut server: Box<Server>,
+        incoming: Incoming,
+        head: &Head,
+    ) {
+        let (count, bytes) = endpoint.listeners.load();
+        server.share_subscriptions(count, bytes);
+        let mirrored = Mirrored::of(head.fields());
+        server.handle_message_from(now, incoming, Origin::head(&mirrored));
+        self.state = match server.filter() {
+            Some(filter) => {
+                let listener = endpoint.listeners.add(me.clone(), filter);
+                State::Listening { server, listener }
+            }
+            None => State::Alone(server),
+        };
+    }
+
+    /// Takes what there is on a stream.
+    fn read<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, mut place: Place) {
+        let mut taken = 0;
+        self.more = false;
+        loop {
+            if taken >= VISIT {
+                self.more = true;
+                break;
+            }
+            let first = place.primes.then(|| place.event_id());
+            match endpoint.sessions.next(&mut place) {
+                Next::Nothing => break,
+                Next::Event { data, status } => {
+                    taken += data.len();
+                    let whole = status.is_some() && self.answer.is_undecided();
+                    let id = place.event_id();
+                    match status {
+                        Some(status) => self.answer.finish(status, data, Some(&id)),
+                        None => self.answer.tell(Some(&id), &data, first.as_deref()),
+                    }
+                    if status.is_some() {
+                        return endpoint.sessions.leave(now, &place, whole);
+                    }
+                }
+                Next::Poll => {
+                    let retry = self.config.server.limits.retry;
+                    self.answer.retry(retry, first.as_deref());
+                    return endpoint.sessions.leave(now, &place, false);
+                }
+                Next::End => {
+                    self.answer.end();
+                    return endpoint.sessions.leave(now, &place, true);
+                }
+            }
+        }
+        self.state = State::Reading(place);
+    }
+}

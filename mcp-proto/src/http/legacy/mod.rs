@@ -1,0 +1,526 @@
+//! Sessions of legacy clients over HTTP: who has one, and when it ends.
+//!
+//! In: POST, GET and DELETE of legacy clients, outcomes of handlers, time. Out: what each is
+//! answered with, or a place at a [`Stream`](stream::Stream) to read the answer from.
+//!
+//! | request | session | answer |
+//! |---|---|---|
+//! | `initialize` | none | a new session, if the machine answers with a result |
+//! | | any | 400 -32600; 404 if it is unknown |
+//! | another POST | none | 400 -32600 |
+//! | | unknown, ended, another principal's | 404 |
+//! | | live | requests: their stream; notifications and responses: 202 |
+//! | GET | live | the stream of what belongs to no request, or that of `Last-Event-ID` |
+//! | DELETE | live | 204, and the session ends |
+//!
+//! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
+
+mod schedule;
+mod session;
+mod stream;
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
+
+use super::Config;
+use super::endpoint::EndpointAction;
+use crate::error::{ProtocolError, UsageError};
+use crate::message::{ErrorData, Incoming, Message, Method, Outgoing, RequestId};
+use crate::server::{
+    Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
+};
+use crate::time::Instant;
+use crate::version::{Era, EraPolicy, ProtocolVersion};
+
+use schedule::Schedule;
+pub(super) use session::text;
+use session::{COMMON, Queue, Session, request_id};
+use stream::{Event, Resumed, Stream, parse_event_id};
+pub(super) use stream::{Next, event_id};
+
+/// The sessions of an endpoint.
+pub(super) struct Sessions<W> {
+    config: Arc<Config>,
+    ids: Box<dyn FnMut() -> [u8; 16] + Send>,
+    /// By their ids.
+    sessions: BTreeMap<u128, Box<Session<W>>>,
+    /// By the scopes of their machines.
+    scopes: BTreeMap<usize, u128>,
+    schedule: Schedule,
+    dropped_replies: u64,
+}
+
+/// What the head of a legacy client's request says.
+#[derive(Debug)]
+pub(super) struct Caller {
+    pub(super) session: Token,
+    /// `MCP-Protocol-Version`.
+    pub(super) version: Option<String>,
+    pub(super) principal: Option<Arc<str>>,
+}
+
+/// `Mcp-Session-Id`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Token {
+    Absent,
+    /// One that is never given out.
+    Invalid,
+    Id(u128),
+}
+
+/// A reader's place at a stream.
+#[derive(Debug)]
+pub(super) struct Place {
+    session: u128,
+    stream: u64,
+    reader: u64,
+    /// The event that it had last.
+    after: u64,
+    /// Whether the client knows events without data.
+    pub(super) primes: bool,
+}
+
+/// What comes of a POST.
+#[derive(Debug)]
+pub(super) enum Posted {
+    /// 202.
+    Accepted,
+    /// Its answer comes from here.
+    Asked(Place),
+    /// The same, and the session is new.
+    Opened(Place),
+    /// A refusal, or an `initialize` that was answered with an error.
+    Answered { status: u16, data: bytes::Bytes },
+}
+
+impl Token {
+    /// What a header says.
+    pub(super) fn read(header: Option<&[u8]>) -> Self {
+        let Some(header) = header else { return Self::Absent };
+        let digits = core::str::from_utf8(header).ok().filter(|text| text.len() == 32);
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let digits = digits.filter(|text| text.bytes().all(is_digit));
+        digits
+            .and_then(|digits| u128::from_str_radix(digits, 16).ok())
+            .map_or(Self::Invalid, Self::Id)
+    }
+}
+
+impl Place {
+    /// The session, as its header has it.
+    pub(super) fn session_id(&self) -> String {
+        alloc::format!("{:032x}", self.session)
+    }
+
+    /// The event that the reader had last.
+    pub(super) fn event_id(&self) -> String {
+        event_id(self.stream, self.after)
+    }
+}
+
+impl<W: Clone> Sessions<W> {
+    pub(super) fn new(config: Arc<Config>, ids: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
+        Self {
+            config,
+            ids,
+            sessions: BTreeMap::new(),
+            scopes: BTreeMap::new(),
+            schedule: Schedule::default(),
+            dropped_replies: 0,
+        }
+    }
+
+    /// A client sent a message. An error comes with the id that its answer has.
+    pub(super) fn post(
+        &mut self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        caller: &Caller,
+        incoming: Incoming,
+        me: &W,
+        queue: &mut Queue<W>,
+    ) -> Result<Posted, (Option<RequestId>, ProtocolError)> {
+        let id = request_id(&incoming);
+        let opens = opens(&incoming);
+        let key = match caller.session {
+            Token::Absent if opens => {
+                return self.open(now, declaration, caller, incoming, me, queue);
+            }
+            _ => match self.find(caller) {
+                Err(error @ ProtocolError::SessionNotFound) => return Err((None, error)),
+                Err(error) => return Err((id, error)),
+                Ok(_) if opens => return Err((id, ProtocolError::UnexpectedInitialize)),
+                Ok(key) => key,
+            },
+        };
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return Err((None, ProtocolError::SessionNotFound));
+        };
+        if let Err(error) = check_version(session, caller, queue) {
+            return Err((id, error));
+        }
+        session.begin(now);
+        let posted = match &incoming {
+            Incoming::Message(Message::Notification(_) | Message::Response(_)) => {
+                session.tell(now, incoming, queue);
+                Posted::Accepted
+            }
+            Incoming::Message(Message::Request(_)) | Incoming::Batch(_) => {
+                let primes = session.version() == Some(ProtocolVersion::V2025_11_25);
+                let (stream, reader) = session.ask(now, incoming, me, queue);
+                Posted::Asked(Place { session: key, stream, reader, after: 0, primes })
+            }
+        };
+        self.schedule.plan(key, session);
+        Ok(posted)
+    }
+
+    /// `initialize` without a session.
+    fn open(
+        &mut self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        caller: &Caller,
+        incoming: Incoming,
+        me: &W,
+        queue: &mut Queue<W>,
+    ) -> Result<Posted, (Option<RequestId>, ProtocolError)> {
+        let id = request_id(&incoming);
+        if let Some(error) = differs(caller, &incoming) {
+            return Err((id, error));
+        }
+        let max_sessions = self.config.server.limits.max_sessions;
+        if self.sessions.len() >= max_sessions {
+            return Err((id, ProtocolError::TooManySessions { max_sessions }));
+        }
+        let mut config = self.config.server.clone();
+        config.era_policy = EraPolicy::LegacyOnly;
+        let server = Server::shared(declaration.clone(), config, caller.principal.clone());
+        let mut session = Box::new(Session::new(now, server));
+        let (stream, reader) = session.ask(now, incoming, me, queue);
+        let Some(version) = session.version() else {
+            let next = session.streams.get_mut(stream).map(|stream| stream.next(reader, 0));
+            return match next {
+                Some(Next::Event { data, status }) => {
+                    Ok(Posted::Answered { status: status.unwrap_or(400), data })
+                }
+                _ => Err((id, ProtocolError::BeforeInitialize { serves_modern: false })),
+            };
+        };
+        let key = self.mint();
+        self.scopes.insert(session.server.scope(), key);
+        self.schedule.plan(key, &mut session);
+        self.sessions.insert(key, session);
+        let primes = version == ProtocolVersion::V2025_11_25;
+        Ok(Posted::Opened(Place { session: key, stream, reader, after: 0, primes }))
+    }
+
+    /// A client wants to read a stream.
+    pub(super) fn get(
+        &mut self,
+        now: Instant,
+        caller: &Caller,
+        last_event_id: Option<&str>,
+        me: &W,
+        queue: &mut Queue<W>,
+    ) -> Result<Place, ProtocolError> {
+        let key = self.find(caller)?;
+        let session = self.sessions.get_mut(&key).ok_or(ProtocolError::SessionNotFound)?;
+        check_version(session, caller, queue)?;
+        let (number, after) = match last_event_id {
+            None => (COMMON, None),
+            Some(id) => {
+                let (stream, after) = parse_event_id(id).ok_or(ProtocolError::UnknownEvent)?;
+                (stream, Some(after))
+            }
+        };
+        if number == COMMON && session.streams.get(COMMON).is_none() {
+            session.streams.insert(COMMON, Stream::new(None));
+        }
+        let stream = session.streams.get_mut(number).ok_or(ProtocolError::UnknownEvent)?;
+        let mut after = after.unwrap_or(stream.taken());
+        let resumed = stream.resumes(after);
+        match resumed {
+            Resumed::Never => return Err(ProtocolError::UnknownEvent),
+            Resumed::Exactly => {}
+            Resumed::Gap => {
+                after = stream.count();
+                let count = after.saturating_sub(stream.taken()).max(1);
+                queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
+            }
+        }
+        let (reader, woken) = stream.attach(me.clone());
+        queue.extend(woken.map(EndpointAction::Wake));
+        if resumed == Resumed::Gap && number != COMMON {
+            session.give_up(now, number, queue);
+        }
+        session.begin(now);
+        self.schedule.plan(key, session);
+        let primes = session.version() == Some(ProtocolVersion::V2025_11_25);
+        Ok(Place { session: key, stream: number, reader, after, primes })
+    }
+
+    /// A client ends its session.
+    pub(super) fn delete(
+        &mut self,
+        now: Instant,
+        caller: &Caller,
+        queue: &mut Queue<W>,
+    ) -> Result<(), ProtocolError> {
+        let key = self.find(caller)?;
+        if let Some(session) = self.sessions.get_mut(&key) {
+            check_version(session, caller, queue)?;
+        }
+        self.end(now, key, queue);
+        Ok(())
+    }
+
+    /// What a reader finds.
+    pub(super) fn next(&mut self, place: &mut Place) -> Next {
+        let stream = self.sessions.get_mut(&place.session);
+        let stream = stream.and_then(|session| session.streams.get_mut(place.stream));
+        let Some(stream) = stream else { return Next::End };
+        let behind = stream.number_behind(place.after);
+        let next = stream.next(place.reader, place.after);
+        if let Next::Event { .. } = next {
+            place.after = behind;
+        }
+        next
+    }
+
+    /// A reader goes away; if it has heard all there is no use in keeping it.
+    pub(super) fn leave(&mut self, now: Instant, place: &Place, has_heard_all: bool) {
+        if let Some(session) = self.sessions.get_mut(&place.session) {
+            session.detach(now, place.stream, place.reader, has_heard_all);
+            self.schedule.plan(place.session, session);
+        }
+    }
+
+    pub(super) fn respond(
+        &mut self,
+        now: Instant,
+        reply: Reply,
+        outcome: Outcome,
+        queue: &mut Queue<W>,
+    ) {
+        let Some((key, session)) = self.of(reply.id()) else {
+            self.dropped_replies = self.dropped_replies.saturating_add(1);
+            return;
+        };
+        session.server.respond(now, reply, outcome);
+        session.act(now, queue);
+        self.plan(key);
+    }
+
+    pub(super) fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+        queue: &mut Queue<W>,
+    ) -> Result<(), UsageError> {
+        let (_, session) = self.of(about).ok_or(UsageError::NotInFlight)?;
+        session.server.notify(now, about, notification)?;
+        session.act(now, queue);
+        Ok(())
+    }
+
+    /// Has the client of a request poll for the answer.
+    pub(super) fn close_stream(
+        &mut self,
+        about: ReplyId,
+        queue: &mut Queue<W>,
+    ) -> Result<(), UsageError> {
+        let (_, session) = self.of(about).ok_or(UsageError::NotInFlight)?;
+        let stream = session.server.stream_of(about).ok_or(UsageError::NotInFlight)?;
+        if session.version() == Some(ProtocolVersion::V2025_11_25)
+            && let Some(stream) = session.streams.get_mut(stream.0)
+        {
+            queue.extend(stream.poll().map(EndpointAction::Wake));
+        }
+        Ok(())
+    }
+
+    pub(super) fn declare(
+        &mut self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        queue: &mut Queue<W>,
+    ) {
+        for session in self.sessions.values_mut() {
+            session.server.declare(now, declaration.clone());
+            session.act_quietly(now, queue);
+        }
+    }
+
+    pub(super) fn publish(&mut self, now: Instant, change: &Change, queue: &mut Queue<W>) {
+        for session in self.sessions.values_mut() {
+            // It has been checked against what is declared.
+            let _ = session.server.publish(now, change);
+            session.act_quietly(now, queue);
+        }
+    }
+
+    /// Nothing more is read; what is in flight gets `Limits::drain`.
+    pub(super) fn shutdown(&mut self, now: Instant, queue: &mut Queue<W>) {
+        for (key, session) in &mut self.sessions {
+            session.server.handle_eof(now);
+            session.act(now, queue);
+            if let Some(common) = session.streams.get_mut(COMMON) {
+                queue.extend(common.finish().map(EndpointAction::Wake));
+            }
+            self.schedule.plan(*key, session);
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant, queue: &mut Queue<W>) {
+        while let Some(key) = self.schedule.expire(now) {
+            let Some(session) = self.sessions.get_mut(&key) else { continue };
+            session.scheduled = Instant::NEVER;
+            if session.ends() <= now {
+                self.end(now, key, queue);
+                continue;
+            }
+            session.server.handle_timeout(now);
+            session.act_quietly(now, queue);
+            session.forget_streams(now);
+            self.schedule.plan(key, session);
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.schedule.next()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    pub(super) fn dropped_replies(&self) -> u64 {
+        self.dropped_replies
+    }
+
+    /// Everything of a session ends.
+    fn end(&mut self, now: Instant, key: u128, queue: &mut Queue<W>) {
+        let Some(mut session) = self.sessions.remove(&key) else { return };
+        self.scopes.remove(&session.server.scope());
+        self.schedule.forget(key, &mut session);
+        session.server.handle_disconnect(now);
+        session.act(now, queue);
+        session.finish_streams(queue);
+    }
+
+    /// The session of a caller.
+    fn find(&self, caller: &Caller) -> Result<u128, ProtocolError> {
+        let key = match caller.session {
+            Token::Id(key) => key,
+            Token::Invalid => return Err(ProtocolError::SessionNotFound),
+            Token::Absent => {
+                let serves_modern = self.config.policy() != EraPolicy::LegacyOnly;
+                return Err(ProtocolError::BeforeInitialize { serves_modern });
+            }
+        };
+        match self.sessions.get(&key) {
+            Some(session) if session.server.principal() == caller.principal.as_deref() => Ok(key),
+            Some(_) | None => Err(ProtocolError::SessionNotFound),
+        }
+    }
+
+    /// The session of a request.
+    fn of(&mut self, about: ReplyId) -> Option<(u128, &mut Session<W>)> {
+        let key = *self.scopes.get(&about.scope())?;
+        Some((key, self.sessions.get_mut(&key)?))
+    }
+
+    fn plan(&mut self, key: u128) {
+        if let Some(session) = self.sessions.get_mut(&key) {
+            self.schedule.plan(key, session);
+        }
+    }
+
+    /// An id that no session has.
+    fn mint(&mut self) -> u128 {
+        loop {
+            let id = u128::from_be_bytes((self.ids)());
+            if !self.sessions.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+}
+
+impl<W: Clone> Session<W> {
+    /// The client was not there, and has not done anything.
+    fn act_quietly(&mut self, now: Instant, queue: &mut Queue<W>) {
+        let used = self.used();
+        self.act(now, queue);
+        self.set_used(used);
+    }
+
+    /// The client cannot be told the answer to the request of a stream any more.
+    fn give_up(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
+        let Some(stream) = self.streams.get_mut(number) else { return };
+        stream.forget_events();
+        let id = stream.request.clone();
+        let error = ErrorData::internal("what came before this was not kept for long enough");
+        let data = text(&Outgoing::Error { id: id.clone(), error });
+        let event = Event { data, status: Some(200) };
+        let (wake, _) = stream.reopen(event, self.server.limits());
+        queue.extend(wake.map(EndpointAction::Wake));
+        if let Some(id) = id {
+            self.server.abandon(&id);
+            self.act(now, queue);
+        }
+    }
+}
+
+impl<W> fmt::Debug for Sessions<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions").field("len", &self.sessions.len()).finish_non_exhaustive()
+    }
+}
+
+/// Whether the header names a revision with sessions. One that the session does not have is
+/// reported, and that of the session counts.
+fn check_version<W: Clone>(
+    session: &Session<W>,
+    caller: &Caller,
+    queue: &mut Queue<W>,
+) -> Result<(), ProtocolError> {
+    let Some(header) = &caller.version else { return Ok(()) };
+    let version = ProtocolVersion::from_name(header);
+    let version = version.filter(|version| version.era() == Era::Legacy);
+    let not_served = || ProtocolError::VersionNotServed { version: header.clone() };
+    let version = version.ok_or_else(not_served)?;
+    if let Some(expected) = session.version()
+        && expected != version
+    {
+        let (header, expected) = (header.clone(), expected.as_str().into());
+        let error = ProtocolError::VersionDiffers { header, expected };
+        queue.push_back(EndpointAction::Event(ServerEvent::PeerFault(error)));
+    }
+    Ok(())
+}
+
+/// What is wrong if the header of an `initialize` names another version than its body.
+fn differs(caller: &Caller, incoming: &Incoming) -> Option<ProtocolError> {
+    let header = caller.version.clone()?;
+    let Incoming::Message(Message::Request(request)) = incoming else { return None };
+    let asked = request.params.raw(crate::message::Member::ProtocolVersion);
+    let expected = asked.and_then(crate::json::Raw::string)?.into_owned();
+    (header != expected).then_some(ProtocolError::VersionDiffers { header, expected })
+}
+
+fn opens(incoming: &Incoming) -> bool {
+    match incoming {
+        Incoming::Message(Message::Request(request)) => {
+            matches!(request.method, Method::Initialize)
+        }
+        Incoming::Message(Message::Notification(_) | Message::Response(_)) | Incoming::Batch(_) => {
+            false
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! When which session is to be looked at.
+//!
+//! Most of what a session waits for is postponed with every request. So a session is looked at
+//! when its earliest deadline was due as of when it was planned, and planned anew then: a request
+//! that postpones a deadline changes nothing here.
+
+use alloc::collections::BTreeSet;
+
+use super::session::Session;
+use crate::time::Instant;
+
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    entries: BTreeSet<(Instant, u128)>,
+}
+
+impl Schedule {
+    /// Has a session looked at in time.
+    pub(super) fn plan<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
+        let due = session.due();
+        if due >= session.scheduled {
+            return;
+        }
+        self.forget(key, session);
+        session.scheduled = due;
+        self.entries.insert((due, key));
+    }
+
+    pub(super) fn forget<W>(&mut self, key: u128, session: &mut Session<W>) {
+        if session.scheduled != Instant::NEVER {
+            self.entries.remove(&(session.scheduled, key));
+            session.scheduled = Instant::NEVER;
+        }
+    }
+
+    /// Takes out a session that is to be looked at.
+    pub(super) fn expire(&mut self, now: Instant) -> Option<u128> {
+        let (at, key) = *self.entries.first()?;
+        if at > now {
+            return None;
+        }
+        self.entries.pop_first();
+        Some(key)
+    }
+
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.entries.first().map(|(at, _)| *at)
+    }
+}

@@ -1,0 +1,210 @@
+//! A session of a legacy client: a machine, and the streams that it speaks on.
+//!
+//! In: messages of the client's, outcomes of handlers, time. Out: events on streams, whose readers
+//! are woken, and events for the application.
+//!
+//! Messages about a request go out on the stream of its POST. All others go out on the stream of
+//! the GET, number 0; while nobody reads that, they wait there.
+
+use alloc::collections::VecDeque;
+
+use bytes::Bytes;
+
+use super::super::endpoint::EndpointAction;
+use super::super::status;
+use super::stream::{Event, Stream};
+use crate::limits::Limits;
+use crate::message::{Incoming, Message, Outgoing, RequestId};
+use crate::row::Row;
+use crate::server::{Origin, Server, ServerAction, ServerEvent, StreamId};
+use crate::time::Instant;
+use crate::version::{Era, ProtocolVersion};
+
+/// The number of the stream of the GET.
+pub(super) const COMMON: u64 = 0;
+
+/// How many streams of requests that are answered are kept for clients that missed the answer.
+const MAX_FINISHED: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct Session<W> {
+    pub(super) server: Server,
+    pub(super) streams: Row<Stream<W>>,
+    /// How many streams there were beside that of the GET.
+    minted: u64,
+    /// When the client was last seen, or heard, or had something in flight.
+    used: Instant,
+    /// Whether the client has said anything since `initialize`.
+    begun: bool,
+    /// When it is looked at next; see `Schedule`.
+    pub(super) scheduled: Instant,
+}
+
+/// What a session tells while it works.
+pub(super) type Queue<W> = VecDeque<EndpointAction<W>>;
+
+impl<W: Clone> Session<W> {
+    pub(super) fn new(now: Instant, server: Server) -> Self {
+        Self {
+            server,
+            streams: Row::default(),
+            minted: 0,
+            used: now,
+            begun: false,
+            scheduled: Instant::NEVER,
+        }
+    }
+
+    /// The client sent something that is answered on a stream of its own, read by `me`. Returns
+    /// the stream and the reader.
+    pub(super) fn ask(
+        &mut self,
+        now: Instant,
+        incoming: Incoming,
+        me: &W,
+        queue: &mut Queue<W>,
+    ) -> (u64, u64) {
+        self.minted += 1;
+        let stream = self.minted;
+        let mut opened = Stream::new(request_id(&incoming));
+        let (reader, _) = opened.attach(me.clone());
+        self.streams.insert(stream, opened);
+        let origin = Origin::stream(StreamId(stream));
+        self.server.handle_message_from(now, incoming, origin);
+        self.act(now, queue);
+        (stream, reader)
+    }
+
+    /// The client sent something that is not answered.
+    pub(super) fn tell(&mut self, now: Instant, incoming: Incoming, queue: &mut Queue<W>) {
+        self.server.handle_message(now, incoming);
+        self.act(now, queue);
+    }
+
+    /// The client has shown up.
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.begun = true;
+        self.used = now;
+    }
+
+    /// Takes the machine's actions.
+    pub(super) fn act(&mut self, now: Instant, queue: &mut Queue<W>) {
+        while let Some(action) = self.server.poll_action() {
+            match action {
+                ServerAction::Send { message, stream, rung } => {
+                    let answers = message.is_answer();
+                    let status = rung.map_or(200, |rung| status(rung, Era::Legacy));
+                    let event = Event { data: text(&message), status: answers.then_some(status) };
+                    self.say(stream.map_or(COMMON, |stream| stream.0), event, queue);
+                }
+                ServerAction::Unanswered(stream) => {
+                    let stream = self.streams.get_mut(stream.0);
+                    queue.extend(stream.and_then(Stream::finish).map(EndpointAction::Wake));
+                }
+                ServerAction::Event(ServerEvent::Closed) | ServerAction::Close => {}
+                ServerAction::Event(event) => queue.push_back(EndpointAction::Event(event)),
+            }
+        }
+        self.used = now;
+        if self.server.is_idle() {
+            self.server.shrink();
+        }
+    }
+
+    fn say(&mut self, stream: u64, event: Event, queue: &mut Queue<W>) {
+        if stream == COMMON && self.streams.get(COMMON).is_none() {
+            self.streams.insert(COMMON, Stream::new(None));
+        }
+        let limits = self.server.limits();
+        if let Some(stream) = self.streams.get_mut(stream) {
+            let (wake, lost) = stream.say(event, limits);
+            queue.extend(wake.map(EndpointAction::Wake));
+            if lost > 0 {
+                queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count: lost }));
+            }
+        }
+    }
+
+    /// The reader of a stream goes away; if it has heard all, the stream goes too.
+    pub(super) fn detach(&mut self, now: Instant, stream: u64, reader: u64, has_heard_all: bool) {
+        let Limits { replay_timeout, .. } = *self.server.limits();
+        if let Some(left) = self.streams.get_mut(stream) {
+            left.detach(reader, now + replay_timeout);
+            if has_heard_all && left.is_finished() && !left.is_read() {
+                self.streams.remove(stream);
+            }
+        }
+        self.used = now;
+        self.forget_streams(now);
+    }
+
+    /// Everybody who reads is to go.
+    pub(super) fn finish_streams(&mut self, queue: &mut Queue<W>) {
+        let woken = self.streams.values_mut().filter_map(Stream::finish);
+        queue.extend(woken.map(EndpointAction::Wake));
+    }
+
+    /// Forgets what has been kept for long enough.
+    pub(super) fn forget_streams(&mut self, now: Instant) {
+        let over = |stream: &Stream<W>| stream.kept_until() != Instant::NEVER;
+        let mut finished = self.streams.iter().filter(|(_, stream)| over(stream)).count();
+        self.streams.retain(|_, stream| {
+            let goes = over(stream) && (stream.kept_until() <= now || finished > MAX_FINISHED);
+            if goes {
+                finished -= 1;
+            }
+            !goes
+        });
+    }
+
+    /// Whether the client is there, or waits for something.
+    fn is_busy(&self) -> bool {
+        !self.server.is_idle() || self.streams.iter().any(|(_, stream)| stream.is_read())
+    }
+
+    /// When it ends unless something happens.
+    pub(super) fn ends(&self) -> Instant {
+        let Limits { session_idle_timeout, session_init_timeout, .. } = *self.server.limits();
+        match (self.is_busy(), self.begun) {
+            (true, _) => Instant::NEVER,
+            (false, true) => self.used + session_idle_timeout,
+            (false, false) => self.used + session_init_timeout,
+        }
+    }
+
+    /// When something is to be done about it at the latest.
+    pub(super) fn due(&self) -> Instant {
+        let kept = self.streams.iter().map(|(_, stream)| stream.kept_until());
+        let own = self.server.poll_timeout();
+        kept.chain(own).fold(self.ends(), Instant::min)
+    }
+
+    pub(super) fn used(&self) -> Instant {
+        self.used
+    }
+
+    pub(super) fn set_used(&mut self, used: Instant) {
+        self.used = used;
+    }
+
+    pub(super) fn version(&self) -> Option<ProtocolVersion> {
+        self.server.session_version()
+    }
+}
+
+/// The id of a request.
+pub(super) fn request_id(incoming: &Incoming) -> Option<RequestId> {
+    match incoming {
+        Incoming::Message(Message::Request(request)) => Some(request.id.clone()),
+        Incoming::Message(Message::Notification(_) | Message::Response(_)) | Incoming::Batch(_) => {
+            None
+        }
+    }
+}
+
+/// A message as JSON text.
+pub(in super::super) fn text(message: &Outgoing) -> Bytes {
+    let mut text = alloc::vec::Vec::with_capacity(256);
+    message.write(&mut text);
+    Bytes::from(text)
+}

@@ -1,0 +1,243 @@
+//! The stream of an HTTP request of a legacy client: what is said on it, and who reads it.
+//!
+//! In: messages of the session's machine. Out: events with numbers, to whoever is attached; the
+//! same again to a client that comes back and says which one it had last. A stream keeps as many
+//! as `Limits::max_replay_events` and `Limits::max_replay_bytes` allow.
+//!
+//! [Specification: Resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+
+use bytes::Bytes;
+
+use crate::limits::Limits;
+use crate::message::RequestId;
+use crate::time::Instant;
+
+#[derive(Debug)]
+pub(super) struct Stream<W> {
+    /// The request that its answer ends it for; `None` for a batch, and for the stream of a GET.
+    pub(super) request: Option<RequestId>,
+    /// Those of the events that are kept, with their numbers, which are counted from 1.
+    events: VecDeque<Event>,
+    bytes: usize,
+    /// How many there were.
+    count: u64,
+    /// The last one that somebody has taken.
+    taken: u64,
+    /// Whether all is said.
+    finished: bool,
+    /// Whether whoever reads it is to go away, and to come back.
+    polls: bool,
+    reader: Option<Reader<W>>,
+    readers: u64,
+    /// Until when it is kept, once all is said and nobody reads it.
+    kept_until: Instant,
+}
+
+#[derive(Debug)]
+struct Reader<W> {
+    number: u64,
+    wake: W,
+    woken: bool,
+}
+
+/// Something that is said on a stream.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) data: Bytes,
+    /// Of the answer that ends the stream: its status, should it be all that is said.
+    pub(super) status: Option<u16>,
+}
+
+/// What a reader finds.
+#[derive(Debug)]
+pub(in super::super) enum Next {
+    Event {
+        data: Bytes,
+        /// Of the answer: its status, should it be all that is said.
+        status: Option<u16>,
+    },
+    /// Nothing, until the reader is woken.
+    Nothing,
+    /// The reader is to go away, and to come back later.
+    Poll,
+    /// Nothing will come any more, or somebody else reads it.
+    End,
+}
+
+/// Whether a reader can go on from where it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Resumed {
+    Exactly,
+    /// Some of the events in between are lost.
+    Gap,
+    /// There was no such event.
+    Never,
+}
+
+impl<W: Clone> Stream<W> {
+    pub(super) fn new(request: Option<RequestId>) -> Self {
+        Self {
+            request,
+            events: VecDeque::new(),
+            bytes: 0,
+            count: 0,
+            taken: 0,
+            finished: false,
+            polls: false,
+            reader: None,
+            readers: 0,
+            kept_until: Instant::NEVER,
+        }
+    }
+
+    /// Says something, unless all is said. Returns who is to be woken, and how many events that
+    /// nobody has taken had to go.
+    pub(super) fn say(&mut self, event: Event, limits: &Limits) -> (Option<W>, u64) {
+        if self.finished {
+            return (None, 0);
+        }
+        self.finished = event.status.is_some();
+        self.bytes = self.bytes.saturating_add(event.data.len());
+        self.count += 1;
+        self.events.push_back(event);
+        let mut lost = 0;
+        while self.events.len() > 1
+            && (self.events.len() > limits.max_replay_events
+                || self.bytes > limits.max_replay_bytes)
+        {
+            if self.first() > self.taken {
+                lost += 1;
+            }
+            let gone = self.events.pop_front();
+            self.bytes -= gone.map_or(0, |event| event.data.len());
+        }
+        (self.wake(), lost)
+    }
+
+    /// Says something for the last time, whatever was said before.
+    pub(super) fn reopen(&mut self, event: Event, limits: &Limits) -> (Option<W>, u64) {
+        self.finished = false;
+        self.say(event, limits)
+    }
+
+    /// Nothing will be said any more. Returns who is to be woken.
+    pub(super) fn finish(&mut self) -> Option<W> {
+        self.finished = true;
+        self.wake()
+    }
+
+    /// Its reader is to go away, and to come back. Returns who is to be woken.
+    pub(super) fn poll(&mut self) -> Option<W> {
+        self.polls = self.reader.is_some();
+        self.wake()
+    }
+
+    /// Somebody reads it from now on, in place of whoever did. Returns what the reader is called,
+    /// and who is to be woken.
+    pub(super) fn attach(&mut self, wake: W) -> (u64, Option<W>) {
+        let before = self.wake();
+        self.readers += 1;
+        self.polls = false;
+        self.reader = Some(Reader { number: self.readers, wake, woken: false });
+        (self.readers, before)
+    }
+
+    /// A reader goes away.
+    pub(super) fn detach(&mut self, reader: u64, kept_until: Instant) {
+        if self.reader.as_ref().is_some_and(|current| current.number == reader) {
+            self.reader = None;
+            self.polls = false;
+            self.kept_until = kept_until;
+        }
+    }
+
+    /// What a reader finds behind the event `after`; the number of that is one more.
+    pub(super) fn next(&mut self, reader: u64, after: u64) -> Next {
+        match &mut self.reader {
+            Some(current) if current.number == reader => current.woken = false,
+            Some(_) | None => return Next::End,
+        }
+        // What was lost meanwhile is passed over.
+        let number = (after + 1).max(self.first());
+        let at = usize::try_from(number - self.first()).unwrap_or(usize::MAX);
+        if let Some(event) = self.events.get(at) {
+            self.taken = self.taken.max(number);
+            return Next::Event { data: event.data.clone(), status: event.status };
+        }
+        match (self.finished, self.polls) {
+            (true, _) => Next::End,
+            (false, true) => Next::Poll,
+            (false, false) => Next::Nothing,
+        }
+    }
+
+    /// The number of the event that a reader has, once it has taken the next one behind `after`.
+    pub(super) fn number_behind(&self, after: u64) -> u64 {
+        (after + 1).max(self.first())
+    }
+
+    /// Whether a reader that has the event `after` misses none.
+    pub(super) fn resumes(&self, after: u64) -> Resumed {
+        if after > self.count {
+            Resumed::Never
+        } else if after + 1 < self.first() {
+            Resumed::Gap
+        } else {
+            Resumed::Exactly
+        }
+    }
+
+    /// Forgets what was said.
+    pub(super) fn forget_events(&mut self) {
+        self.events.clear();
+        self.bytes = 0;
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Until when it is kept: for ever, unless all is said and nobody reads it.
+    pub(super) fn kept_until(&self) -> Instant {
+        if self.finished && self.reader.is_none() { self.kept_until } else { Instant::NEVER }
+    }
+
+    /// The number of the first event that is kept, or of the next one.
+    fn first(&self) -> u64 {
+        self.count + 1 - self.events.len() as u64
+    }
+
+    /// Who is to be woken, unless it was and has not looked.
+    fn wake(&mut self) -> Option<W> {
+        let reader = self.reader.as_mut().filter(|reader| !reader.woken)?;
+        reader.woken = true;
+        Some(reader.wake.clone())
+    }
+}
+
+/// What an event is called: its stream and its number, apart by a dash.
+pub(in super::super) fn event_id(stream: u64, number: u64) -> String {
+    alloc::format!("{stream}-{number}")
+}
+
+/// The stream and the number of an event; `None` if it has no such name.
+pub(super) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
+    let (stream, number) = id.split_once('-')?;
+    let (stream, number) = (stream.parse().ok()?, number.parse().ok()?);
+    (event_id(stream, number) == id).then_some((stream, number))
+}

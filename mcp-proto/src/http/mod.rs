@@ -1,0 +1,53 @@
+//! The binding of a server to Streamable HTTP, in both eras at one endpoint.
+//!
+//! In: HTTP requests. Out: HTTP responses, and what the application is to know. There are three
+//! levels, each usable alone:
+//!
+//! | for whoever has | use |
+//! |---|---|
+//! | a socket | [`Connection`]: bytes in, bytes out |
+//! | an HTTP stack, such as hyper, a function as a service, a WASM host | [`Exchange`]: a head and a body in, a head and data out |
+//! | a proxy that routes by headers | [`headers`](crate::headers), and [`frame::http1`](crate::frame::http1) |
+//!
+//! What exchanges share, sessions of legacy clients and listeners of modern ones, is an
+//! [`Endpoint`], which an exchange visits. A modern request that is no `subscriptions/listen`
+//! never does: it shares nothing with others.
+//!
+//! # Which answer
+//!
+//! The first rung that fails answers:
+//!
+//! | rung | fails if | answer |
+//! |---|---|---|
+//! | path | it is not [`Config::path`]; the query is ignored | 404 |
+//! | host | it is not among [`Config::allowed_hosts`] | 403, an error without id |
+//! | origin | there is one, and it is not allowed | 403, an error without id |
+//! | auth | [`Config::authorize`] refuses | 401 or 403, with `WWW-Authenticate` |
+//! | http-method | it is not POST, nor GET or DELETE where there are sessions | 405, with `Allow` |
+//! | media | a POST is no `application/json` | 415 |
+//! | accept | not all types that an answer may have are acceptable | 406 |
+//! | json, shape | [`message::parse`](crate::message::parse) | 400 |
+//! | era | [`negotiate::TABLE`](crate::negotiate::TABLE) | 400 |
+//! | session, resumption | legacy: there is no such session, or no such event | 404, 400 |
+//! | all others | [`status`] | |
+//!
+//! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
+
+mod admit;
+mod config;
+mod connection;
+mod endpoint;
+mod exchange;
+mod legacy;
+mod listeners;
+mod media;
+mod security;
+mod status;
+
+pub use config::{Authorization, Authorize, Config, Sessions};
+pub use connection::Connection;
+pub use endpoint::{Endpoint, EndpointAction};
+pub use exchange::{Exchange, ExchangeAction};
+pub use status::status;
+
+pub use crate::frame::http1::{Head, ResponseHead};

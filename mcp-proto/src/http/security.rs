@@ -1,0 +1,154 @@
+//! Host, Origin and CORS: who may reach a server through somebody's browser.
+//!
+//! In: the values of `Host` and `Origin`. Out: whether they are allowed. A page of another site can
+//! make a browser send requests to a server on the user's machine, and by a name of its own that
+//! it lets point there (DNS rebinding) even read the answers; so both are checked before anything
+//! else is looked at.
+//!
+//! [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
+
+use super::Config;
+
+/// What an origin may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Allowed {
+    /// Send requests.
+    Send,
+    /// Send requests, and read the answers.
+    Read,
+}
+
+impl Config {
+    /// Whether requests may be for this host.
+    pub(super) fn allows_host(&self, host: &[u8]) -> bool {
+        let Ok(host) = core::str::from_utf8(host) else { return false };
+        let (name, port) = split_port(host);
+        self.allowed_hosts.iter().any(|allowed| match split_port(allowed) {
+            ("*", _) => true,
+            (other, None) => other.eq_ignore_ascii_case(name),
+            (other, some) => other.eq_ignore_ascii_case(name) && some == port,
+        })
+    }
+
+    /// What pages of this origin may do; `None` if nothing.
+    pub(super) fn allows_origin(&self, origin: &[u8]) -> Option<Allowed> {
+        let origin = Origin::parse(core::str::from_utf8(origin).ok()?)?;
+        let named = |allowed: &str| Origin::parse(allowed).is_some_and(|named| named.is(origin));
+        if self.allowed_origins.iter().any(|allowed| named(allowed)) {
+            return Some(Allowed::Read);
+        }
+        origin.is_loopback().then_some(Allowed::Send)
+    }
+}
+
+/// Scheme, host and port of a page.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    scheme: &'a str,
+    host: &'a str,
+    port: Option<&'a str>,
+}
+
+impl<'a> Origin<'a> {
+    /// `None` for `null`, and for what is no origin.
+    fn parse(text: &'a str) -> Option<Self> {
+        let (scheme, authority) = text.split_once("://")?;
+        if authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ', ',']) {
+            return None;
+        }
+        let (host, port) = split_port(authority);
+        Some(Self { scheme, host, port })
+    }
+
+    fn is(self, other: Self) -> bool {
+        self.scheme.eq_ignore_ascii_case(other.scheme)
+            && self.host.eq_ignore_ascii_case(other.host)
+            && self.port() == other.port()
+    }
+
+    /// The port, or that of the scheme.
+    fn port(self) -> Option<&'a str> {
+        self.port.or(match () {
+            () if self.scheme.eq_ignore_ascii_case("http") => Some("80"),
+            () if self.scheme.eq_ignore_ascii_case("https") => Some("443"),
+            () => None,
+        })
+    }
+
+    fn is_loopback(self) -> bool {
+        ["http", "https"].iter().any(|scheme| self.scheme.eq_ignore_ascii_case(scheme))
+            && ["localhost", "127.0.0.1", "[::1]"]
+                .iter()
+                .any(|host| self.host.eq_ignore_ascii_case(host))
+    }
+}
+
+/// The name, and the port if there is one. An IPv6 address is in brackets.
+fn split_port(authority: &str) -> (&str, Option<&str>) {
+    let inside = if authority.starts_with('[') { authority.rfind(']') } else { Some(0) };
+    match authority.rfind(':') {
+        Some(colon) if inside.is_some_and(|inside| colon > inside) => {
+            let (name, port) = authority.split_at(colon);
+            (name, port.get(1..))
+        }
+        _ => (authority, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn t048_origins_are_compared_by_scheme_host_and_port() {
+        let allowed_origins =
+            vec!["https://app.example.com".into(), "http://other.example:8080".into()];
+        let config = Config { allowed_origins, ..Config::default() };
+        for (origin, allowed) in [
+            ("https://app.example.com", Some(Allowed::Read)),
+            ("https://APP.example.com:443", Some(Allowed::Read)),
+            ("http://other.example:8080", Some(Allowed::Read)),
+            ("http://localhost:5173", Some(Allowed::Send)),
+            ("https://[::1]", Some(Allowed::Send)),
+            ("http://127.0.0.1:1", Some(Allowed::Send)),
+            ("http://app.example.com", None),
+            ("https://app.example.com:8443", None),
+            ("http://other.example", None),
+            ("https://app.example.com.evil.example", None),
+            ("https://app.example.com/", None),
+            ("https://user@localhost", None),
+            ("file://localhost", None),
+            ("http://localhost.evil.example", None),
+            ("localhost", None),
+            ("null", None),
+            ("", None),
+        ] {
+            assert_eq!(config.allows_origin(origin.as_bytes()), allowed, "{origin}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_allowed_at_any_port_or_at_one() {
+        let mut config = Config::default();
+        config.allowed_hosts.push("mcp.example.com:8443".into());
+        for (host, allowed) in [
+            ("localhost", true),
+            ("LOCALHOST:8080", true),
+            ("127.0.0.1:1", true),
+            ("[::1]:80", true),
+            ("[::1]", true),
+            ("mcp.example.com:8443", true),
+            ("mcp.example.com", false),
+            ("mcp.example.com:80", false),
+            ("evil.example", false),
+            ("localhost.evil.example", false),
+            ("::1", false),
+            ("", false),
+        ] {
+            assert_eq!(config.allows_host(host.as_bytes()), allowed, "{host}");
+        }
+        config.allowed_hosts.push("*".into());
+        assert!(config.allows_host(b"evil.example"));
+    }
+}
