@@ -1,0 +1,93 @@
+// check.mjs RESULTS EXPECTED [SCENARIO]
+// Compares what the suite wrote into the folder RESULTS with the file EXPECTED, or with its line for
+// SCENARIO alone, prints every difference, and fails if there is one. README.md has the format of
+// EXPECTED. The suite's own verdict is not enough: many of its checks pass, or are not made at all,
+// when a server does not do what they are about, or is not there.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const NOT_SERVED = 'not served';
+
+function main([results, file, scenario]) {
+  const expected = readExpected(file);
+  const wanted = scenario ? [scenario] : [...expected.keys()];
+  const seen = readResults(results);
+  const differences = [];
+  let successes = 0;
+
+  for (const name of wanted) {
+    const line = expected.get(name);
+    const checks = seen.get(name);
+    if (line === undefined) differences.push(`${name}: ${file} does not have it`);
+    else if (line === NOT_SERVED) differences.push(...excuse(name, checks));
+    else if (checks === undefined) differences.push(`${name}: did not run`);
+    else {
+      differences.push(...compare(name, line, checks));
+      successes += checks.filter(({ status }) => status === 'SUCCESS').length;
+    }
+  }
+  for (const name of seen.keys()) {
+    if (!wanted.includes(name)) differences.push(`${name}: ran, and is not expected`);
+  }
+  if (successes === 0) differences.push('there is no SUCCESS at all');
+
+  for (const difference of differences) console.log(difference);
+  console.log(`${wanted.length} scenarios, ${successes} checks, ${differences.length} differences`);
+  process.exitCode = differences.length === 0 ? 0 : 1;
+}
+
+// The lines of the file: from a scenario to what stands behind it.
+function readExpected(file) {
+  const lines = readFileSync(file, 'utf8').split('\n').map((line) => line.trim());
+  return new Map(
+    lines.filter((line) => line && !line.startsWith('#')).map((line) => line.split(': ', 2)),
+  );
+}
+
+// The checks of each scenario. Every run of one has a folder: server-SCENARIO-TIME.
+function readResults(results) {
+  const seen = new Map();
+  for (const folder of readdirSync(results)) {
+    const [, name] = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(folder) ?? [];
+    if (name === undefined || seen.has(name)) throw new Error(`what is ${join(results, folder)}?`);
+    seen.set(name, JSON.parse(readFileSync(join(results, folder, 'checks.json'), 'utf8')));
+  }
+  return seen;
+}
+
+// A scenario that needs what is not served is not run, or does not pass.
+function excuse(name, checks = []) {
+  const has = (wanted) => checks.some(({ status }) => status === wanted);
+  return has('SUCCESS') && !has('FAILURE') ? [`${name}: passes, and is not excused then`] : [];
+}
+
+function compare(name, line, checks) {
+  const bad = checks.filter(({ status }) => !['SUCCESS', 'SKIPPED', 'INFO'].includes(status));
+  const differences = bad.map(
+    ({ id, status, errorMessage }) => `${name}: ${status} ${id}: ${errorMessage ?? 'says no more'}`,
+  );
+  const expected = new Map(line.split(' ').map(idAndNumber));
+  const successes = countSuccesses(checks);
+  for (const id of new Set([...expected.keys(), ...successes.keys()])) {
+    const [wanted, got] = [expected.get(id) ?? 0, successes.get(id) ?? 0];
+    if (wanted !== got) differences.push(`${name}: ${got} instead of ${wanted} SUCCESS of ${id}`);
+  }
+  return differences;
+}
+
+// `id` or `id*5`.
+function idAndNumber(word) {
+  const [id, number = '1'] = word.split('*');
+  return [id, Number(number)];
+}
+
+function countSuccesses(checks) {
+  const counts = new Map();
+  for (const { id, status } of checks) {
+    if (status === 'SUCCESS') counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  return counts;
+}
+
+main(process.argv.slice(2));
