@@ -77,6 +77,9 @@ pub struct Limits {
     /// How long an HTTP response may be silent; default 15 s. Then it becomes a stream of events,
     /// if it was not one, and a comment shows that it is alive.
     pub keep_alive: Duration,
+    /// The most HTTP connections that an adapter serves at a time; default 16,384. Others wait to be
+    /// accepted.
+    pub max_connections: usize,
     /// The most sessions of legacy HTTP clients; default 10,000. Another one is answered with 503.
     pub max_sessions: usize,
     /// How long a session may be idle: no open stream, nothing in flight, no POST; default 30
@@ -121,6 +124,7 @@ impl Default for Limits {
             body_timeout: Duration::from_secs(30),
             connection_idle_timeout: Duration::from_secs(75),
             keep_alive: Duration::from_secs(15),
+            max_connections: 16 * 1024,
             max_sessions: 10_000,
             session_idle_timeout: Duration::from_secs(30 * 60),
             session_init_timeout: Duration::from_secs(60),

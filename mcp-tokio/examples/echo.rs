@@ -1,6 +1,7 @@
-//! A server with one tool: `echo stdio`.
+//! A server with one tool: `echo stdio`, or `echo http --listen 127.0.0.1:8000`.
 
-use mcp_tokio::{Implementation, Registry, serve_stdio};
+use mcp_tokio::{HttpConfig, Implementation, Registry, serve_http, serve_stdio};
+use tokio::net::TcpListener;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Echo {
@@ -10,10 +11,19 @@ struct Echo {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    if std::env::args().nth(1).as_deref() != Some("stdio") {
-        return Err("usage: echo stdio".into());
-    }
     let mut registry = Registry::new(Implementation::new("echo", env!("CARGO_PKG_VERSION")));
     registry.tool("echo", "Echoes its message", |echo: Echo, _| async { echo.message })?;
-    Ok(serve_stdio(registry).await?)
+
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["stdio"] => serve_stdio(registry).await?,
+        ["http", "--listen", address] => {
+            let listener = TcpListener::bind(address).await?;
+            let config = HttpConfig::default();
+            eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
+            serve_http(listener, registry, config).await?;
+        }
+        _ => return Err("usage: echo stdio, or echo http --listen ADDRESS".into()),
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io::{self, Write};
+use std::mem::MaybeUninit;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
@@ -61,6 +62,7 @@ pub(crate) fn to_stderr(line: &str) {
 }
 
 /// The time of a conversation, whose streams may come and go.
+#[derive(Clone, Copy)]
 pub(crate) struct Clock {
     start: time::Instant,
 }
@@ -84,7 +86,7 @@ impl Clock {
         self.drive_until(service, reader, writer, std::future::pending()).await
     }
 
-    async fn drive_until(
+    pub(crate) async fn drive_until(
         &self,
         service: &mut impl Driven,
         reader: impl AsyncRead + Unpin,
@@ -93,23 +95,41 @@ impl Clock {
     ) -> io::Result<()> {
         let mut stop = pin!(stop);
         let mut stream = Stream {
-            start: self.start,
+            clock: *self,
             reader,
             writer,
-            input: vec![0; CHUNK],
-            timer: Box::pin(time::sleep_until(self.start)),
+            timer: Timer::new(*self),
             stop: Some(stop.as_mut()),
         };
         drive(service, &mut stream).await
     }
 }
 
+/// A timer for the deadlines of one machine after the other.
+pub(crate) struct Timer {
+    clock: Clock,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl Timer {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, sleep: Box::pin(time::sleep_until(clock.start)) }
+    }
+
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        let deadline = self.clock.start + at.duration_since(Instant::ZERO);
+        if self.sleep.deadline() != deadline {
+            self.sleep.as_mut().reset(deadline);
+        }
+        self.sleep.as_mut().poll(context)
+    }
+}
+
 struct Stream<'a, R, W, S> {
-    start: time::Instant,
+    clock: Clock,
     reader: R,
     writer: W,
-    input: Vec<u8>,
-    timer: Pin<Box<Sleep>>,
+    timer: Timer,
     stop: Option<Pin<&'a mut S>>,
 }
 
@@ -120,11 +140,13 @@ where
     S: Future<Output = ()>,
 {
     fn now(&self) -> Instant {
-        Instant::ZERO + self.start.elapsed()
+        self.clock.now()
     }
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        let mut buffer = ReadBuf::new(&mut self.input);
+        // On the stack, so that a connection that waits needs no memory for it.
+        let mut input = [const { MaybeUninit::uninit() }; CHUNK];
+        let mut buffer = ReadBuf::uninit(&mut input);
         ready!(Pin::new(&mut self.reader).poll_read(context, &mut buffer))?;
         // A copy, so that a short message in flight does not hold on to a long buffer.
         Poll::Ready(Ok(Bytes::copy_from_slice(buffer.filled())))
@@ -139,11 +161,7 @@ where
     }
 
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
-        let deadline = self.start + at.duration_since(Instant::ZERO);
-        if self.timer.deadline() != deadline {
-            self.timer.as_mut().reset(deadline);
-        }
-        self.timer.as_mut().poll(context)
+        self.timer.poll(context, at)
     }
 
     fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()> {

@@ -180,6 +180,7 @@
 mod blocking;
 mod client;
 mod driver;
+mod http;
 mod process;
 mod stdio;
 
@@ -187,6 +188,7 @@ pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
 };
+pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions};
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
@@ -200,4 +202,5 @@ pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersi
 
 pub use client::{connect, connect_command, run, run_command};
 pub use driver::serve;
+pub use http::{serve_http, serve_http_until};
 pub use stdio::{serve_stdio, serve_stdio_with};

@@ -42,7 +42,9 @@ type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 #[cfg(unix)]
-use on_unix::{stdin, stdout, stop};
+pub(crate) use on_unix::stop;
+#[cfg(unix)]
+use on_unix::{stdin, stdout};
 
 #[cfg(unix)]
 mod on_unix {
@@ -90,7 +92,7 @@ mod on_unix {
     ///
     /// The signals are awaited in a task of their own: this is polled on every round, and a look
     /// at a task costs less than one at two signals.
-    pub(super) fn stop() -> io::Result<impl Future<Output = ()>> {
+    pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut signals = JoinSet::new();
@@ -133,7 +135,7 @@ fn stdout() -> io::Result<Writer> {
 
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-fn stop() -> io::Result<impl Future<Output = ()>> {
+pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
     Ok(async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

@@ -89,6 +89,16 @@ impl Context {
         self.port.command(Command::Notify(self.about, notification));
     }
 
+    /// Over HTTP: closes the stream on which a legacy client waits for the answer, so that no
+    /// connection is open while this takes its time. The client comes back after
+    /// [`Limits::retry`](crate::Limits::retry), gets what was said meanwhile, and the answer. Does
+    /// nothing elsewhere, nor for clients before 2025-11-25, which would not come back.
+    pub fn close_stream(&self) {
+        if self.about.is_shared() {
+            self.port.command(Command::CloseStream(self.about));
+        }
+    }
+
     /// Tells all clients that want to know of a change; see [`Catalog::publish`].
     pub fn publish(&self, change: &Change) -> Result<(), UsageError> {
         self.catalog().publish(change)

@@ -23,10 +23,12 @@ mod command;
 mod context;
 mod drive;
 mod handler;
+mod http;
 mod input;
 mod output;
 mod port;
 mod result;
+mod runner;
 mod stderr;
 mod tasks;
 mod wire;
@@ -36,45 +38,57 @@ use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::Waker;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, UsageError};
 use crate::machine::{Action, Machine};
-use crate::message::ErrorData;
-use crate::server::{Config, Outcome, Request, Server, ServerEvent};
+use crate::server::{
+    Change, Config, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
+};
 use crate::stdio::Connection;
 use crate::time::{Duration, Instant};
 
 pub use catalog::Catalog;
-use catalog::Offer;
 pub use client::{Call, Client, ClientService, IntoAnswer, Subscription};
 pub use command::Command;
-use context::Asked;
 pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Driven, Io, drive};
-use handler::Given;
 pub use handler::Handler;
+pub use http::{Answering, Clock, HttpLink, HttpServer, Part, Visitor};
 use output::Output;
-use port::{Cancel, News, Port};
 #[cfg(feature = "schemars")]
 pub use result::Structured;
 pub use result::{Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult};
+use runner::Runner;
+pub use runner::Scope;
 pub use stderr::Stderr;
-use tasks::{Progressed, Tasks};
 use wire::Wire;
 
 /// A future of an adapter's own, to be driven to its end somewhere.
 pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// A machine on a byte stream that a [`Service`] drives.
+pub trait Link: Scope + Machine<Event = ServerEvent> {
+    /// Whether it has anything to do with others.
+    const MEETS: bool;
+
+    /// The server is to stop.
+    fn shutdown(&mut self, now: Instant);
+
+    /// Nobody reads any more. Returns whether there is still something to do about it.
+    fn handle_disconnect(&mut self, now: Instant) -> bool;
+
+    /// Does what is to be done with others; `woken` if they asked for it. Returns whether there
+    /// may be actions.
+    fn meet(&mut self, now: Instant, woken: bool, port: &Visitor) -> bool;
+}
+
 /// A connection and its handlers; see the [module](self).
-pub struct Service {
-    connection: Connection<Server>,
-    offer: Offer,
-    tasks: Tasks,
-    port: Arc<Port>,
-    spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
+pub struct Service<L: Link = Connection<Server>> {
+    link: L,
+    runner: Runner,
+    visitor: Visitor,
     wire: Option<Wire>,
     on_fault: Option<Box<OnFault>>,
     output: Output,
@@ -82,6 +96,8 @@ pub struct Service {
     written: bool,
     drain: Duration,
     life: Life,
+    /// When it was last told.
+    now: Instant,
 }
 
 type OnFault = dyn FnMut(&ProtocolError) + Send;
@@ -113,29 +129,38 @@ const ROUNDS: usize = 16;
 impl Service {
     /// A service for the peer at the other end of a stream that is yet to be read.
     pub fn new(catalog: impl Into<Catalog>, config: Config) -> Self {
-        let catalog = catalog.into();
-        let port = Arc::new(Port::new(catalog.clone()));
-        let offer = catalog.join(&port);
         let drain = config.limits.drain;
+        let connect = |declaration| Connection::server(declaration, config);
+        Self::with(catalog.into(), drain, connect)
+    }
+}
+
+impl<L: Link> Service<L> {
+    /// A service of a machine that `connect` makes.
+    fn with(
+        catalog: Catalog,
+        drain: Duration,
+        connect: impl FnOnce(Arc<Declaration>) -> L,
+    ) -> Self {
+        let runner = Runner::new(catalog);
         Self {
-            connection: Connection::server(offer.declaration.clone(), config),
-            offer,
-            tasks: Tasks::new(port.clone()),
-            port,
-            spawn: None,
+            link: connect(runner.offer.declaration.clone()),
+            visitor: Visitor(runner.port.clone()),
+            runner,
             wire: None,
             on_fault: None,
             output: Output::default(),
             written: false,
             drain,
             life: Life::Open,
+            now: Instant::ZERO,
         }
     }
 
     /// Hands handlers that do not end at once to `spawn`, so that they may run beside each other
     /// on several threads. Without it they take turns in the adapter's task.
     pub fn spawn_with(&mut self, spawn: impl FnMut(Spawned) + Send + 'static) {
-        self.spawn = Some(Box::new(spawn));
+        self.runner.spawn = Some(Box::new(spawn));
     }
 
     /// Shows the conversation to `sink`, line by line, in the transcript format: `C> ` what the
@@ -166,7 +191,7 @@ impl Service {
 
     fn act_on_all(&mut self, now: Instant) {
         while !self.is_clogged()
-            && let Some(action) = self.connection.poll_action()
+            && let Some(action) = self.link.poll_action()
         {
             self.act(now, action);
         }
@@ -180,7 +205,10 @@ impl Service {
                 }
                 self.output.push(bytes);
             }
-            Action::Event(ServerEvent::Request(request)) => self.start(now, request),
+            Action::Event(ServerEvent::Request(request)) => {
+                let is_clogged = self.is_full();
+                self.runner.start(now, &mut self.link, request, is_clogged);
+            }
             Action::Event(event) => {
                 if let Some(wire) = &mut self.wire {
                     wire.event(now, &event);
@@ -195,109 +223,38 @@ impl Service {
     }
 
     fn react(&mut self, event: ServerEvent) {
-        match event {
-            ServerEvent::Cancelled { about, .. } => self.tasks.cancel(about),
-            ServerEvent::Notification { handler, params, .. } => {
-                if let Some(handler) = self.offer.registry.handler(handler) {
-                    // There is nobody to tell of a panic.
-                    let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(&params)));
-                }
-            }
-            ServerEvent::PeerFault(error) => {
-                if let Some(on_fault) = &mut self.on_fault {
-                    on_fault(&error);
-                }
-            }
-            ServerEvent::Request(_)
-            | ServerEvent::Pong { .. }
-            | ServerEvent::MessagesLost { .. }
-            | ServerEvent::Closed => {}
+        match (&event, &mut self.on_fault) {
+            (ServerEvent::PeerFault(error), Some(on_fault)) => on_fault(error),
+            _ => self.runner.react(event),
         }
     }
 
-    /// The catalog has changed.
-    fn learn(&mut self, now: Instant, news: News) {
-        if let Some(offer) = news.offer
-            && offer.generation > self.offer.generation
-        {
-            self.connection.declare(now, offer.declaration.clone());
-            self.offer = offer;
-        }
-        for change in &news.changes {
-            // It was declared when it was published; if it is not any more, nobody is told.
-            let _ = self.connection.publish(now, change);
-        }
-    }
-
-    fn obey(&mut self, now: Instant, command: port::Command) {
-        match command {
-            port::Command::Notify(..) if self.output.waiting() > MAX_OUTPUT_BYTES => {}
-            // A handler that reports after its end, or backwards, is not worth an error.
-            port::Command::Notify(about, notification) => {
-                let _ = self.connection.notify(now, about, notification);
-            }
-            port::Command::Respond(reply, outcome) => {
-                self.tasks.forget(reply.id());
-                self.connection.respond(now, reply, outcome);
-            }
-        }
-    }
-
-    fn start(&mut self, now: Instant, request: Request) {
-        let Request { reply, params, arguments, peer, .. } = request;
-        let Some(handler) = self.offer.registry.handler(request.handler) else {
-            let error = ErrorData::internal("what was asked for has been removed");
-            return self.connection.respond(now, reply, Outcome::Error(error));
-        };
-        let asked = Asked {
-            peer: peer.detach(),
-            wants_progress: request.wants_progress,
-            log_level: request.log_level,
-            input: request.input.map(Arc::from),
-            #[cfg(feature = "request-state")]
-            request: request.handler.asks().then(|| (request.method, params.detach())),
-        };
-        let cancel = Arc::new(Cancel::new());
-        let context = Context::new(self.port.clone(), cancel.clone(), reply.id(), asked);
-        let call = move || handler.call(Given { params, arguments }, context);
-        let progressed = self.tasks.start(reply, cancel, call, self.spawn.as_deref_mut());
-        self.settle(now, progressed);
-    }
-
-    /// Answers after what the handler has reported.
-    fn settle(&mut self, now: Instant, progressed: Progressed) {
-        let Progressed::Done(reply, outcome) = progressed else { return };
-        let (commands, news) = self.port.take_commands();
-        if !news.is_empty() {
-            self.learn(now, news);
-        }
-        for command in commands {
-            self.obey(now, command);
-        }
-        self.connection.respond(now, reply, outcome);
+    /// Whether so much waits to be written that nobody is told anything but answers.
+    fn is_full(&self) -> bool {
+        self.output.waiting() > MAX_OUTPUT_BYTES
     }
 }
 
-impl Driven for Service {
+impl<L: Link> Driven for Service<L> {
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         if let Some(wire) = &mut self.wire {
             wire.received(now, data.clone());
         }
-        self.connection.handle_bytes(now, data);
+        self.link.handle_bytes(now, data);
     }
 
     fn handle_eof(&mut self, now: Instant) {
         if let Some(wire) = &mut self.wire {
             wire.ended(now);
         }
-        self.connection.handle_eof(now);
+        self.link.handle_eof(now);
         if self.life == Life::Open {
             self.life = Life::Ending;
         }
     }
 
     fn handle_stop(&mut self, now: Instant) {
-        self.connection.shutdown(now);
+        self.link.shutdown(now);
         self.life = match self.life {
             Life::Open | Life::Ending | Life::Stopping => Life::Stopping,
             Life::Closed { until, .. } => Life::Closed { until, patient: false },
@@ -306,29 +263,36 @@ impl Driven for Service {
     }
 
     fn turn(&mut self, now: Instant, waker: &Waker) {
-        self.port.begin_turn(now, waker);
-        if self.connection.poll_timeout().is_some_and(|at| at <= now) {
-            self.connection.handle_timeout(now);
+        self.now = now;
+        self.runner.port.begin_turn(now, waker);
+        if self.link.poll_timeout().is_some_and(|at| at <= now) {
+            self.link.handle_timeout(now);
         }
         let mut rounds = 0;
         loop {
             self.act_on_all(now);
+            if L::MEETS && !self.is_clogged() {
+                let woken = self.runner.port.take_visit();
+                if self.link.meet(now, woken, &self.visitor) {
+                    continue;
+                }
+            }
             // What is left after that many rounds has the driver woken again.
-            let work = if rounds < ROUNDS { self.port.take_work() } else { None };
+            let work = if rounds < ROUNDS { self.runner.port.take_work() } else { None };
             let Some(work) = work else { break };
             rounds += 1;
             if !work.news.is_empty() {
-                self.learn(now, work.news);
+                self.runner.learn(now, &mut self.link, work.news);
             }
+            let is_full = self.is_full();
             for command in work.commands {
-                self.obey(now, command);
+                self.runner.obey(now, &mut self.link, command, is_full);
             }
             for slot in work.ready {
-                let progressed = self.tasks.poll(slot);
-                self.settle(now, progressed);
+                self.runner.poll(now, &mut self.link, slot, is_full);
             }
         }
-        self.port.end_turn();
+        self.runner.port.end_turn();
         self.give_up(now);
     }
 
@@ -342,27 +306,27 @@ impl Driven for Service {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let sleep = self.port.next_sleep();
+        let sleep = self.runner.port.next_sleep();
         let until = match self.life {
             Life::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
             Life::Open | Life::Ending | Life::Stopping | Life::Closed { .. } | Life::GivenUp => {
                 None
             }
         };
-        self.connection.poll_timeout().into_iter().chain(sleep).chain(until).min()
+        self.link.poll_timeout().into_iter().chain(sleep).chain(until).min()
     }
 
     fn wants_read(&self) -> bool {
-        self.connection.wants_read() && self.output.waiting() <= MAX_OUTPUT_BYTES
+        self.link.wants_read() && self.output.waiting() <= MAX_OUTPUT_BYTES
     }
 
     fn is_closed(&self) -> bool {
         matches!(self.life, Life::Closed { .. } | Life::GivenUp)
     }
 
-    /// There is nobody to serve.
     fn handle_deaf(&mut self) -> bool {
-        false
+        self.output.clear();
+        self.link.handle_disconnect(self.now)
     }
 
     fn is_clogged(&self) -> bool {
@@ -381,17 +345,59 @@ impl Driven for Service {
     }
 }
 
-impl Drop for Service {
-    /// Tells the catalog, and handlers that were spawned, that nobody waits for them.
+impl<L: Link> Drop for Service<L> {
+    /// Tells others that nobody is there any more.
     fn drop(&mut self) {
-        self.port.catalog().leave(&self.port);
-        self.port.close();
-        self.tasks.cancel_all();
+        if self.link.handle_disconnect(self.now) {
+            self.link.meet(self.now, true, &self.visitor);
+        }
     }
 }
 
-impl core::fmt::Debug for Service {
+impl<L: Link> core::fmt::Debug for Service<L> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Service").field("connection", &self.connection).finish_non_exhaustive()
+        f.debug_struct("Service").field("life", &self.life).finish_non_exhaustive()
+    }
+}
+
+impl Scope for Connection<Server> {
+    fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        Self::respond(self, now, reply, outcome);
+    }
+
+    fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        Self::notify(self, now, about, notification)
+    }
+
+    fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
+        Self::declare(self, now, declaration);
+    }
+
+    fn publish(&mut self, now: Instant, change: &Change) {
+        // It was declared when it was published; if it is not any more, nobody is told.
+        let _ = Self::publish(self, now, change);
+    }
+}
+
+impl Link for Connection<Server> {
+    const MEETS: bool = false;
+
+    fn shutdown(&mut self, now: Instant) {
+        Self::shutdown(self, now);
+    }
+
+    /// There is nobody to serve.
+    fn handle_disconnect(&mut self, _now: Instant) -> bool {
+        false
+    }
+
+    /// A stream has nobody to share anything with.
+    fn meet(&mut self, _now: Instant, _woken: bool, _port: &Visitor) -> bool {
+        false
     }
 }

@@ -22,6 +22,7 @@ use crate::time::{Duration, Instant};
 pub(super) enum Command {
     Notify(ReplyId, Notification),
     Respond(Reply, Outcome),
+    CloseStream(ReplyId),
 }
 
 /// With more commands than this waiting, progress goes nowhere.
@@ -68,6 +69,8 @@ struct State {
     now: Instant,
     /// The service is in its turn and will look again before it ends.
     in_turn: bool,
+    /// The endpoint asks for a visit.
+    visit: bool,
     /// The service is gone: nobody looks any more.
     closed: bool,
     driver: Option<Waker>,
@@ -87,6 +90,7 @@ impl Port {
         let state = Mutex::new(State {
             now: Instant::ZERO,
             in_turn: false,
+            visit: false,
             closed: false,
             driver: None,
             work: Work::default(),
@@ -134,11 +138,32 @@ impl Port {
         (mem::take(&mut work.commands), mem::take(&mut work.news))
     }
 
+    /// Asks for a visit to the endpoint.
+    pub(super) fn ask_for_visit(&self) {
+        let mut state = self.lock();
+        state.visit = true;
+        let driver = state.sleeping_driver();
+        drop(state);
+        wake(driver);
+    }
+
+    /// Whether a visit was asked for.
+    pub(super) fn take_visit(&self) -> bool {
+        mem::take(&mut self.lock().visit)
+    }
+
+    /// Has the driver look again.
+    pub(super) fn wake_driver(&self) {
+        let driver = self.lock().sleeping_driver();
+        wake(driver);
+    }
+
     /// Ends the turn; what has come in meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
         let mut state = self.lock();
         state.in_turn = false;
-        let driver = if state.work.is_empty() { None } else { state.sleeping_driver() };
+        let idle = state.work.is_empty() && !state.visit;
+        let driver = if idle { None } else { state.sleeping_driver() };
         drop(state);
         wake(driver);
     }
@@ -157,7 +182,9 @@ impl Port {
     pub(super) fn command(&self, command: Command) {
         self.add(|work| match command {
             Command::Notify(..) if work.commands.len() >= MAX_COMMANDS => {}
-            Command::Notify(..) | Command::Respond(..) => work.commands.push(command),
+            Command::Notify(..) | Command::Respond(..) | Command::CloseStream(_) => {
+                work.commands.push(command);
+            }
         });
     }
 

@@ -52,10 +52,27 @@ enum Place {
 }
 
 impl Job {
+    pub(super) fn id(&self) -> ReplyId {
+        self.reply.id()
+    }
+
+    pub(super) fn cancel(&self) -> Arc<Cancel> {
+        self.cancel.clone()
+    }
+
     fn poll(&mut self, waker: &Waker) -> Poll<Outcome> {
         let mut context = Context::from_waker(waker);
         catch_unwind(AssertUnwindSafe(|| self.future.as_mut().poll(&mut context)))
             .unwrap_or_else(|_| Poll::Ready(panicked()))
+    }
+
+    /// Polls it for the first time before it is spawned. The waker does nothing, because a spawned
+    /// future is polled at once wherever it goes.
+    fn first(mut self) -> Started {
+        match self.poll(Waker::noop()) {
+            Poll::Ready(outcome) => Started::Done(self.end(), outcome),
+            Poll::Pending => Started::Pending(self),
+        }
     }
 
     /// Drops the handler's future, which may panic as well, and says that the request is over.
@@ -64,6 +81,32 @@ impl Job {
         let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
         cancel.set();
         reply
+    }
+}
+
+/// What came of calling a handler.
+pub(super) enum Started {
+    Done(Reply, Outcome),
+    Pending(Job),
+}
+
+/// Calls a handler. One that panics is done.
+fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Running) -> Started {
+    let running = catch_unwind(AssertUnwindSafe(call));
+    match running.unwrap_or_else(|_| Running::Done(panicked())) {
+        Running::Future(future) => Started::Pending(Job { reply, cancel, future }),
+        Running::Done(outcome) => {
+            cancel.set();
+            Started::Done(reply, outcome)
+        }
+    }
+}
+
+/// Calls a handler and polls it for the first time; what is pending then is to be spawned.
+pub(super) fn begin(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Running) -> Started {
+    match make(reply, cancel, call) {
+        Started::Pending(job) => job.first(),
+        done @ Started::Done(..) => done,
     }
 }
 
@@ -81,13 +124,9 @@ impl Tasks {
         call: impl FnOnce() -> Running,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
-        let running = catch_unwind(AssertUnwindSafe(call));
-        let mut job = match running.unwrap_or_else(|_| Running::Done(panicked())) {
-            Running::Future(future) => Job { reply, cancel, future },
-            Running::Done(outcome) => {
-                cancel.set();
-                return Progressed::Done(reply, outcome);
-            }
+        let mut job = match make(reply, cancel, call) {
+            Started::Pending(job) => job,
+            Started::Done(reply, outcome) => return Progressed::Done(reply, outcome),
         };
         if let Some(spawn) = spawn {
             return self.start_spawned(job, spawn);
@@ -147,19 +186,20 @@ impl Tasks {
         self.pending.remove(&id);
     }
 
-    /// Polls a job where it is and spawns it if it is pending. The first poll uses a waker that
-    /// does nothing, because the spawned future is polled at once wherever it goes.
+    /// Polls a job where it is and spawns it if it is pending.
     fn start_spawned(
         &mut self,
-        mut job: Job,
+        job: Job,
         spawn: &mut (dyn FnMut(Spawned) + Send + 'static),
     ) -> Progressed {
-        if let Poll::Ready(outcome) = job.poll(Waker::noop()) {
-            return Progressed::Done(job.end(), outcome);
+        match job.first() {
+            Started::Done(reply, outcome) => Progressed::Done(reply, outcome),
+            Started::Pending(job) => {
+                self.pending.insert(job.id(), Place::Spawned(job.cancel()));
+                spawn(Box::pin(Elsewhere::new(job, self.port.clone())));
+                Progressed::Pending
+            }
         }
-        self.pending.insert(job.reply.id(), Place::Spawned(job.cancel.clone()));
-        spawn(Box::pin(Elsewhere { job: Some(job), port: self.port.clone(), watcher: None }));
-        Progressed::Pending
     }
 
     fn remove(&mut self, at: usize) -> Option<Job> {
@@ -197,10 +237,16 @@ impl Wake for SlotWaker {
 }
 
 /// A job that runs where the adapter spawned it.
-struct Elsewhere {
+pub(super) struct Elsewhere {
     job: Option<Job>,
     port: Arc<Port>,
     watcher: Option<u64>,
+}
+
+impl Elsewhere {
+    pub(super) fn new(job: Job, port: Arc<Port>) -> Self {
+        Self { job: Some(job), port, watcher: None }
+    }
 }
 
 impl Future for Elsewhere {

@@ -7,6 +7,7 @@ mod prompts;
 mod resources;
 mod seal;
 mod tools;
+mod transport;
 
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ use mcp_proto::service::Handler;
 use mcp_proto::types::{CacheHint, Implementation};
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+pub use transport::Transport;
 
 /// A red pixel as a PNG, in Base64.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";

@@ -1,0 +1,165 @@
+//! A request that another HTTP stack has read, and its answer.
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::task::Waker;
+
+use bytes::Bytes;
+
+use super::super::catalog::Catalog;
+use super::super::runner::{Runner, Scope};
+use super::{Hub, Visitor};
+use crate::error::UsageError;
+use crate::frame::http1::Head;
+use crate::http::{Exchange, ExchangeAction, ResponseHead};
+use crate::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
+use crate::time::Instant;
+
+/// A request that another HTTP stack has read, and its answer. It is driven like a future: each
+/// [`turn`](Self::turn) takes the next part of the answer, or arranges for the waker to be woken.
+/// Dropping it says that the client is gone.
+pub struct Answering {
+    hub: Arc<Hub>,
+    exchange: Exchange,
+    runner: Runner,
+    visitor: Visitor,
+    now: Instant,
+    ended: bool,
+}
+
+/// A part of an answer.
+#[derive(Debug)]
+pub enum Part {
+    /// The head; it comes first.
+    Head(ResponseHead),
+    /// Some of the body.
+    Data(Bytes),
+    /// The answer is complete.
+    End,
+}
+
+impl Answering {
+    pub(super) fn new(now: Instant, hub: Arc<Hub>, head: &Head, body: &Bytes) -> Self {
+        let runner = Runner::new(Catalog::clone(&hub.catalog));
+        let exchange = Exchange::new(now, &runner.offer.declaration, &hub.config, head, body);
+        let visitor = Visitor(runner.port.clone());
+        Self { hub, exchange, runner, visitor, now, ended: false }
+    }
+
+    /// The next part of the answer; `None` if the waker will be woken, or
+    /// [`poll_timeout`](Self::poll_timeout) is to be awaited. After [`Part::End`] it is `End`.
+    pub fn turn(&mut self, now: Instant, waker: &Waker) -> Option<Part> {
+        self.now = now;
+        self.runner.port.begin_turn(now, waker);
+        if self.exchange.poll_timeout().is_some_and(|at| at <= now) {
+            self.exchange.handle_timeout(now);
+        }
+        let part = self.part(now);
+        self.runner.port.end_turn();
+        part
+    }
+
+    /// When [`turn`](Self::turn) is to be called at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let sleep = self.runner.port.next_sleep();
+        self.exchange.poll_timeout().into_iter().chain(sleep).min()
+    }
+
+    /// The server is to stop: see [`Exchange::shutdown`].
+    pub fn shutdown(&mut self, now: Instant) {
+        self.exchange.shutdown(now);
+    }
+
+    fn part(&mut self, now: Instant) -> Option<Part> {
+        if self.ended {
+            return Some(Part::End);
+        }
+        loop {
+            while let Some(action) = self.exchange.poll_action() {
+                match action {
+                    ExchangeAction::Head(head) => return Some(Part::Head(head)),
+                    ExchangeAction::Data(data) => return Some(Part::Data(data)),
+                    ExchangeAction::End => {
+                        self.ended = true;
+                        // A notification is answered before it is told.
+                        self.tell_the_rest(now);
+                        return Some(Part::End);
+                    }
+                    ExchangeAction::Event(event) => self.event(now, event),
+                }
+            }
+            if self.runner.port.take_visit() || self.exchange.needs_endpoint() {
+                let Self { hub, exchange, visitor, .. } = self;
+                hub.with(now, |endpoint| exchange.visit(now, endpoint, visitor));
+                continue;
+            }
+            let work = self.runner.port.take_work()?;
+            if !work.news.is_empty() {
+                self.runner.learn(now, &mut self.exchange, work.news);
+            }
+            for command in work.commands {
+                self.runner.obey(now, &mut self.exchange, command, false);
+            }
+            for slot in work.ready {
+                self.runner.poll(now, &mut self.exchange, slot, false);
+            }
+        }
+    }
+
+    fn event(&mut self, now: Instant, event: ServerEvent) {
+        match event {
+            ServerEvent::Request(request) => {
+                self.runner.start(now, &mut self.exchange, request, false);
+            }
+            event => self.runner.react(event),
+        }
+    }
+
+    fn tell_the_rest(&mut self, now: Instant) {
+        while let Some(action) = self.exchange.poll_action() {
+            if let ExchangeAction::Event(event) = action {
+                self.event(now, event);
+            }
+        }
+    }
+}
+
+impl Drop for Answering {
+    /// The client is gone, or has its answer.
+    fn drop(&mut self) {
+        let Self { hub, exchange, visitor, now, .. } = self;
+        exchange.handle_disconnect(*now);
+        if exchange.needs_endpoint() {
+            hub.with(*now, |endpoint| exchange.visit(*now, endpoint, visitor));
+        }
+        let now = self.now;
+        self.tell_the_rest(now);
+    }
+}
+
+impl Scope for Exchange {
+    fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        Self::respond(self, now, reply, outcome);
+    }
+
+    fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        Self::notify(self, now, about, notification)
+    }
+
+    /// What it was declared when it began, it is to its end.
+    fn declare(&mut self, _now: Instant, _declaration: Arc<Declaration>) {}
+
+    /// The endpoint tells of changes.
+    fn publish(&mut self, _now: Instant, _change: &Change) {}
+}
+
+impl fmt::Debug for Answering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answering").field("exchange", &self.exchange).finish_non_exhaustive()
+    }
+}

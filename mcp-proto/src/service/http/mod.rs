@@ -1,0 +1,336 @@
+//! A server over HTTP: what its connections share, and the handlers of sessions.
+//!
+//! In: connections and requests of an adapter's; what handlers of sessions report; changes of the
+//! catalog; time. Out: a [`Service`] for each connection, an [`Answering`] for each request of
+//! another HTTP stack.
+//!
+//! Modern requests run where their connection is driven. Those of sessions outlive connections: a
+//! handler is polled once where its request arrives, and is spawned if it is pending then.
+//! [`HttpServer::tend`] does what no connection does: it takes what such handlers report, and sees
+//! to deadlines.
+
+mod answering;
+mod link;
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use core::fmt;
+use core::future::poll_fn;
+use core::task::{Context, Poll, Waker};
+#[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+use std::sync::Mutex;
+use std::sync::{MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+use super::catalog::{Catalog, Offer};
+use super::port::{Cancel, Command, News, Port};
+use super::runner::{Called, gone};
+use super::tasks::{Elsewhere, Started, begin};
+use super::{Service, Spawned};
+use crate::frame::http1::Head;
+use crate::http::{self, Config, Endpoint, EndpointAction};
+use crate::server::{Outcome, Reply, ReplyId, Request, ServerEvent};
+use crate::time::Instant;
+
+pub use answering::{Answering, Part};
+pub use link::HttpLink;
+
+/// The clock and the timer of an adapter.
+pub trait Clock {
+    /// The time since an epoch that all connections of a server share; never goes back.
+    fn now(&self) -> Instant;
+
+    /// Ready once it is `at`; arranges for the context's waker to be woken then.
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;
+}
+
+/// How whoever visits the endpoint is found again.
+#[derive(Clone, Debug)]
+pub struct Visitor(pub(super) Arc<Port>);
+
+/// A server over HTTP. Cheap to clone; all clones are the same server.
+#[derive(Clone)]
+pub struct HttpServer {
+    hub: Arc<Hub>,
+}
+
+pub(super) struct Hub {
+    config: Arc<Config>,
+    catalog: Catalog,
+    /// What the handlers of sessions report to.
+    port: Arc<Port>,
+    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+    shared: Mutex<Shared>,
+    /// The handlers of sessions that were pending.
+    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+    running: Mutex<BTreeMap<ReplyId, Arc<Cancel>>>,
+    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+    on_event: Mutex<Option<Box<OnEvent>>>,
+    spawn: Box<dyn Fn(Spawned) + Send + Sync>,
+}
+
+struct Shared {
+    endpoint: Endpoint<Visitor>,
+    offer: Offer,
+    /// When whoever tends looks next.
+    tended: Instant,
+}
+
+type OnEvent = dyn FnMut(&ServerEvent) + Send;
+
+/// What an endpoint wants done, mostly one thing.
+type Actions = SmallVec<[EndpointAction<Visitor>; 2]>;
+
+impl HttpServer {
+    /// A server that nobody is connected to. `ids` makes 128 random bits that nobody can guess;
+    /// `spawn` drives a future to its end somewhere.
+    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+    pub fn new(
+        catalog: impl Into<Catalog>,
+        config: Config,
+        ids: impl FnMut() -> [u8; 16] + Send + 'static,
+        spawn: impl Fn(Spawned) + Send + Sync + 'static,
+    ) -> Self {
+        let (catalog, config) = (catalog.into(), Arc::new(config));
+        let port = Arc::new(Port::new(catalog.clone()));
+        let offer = catalog.join(&port);
+        let endpoint = Endpoint::new(offer.declaration.clone(), config.clone(), Box::new(ids));
+        let shared = Shared { endpoint, offer, tended: Instant::NEVER };
+        let hub = Hub {
+            config,
+            catalog,
+            port,
+            shared: Mutex::new(shared),
+            running: Mutex::default(),
+            on_event: Mutex::new(None),
+            spawn: Box::new(spawn),
+        };
+        Self { hub: Arc::new(hub) }
+    }
+
+    /// Tells `f` what happens in sessions: faults of clients, messages that were lost.
+    pub fn on_event(&self, f: impl FnMut(&ServerEvent) + Send + 'static) {
+        *lock(&self.hub.on_event) = Some(Box::new(f));
+    }
+
+    /// A service for a socket that was accepted at `now`.
+    pub fn connect(&self, now: Instant) -> Service<HttpLink> {
+        let (hub, config) = (self.hub.clone(), &self.hub.config);
+        Service::with(self.hub.catalog.clone(), config.server.limits.drain, |declaration| {
+            let connection = http::Connection::new(now, declaration, config.clone());
+            HttpLink::new(hub, connection)
+        })
+    }
+
+    /// The answer to a request that another HTTP stack has read.
+    pub fn answer(&self, now: Instant, head: &Head, body: &Bytes) -> Answering {
+        Answering::new(now, self.hub.clone(), head, body)
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.hub.config
+    }
+
+    /// The server is to stop: see [`Endpoint::shutdown`]. Its connections are to be told by
+    /// whoever drives them.
+    pub fn shutdown(&self, now: Instant) {
+        self.hub.with(now, |endpoint| endpoint.shutdown(now));
+    }
+
+    /// How many sessions are open.
+    pub fn sessions(&self) -> usize {
+        lock(&self.hub.shared).endpoint.sessions()
+    }
+
+    /// Does what no connection does, for as long as it is polled: runs beside them, once.
+    pub async fn tend(&self, clock: &mut impl Clock) {
+        poll_fn(|context| {
+            loop {
+                let due = self.hub.turn(clock.now(), context.waker());
+                let Some(at) = due else { return Poll::<()>::Pending };
+                if clock.poll_timer(context, at).is_pending() {
+                    return Poll::Pending;
+                }
+            }
+        })
+        .await;
+    }
+}
+
+impl Hub {
+    /// Does something with the endpoint, and what it wants done after that.
+    pub(super) fn with<R>(
+        self: &Arc<Self>,
+        now: Instant,
+        f: impl FnOnce(&mut Endpoint<Visitor>) -> R,
+    ) -> R {
+        let mut actions = Actions::new();
+        let (result, sooner) = {
+            let mut shared = lock(&self.shared);
+            let result = f(&mut shared.endpoint);
+            while let Some(action) = shared.endpoint.poll_action() {
+                actions.push(action);
+            }
+            let due = shared.endpoint.poll_timeout().unwrap_or(Instant::NEVER);
+            let sooner = due < shared.tended;
+            if sooner {
+                shared.tended = due;
+            }
+            (result, sooner)
+        };
+        if sooner {
+            self.port.wake_driver();
+        }
+        for action in actions {
+            match action {
+                EndpointAction::Wake(Visitor(port)) => port.ask_for_visit(),
+                EndpointAction::Event(ServerEvent::Request(request)) => self.start(now, request),
+                EndpointAction::Event(event) => self.react(event),
+            }
+        }
+        result
+    }
+
+    fn react(&self, event: ServerEvent) {
+        match event {
+            ServerEvent::Cancelled { about, .. } => {
+                let cancel = lock(&self.running).remove(&about);
+                if let Some(cancel) = cancel {
+                    cancel.set();
+                }
+            }
+            ServerEvent::Notification { handler, params, .. } => {
+                let offer = lock(&self.shared).offer.clone();
+                offer.notify(handler, &params);
+            }
+            event => {
+                if let Some(on_event) = &mut *lock(&self.on_event) {
+                    on_event(&event);
+                }
+            }
+        }
+    }
+
+    /// Calls the handler of a session's request.
+    fn start(self: &Arc<Self>, now: Instant, request: Request) {
+        let offer = lock(&self.shared).offer.clone();
+        let Called { reply, cancel, call } = match offer.call(&self.port, request) {
+            Err(reply) => return self.respond(now, reply, gone()),
+            Ok(called) => called,
+        };
+        match begin(reply, cancel, call) {
+            Started::Done(reply, outcome) => self.respond(now, reply, outcome),
+            Started::Pending(job) => {
+                lock(&self.running).insert(job.id(), job.cancel());
+                (self.spawn)(Box::pin(Elsewhere::new(job, self.port.clone())));
+            }
+        }
+    }
+
+    /// Answers after what the handler has reported.
+    fn respond(self: &Arc<Self>, now: Instant, reply: Reply, outcome: Outcome) {
+        let (commands, news) = self.port.take_commands();
+        if !news.is_empty() {
+            self.learn(now, news);
+        }
+        self.with(now, |endpoint| {
+            for command in commands {
+                self.obey(now, endpoint, command);
+            }
+            endpoint.respond(now, reply, outcome);
+        });
+    }
+
+    fn obey(&self, now: Instant, endpoint: &mut Endpoint<Visitor>, command: Command) {
+        match command {
+            // A handler that reports after its end, or backwards, is not worth an error.
+            Command::Notify(about, notification) => {
+                let _ = endpoint.notify(now, about, notification);
+            }
+            Command::CloseStream(about) => {
+                let _ = endpoint.close_stream(now, about);
+            }
+            Command::Respond(reply, outcome) => {
+                lock(&self.running).remove(&reply.id());
+                endpoint.respond(now, reply, outcome);
+            }
+        }
+    }
+
+    /// The catalog has changed.
+    fn learn(self: &Arc<Self>, now: Instant, news: News) {
+        let mut before = None;
+        if let Some(offer) = news.offer {
+            let mut shared = lock(&self.shared);
+            if offer.generation > shared.offer.generation {
+                before = Some(core::mem::replace(&mut shared.offer, offer));
+            }
+        }
+        let offer = before.is_some().then(|| lock(&self.shared).offer.clone());
+        drop(before);
+        self.with(now, |endpoint| {
+            if let Some(offer) = offer {
+                endpoint.declare(now, offer.declaration);
+            }
+            for change in &news.changes {
+                // It was declared when it was published.
+                let _ = endpoint.publish(now, change);
+            }
+        });
+    }
+
+    /// Does what is to be done, and says when there is more.
+    fn turn(self: &Arc<Self>, now: Instant, waker: &Waker) -> Option<Instant> {
+        self.port.begin_turn(now, waker);
+        lock(&self.shared).tended = Instant::NEVER;
+        self.with(now, |endpoint| {
+            if endpoint.poll_timeout().is_some_and(|at| at <= now) {
+                endpoint.handle_timeout(now);
+            }
+        });
+        while let Some(work) = self.port.take_work() {
+            if !work.news.is_empty() {
+                self.learn(now, work.news);
+            }
+            self.with(now, |endpoint| {
+                for command in work.commands {
+                    self.obey(now, endpoint, command);
+                }
+            });
+        }
+        self.port.end_turn();
+        let due = lock(&self.shared).endpoint.poll_timeout();
+        due.into_iter().chain(self.port.next_sleep()).min()
+    }
+}
+
+impl Drop for Hub {
+    /// Tells the catalog, and handlers of sessions, that nobody waits for them.
+    fn drop(&mut self) {
+        self.catalog.leave(&self.port);
+        self.port.close();
+        let running = core::mem::take(&mut *lock(&self.running));
+        running.into_values().for_each(|cancel| cancel.set());
+    }
+}
+
+impl fmt::Debug for HttpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServer").field("config", &self.hub.config).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub").finish_non_exhaustive()
+    }
+}
+
+#[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,210 @@
+//! A machine and its handlers.
+//!
+//! In: requests and cancellations that a machine tells of, what handlers report, and what changes
+//! in the catalog. Out: answers and notifications, back to the machine.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::Spawned;
+use super::catalog::{Catalog, Offer};
+use super::context::{Asked, Context};
+use super::handler::{Given, Running};
+use super::port::{Cancel, Command, News, Port};
+use super::tasks::{Progressed, Tasks};
+use crate::error::UsageError;
+use crate::message::ErrorData;
+use crate::server::{
+    Change, Declaration, Notification, Outcome, Reply, ReplyId, Request, ServerEvent,
+};
+use crate::time::Instant;
+
+/// A machine that tells of requests, and takes their answers.
+pub trait Scope {
+    /// Answers a request.
+    fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome);
+
+    /// Tells the client about a request.
+    fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError>;
+
+    /// Takes another declaration.
+    fn declare(&mut self, now: Instant, declaration: Arc<Declaration>);
+
+    /// Tells the client of a change.
+    fn publish(&mut self, now: Instant, change: &Change);
+}
+
+pub(super) struct Runner {
+    pub(super) offer: Offer,
+    pub(super) tasks: Tasks,
+    pub(super) port: Arc<Port>,
+    pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
+}
+
+impl Runner {
+    pub(super) fn new(catalog: Catalog) -> Self {
+        let port = Arc::new(Port::new(catalog.clone()));
+        let offer = catalog.join(&port);
+        Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None }
+    }
+
+    /// Something happened that concerns a handler.
+    pub(super) fn react(&mut self, event: ServerEvent) {
+        match event {
+            ServerEvent::Cancelled { about, .. } => self.tasks.cancel(about),
+            ServerEvent::Notification { handler, params, .. } => {
+                self.offer.notify(handler, &params);
+            }
+            ServerEvent::Request(_)
+            | ServerEvent::Pong { .. }
+            | ServerEvent::MessagesLost { .. }
+            | ServerEvent::PeerFault(_)
+            | ServerEvent::Closed => {}
+        }
+    }
+
+    /// The catalog has changed.
+    pub(super) fn learn(&mut self, now: Instant, scope: &mut impl Scope, news: News) {
+        if let Some(offer) = news.offer
+            && offer.generation > self.offer.generation
+        {
+            scope.declare(now, offer.declaration.clone());
+            self.offer = offer;
+        }
+        for change in &news.changes {
+            scope.publish(now, change);
+        }
+    }
+
+    /// A handler wants something. While the client does not read it is told nothing but answers.
+    pub(super) fn obey(
+        &mut self,
+        now: Instant,
+        scope: &mut impl Scope,
+        command: Command,
+        is_clogged: bool,
+    ) {
+        match command {
+            Command::Notify(..) if is_clogged => {}
+            // A handler that reports after its end, or backwards, is not worth an error.
+            Command::Notify(about, notification) => {
+                let _ = scope.notify(now, about, notification);
+            }
+            Command::Respond(reply, outcome) => {
+                self.tasks.forget(reply.id());
+                scope.respond(now, reply, outcome);
+            }
+            // What has a stream of its own is a session's request, and not here.
+            Command::CloseStream(_) => {}
+        }
+    }
+
+    /// Calls the handler of a request.
+    pub(super) fn start(
+        &mut self,
+        now: Instant,
+        scope: &mut impl Scope,
+        request: Request,
+        is_clogged: bool,
+    ) {
+        match self.offer.call(&self.port, request) {
+            Err(reply) => scope.respond(now, reply, gone()),
+            Ok(Called { reply, cancel, call }) => {
+                let spawn = self.spawn.as_deref_mut();
+                let progressed = self.tasks.start(reply, cancel, call, spawn);
+                self.settle(now, scope, progressed, is_clogged);
+            }
+        }
+    }
+
+    /// Polls the handler in a slot that was woken.
+    pub(super) fn poll(
+        &mut self,
+        now: Instant,
+        scope: &mut impl Scope,
+        slot: usize,
+        is_clogged: bool,
+    ) {
+        let progressed = self.tasks.poll(slot);
+        self.settle(now, scope, progressed, is_clogged);
+    }
+
+    /// Answers after what the handler has reported.
+    fn settle(
+        &mut self,
+        now: Instant,
+        scope: &mut impl Scope,
+        progressed: Progressed,
+        is_clogged: bool,
+    ) {
+        let Progressed::Done(reply, outcome) = progressed else { return };
+        let (commands, news) = self.port.take_commands();
+        if !news.is_empty() {
+            self.learn(now, scope, news);
+        }
+        for command in commands {
+            self.obey(now, scope, command, is_clogged);
+        }
+        scope.respond(now, reply, outcome);
+    }
+}
+
+impl Drop for Runner {
+    /// Tells the catalog, and handlers that were spawned, that nobody waits for them.
+    fn drop(&mut self) {
+        self.port.catalog().leave(&self.port);
+        self.port.close();
+        self.tasks.cancel_all();
+    }
+}
+
+/// A handler that is about to be called.
+pub(super) struct Called<F> {
+    pub(super) reply: Reply,
+    pub(super) cancel: Arc<Cancel>,
+    pub(super) call: F,
+}
+
+impl Offer {
+    /// The handler of a request with what it gets; the reply, if there is none any more.
+    pub(super) fn call(
+        &self,
+        port: &Arc<Port>,
+        request: Request,
+    ) -> Result<Called<impl FnOnce() -> Running + use<>>, Reply> {
+        let Request { reply, params, arguments, peer, .. } = request;
+        let Some(handler) = self.registry.handler(request.handler).cloned() else {
+            return Err(reply);
+        };
+        let asked = Asked {
+            peer: peer.detach(),
+            wants_progress: request.wants_progress,
+            log_level: request.log_level,
+            input: request.input.map(Arc::from),
+            #[cfg(feature = "request-state")]
+            request: request.handler.asks().then(|| (request.method, params.detach())),
+        };
+        let cancel = Arc::new(Cancel::new());
+        let context = Context::new(port.clone(), cancel.clone(), reply.id(), asked);
+        let call = move || handler.call(Given { params, arguments }, context);
+        Ok(Called { reply, cancel, call })
+    }
+
+    /// Calls the handler of a notification. There is nobody to tell of a panic.
+    pub(super) fn notify(&self, handler: crate::server::HandlerId, params: &crate::json::Json) {
+        if let Some(handler) = self.registry.handler(handler) {
+            let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(params)));
+        }
+    }
+}
+
+/// What was asked for has been removed meanwhile.
+pub(super) fn gone() -> Outcome {
+    Outcome::Error(ErrorData::internal("what was asked for has been removed"))
+}

@@ -1,0 +1,166 @@
+//! Streamable HTTP on tokio's sockets.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcp_proto::Instant;
+use mcp_proto::http::Config;
+use mcp_proto::service::{Catalog, HttpServer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time;
+
+use crate::driver::{Clock, Timer, shows_wire, to_stderr};
+
+/// How long to wait when the system has no room for another connection.
+const NO_ROOM: Duration = Duration::from_millis(50);
+
+/// How long connections may take to close beyond `Limits::drain`.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Serves legacy and modern clients that connect to `listener`, until SIGINT or SIGTERM; see
+/// [`serve_http_until`].
+///
+/// ```no_run
+/// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+/// let mut config = mcp_tokio::HttpConfig::default();
+/// config.allowed_hosts.push("mcp.example.com".into());
+/// mcp_tokio::serve_http(listener, registry, config).await
+/// # }
+/// ```
+pub async fn serve_http(
+    listener: TcpListener,
+    catalog: impl Into<Catalog>,
+    config: Config,
+) -> io::Result<()> {
+    let stop = crate::stdio::stop()?;
+    serve_http_until(listener, catalog, config, stop).await
+}
+
+/// Serves legacy and modern clients that connect to `listener`, until `stop` completes.
+///
+/// Then nobody is accepted any more, streams that belong to no request end, subscriptions end with
+/// their result, and what is in flight gets `Limits::drain` (2 s) to be answered. A failure to
+/// accept a connection, such as too many open files, is waited out. With
+/// `Limits::max_connections` open the next one waits.
+///
+/// The specification's page:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
+pub async fn serve_http_until(
+    listener: TcpListener,
+    catalog: impl Into<Catalog>,
+    config: Config,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let clock = Clock::start();
+    let server = server(catalog, config);
+    let limits = server.config().server.limits.clone();
+    let (stopping, stopped) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    let tending = tend(server.clone(), clock);
+    let mut stop = pin!(stop);
+    loop {
+        let next = poll_fn(|context| {
+            if stop.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Next::Stop);
+            }
+            while let Poll::Ready(Some(_)) = connections.poll_join_next(context) {}
+            if connections.len() < limits.max_connections {
+                return listener.poll_accept(context).map(Next::Accepted);
+            }
+            Poll::Pending
+        });
+        match next.await {
+            Next::Stop => break,
+            Next::Accepted(Ok((socket, _))) => {
+                connections.spawn(connect(server.clone(), clock, socket, stopped.clone()));
+            }
+            // That one connection is gone.
+            Next::Accepted(Err(error)) if is_of_one(&error) => {}
+            Next::Accepted(Err(_)) => time::sleep(NO_ROOM).await,
+        }
+    }
+    drop(listener);
+    server.shutdown(clock.now());
+    let _ = stopping.send(true);
+    let all = async { while connections.join_next().await.is_some() {} };
+    let _ = time::timeout(limits.drain + GRACE, all).await;
+    connections.shutdown().await;
+    tending.abort();
+    Ok(())
+}
+
+/// What the loop of a listener waits for.
+enum Next {
+    Stop,
+    Accepted(io::Result<(TcpStream, SocketAddr)>),
+}
+
+/// A server whose handlers are spawned.
+pub(crate) fn server(catalog: impl Into<Catalog>, config: Config) -> HttpServer {
+    HttpServer::new(catalog, config, random, |handler| drop(tokio::spawn(handler)))
+}
+
+/// Sees to what belongs to no connection.
+pub(crate) fn tend(server: HttpServer, clock: Clock) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async move { server.tend(&mut Tender { clock, timer: Timer::new(clock) }).await })
+}
+
+/// Serves one connection. What goes wrong with it concerns nobody else.
+async fn connect(
+    server: HttpServer,
+    clock: Clock,
+    mut socket: TcpStream,
+    mut stopped: watch::Receiver<bool>,
+) {
+    // Without it the end of an answer might wait for the client's acknowledgement.
+    let _ = socket.set_nodelay(true);
+    let mut service = server.connect(clock.now());
+    drop(server);
+    if shows_wire() {
+        service.show_wire(clock.now(), to_stderr);
+    }
+    let (reader, writer) = socket.split();
+    let stop = async move { drop(stopped.wait_for(|stopped| *stopped).await) };
+    let _ = clock.drive_until(&mut service, reader, writer, stop).await;
+}
+
+fn is_of_one(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    )
+}
+
+/// 128 bits that nobody can guess.
+fn random() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    // Without them there are no sessions to give out.
+    #[expect(clippy::expect_used, reason = "a system without randomness cannot serve")]
+    getrandom::fill(&mut bytes).expect("the system has random bytes");
+    bytes
+}
+
+struct Tender {
+    clock: Clock,
+    timer: Timer,
+}
+
+impl mcp_proto::service::Clock for Tender {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        self.timer.poll(context, at)
+    }
+}

@@ -1,0 +1,54 @@
+//! What the command line of an `everything` server says.
+
+use mcp_proto::EraPolicy;
+use mcp_proto::http::{Config, Sessions};
+
+/// How to use it.
+const USAGE: &str = "usage: everything stdio\n       everything http --listen ADDRESS [--path PATH] \
+                         [--era auto|legacy|modern] [--sessions sessions|stateless|off]";
+
+/// Where a server finds its clients.
+#[derive(Debug)]
+pub enum Transport {
+    /// At standard input and output.
+    Stdio,
+    /// At an address.
+    Http {
+        /// To listen at, such as `127.0.0.1:8000`.
+        listen: String,
+        /// The settings.
+        config: Box<Config>,
+    },
+}
+
+impl Transport {
+    /// Reads the arguments of a command line, without the program's name.
+    pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut arguments = arguments.into_iter();
+        match arguments.next().as_deref() {
+            Some("stdio") => Ok(Self::Stdio),
+            Some("http") => Self::http(arguments),
+            _ => Err(USAGE.into()),
+        }
+    }
+
+    /// The arguments behind `http`.
+    pub fn http(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+        let (mut config, mut listen) = (Config::default(), None);
+        while let Some(option) = arguments.next() {
+            let value = arguments.next().ok_or(USAGE)?;
+            match (&*option, &*value) {
+                ("--listen", _) => listen = Some(value),
+                ("--path", _) => config.path = value,
+                ("--era", "auto") => config.server.era_policy = EraPolicy::Auto,
+                ("--era", "legacy") => config.server.era_policy = EraPolicy::LegacyOnly,
+                ("--era", "modern") => config.server.era_policy = EraPolicy::ModernOnly,
+                ("--sessions", "sessions") => config.sessions = Sessions::Sessions,
+                ("--sessions", "stateless") => config.sessions = Sessions::Stateless,
+                ("--sessions", "off") => config.sessions = Sessions::Off,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        Ok(Self::Http { listen: listen.ok_or(USAGE)?, config: Box::new(config) })
+    }
+}
