@@ -14,6 +14,7 @@ type Target = (&'static str, fn(&[u8]));
 /// Every target in `fuzz/fuzz_targets`, and the function that it wraps.
 const TARGETS: &[Target] = &[
     ("client_stdio", fuzz::client_stdio),
+    ("http1", fuzz::http1),
     ("line", fuzz::line),
     ("message", fuzz::message),
     ("pair", fuzz::pair),
@@ -24,6 +25,11 @@ const TARGETS: &[Target] = &[
 #[test]
 fn the_client_stdio_corpus_replays() {
     replay("client_stdio");
+}
+
+#[test]
+fn the_http1_corpus_replays() {
+    replay("http1");
 }
 
 #[test]

@@ -23,11 +23,12 @@ pub(super) fn fault_of(text: &[u8]) -> Refusal {
 
 /// Checks a line that should be a field.
 pub(super) fn check_field(line: &[u8]) -> Result<(), Refusal> {
+    if let [b' ' | b'\t', ..] = line {
+        return Err(Refusal::FoldedField);
+    }
     let colon = memchr::memchr(b':', line).ok_or(Refusal::FieldName)?;
     let (name, value) = line.split_at_checked(colon).unwrap_or_default();
-    if line.starts_with(b" ") || line.starts_with(b"\t") {
-        Err(Refusal::FoldedField)
-    } else if !is_token(name) {
+    if !is_token(name) {
         Err(if is_token(trim(name)) { Refusal::BlankBeforeColon } else { Refusal::FieldName })
     } else if value.contains(&b'\r') {
         Err(Refusal::BareCarriageReturn)

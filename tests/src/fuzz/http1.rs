@@ -1,0 +1,132 @@
+//! `RequestReader` against itself, with the same bytes in other pieces.
+
+use std::mem;
+
+use mcp_proto::frame::http1::{Head, HttpVersion, Incoming, RequestReader};
+use mcp_proto::{Bytes, Limits};
+
+/// More than what may wait once everything was polled: a line before a chunk has less than this.
+const MAX_CHUNK_LINE: usize = 1024;
+
+/// The first byte chooses the limits, the second the pattern by which the rest is split.
+///
+/// # Panics
+///
+/// If what is found depends on the pieces, exceeds the limits, or goes on behind an end.
+pub fn http1(data: &[u8]) {
+    let [choice, pattern, stream @ ..] = data else { return };
+    let sizes = [0, 2, 4, 6].map(|shift| usize::from(pattern >> shift & 3));
+    let sizes = if sizes == [0; 4] { [3, 0, 1, 40] } else { sizes };
+    http1_pieces(&limits(*choice), stream, &sizes);
+}
+
+/// The same with any sizes of pieces, over and over; not all of them may be 0.
+///
+/// # Panics
+///
+/// As `http1`.
+pub fn http1_pieces(limits: &Limits, stream: &[u8], sizes: &[usize]) -> Vec<Incoming> {
+    let whole = read(limits, stream, &[stream.len().max(1)], true);
+    check(limits, &whole);
+    for sizes in [&[1][..], &[7], sizes] {
+        for eager in [true, false] {
+            let found = read(limits, stream, sizes, eager);
+            assert_eq!(found, whole, "in pieces of {sizes:?}, polled in between: {eager}");
+        }
+    }
+    whole
+}
+
+/// Small limits, so that inputs reach them; 0 has the defaults.
+fn limits(choice: u8) -> Limits {
+    let mut limits = Limits::default();
+    if choice > 0 {
+        limits.max_head_bytes = usize::from(choice) * 4;
+        limits.max_fields = usize::from(choice % 5);
+        limits.max_body_bytes = usize::from(choice % 7) * 9;
+    }
+    limits
+}
+
+/// What a stream holds that comes in pieces of these sizes, over and over, with adjacent data in
+/// one. Who is eager polls behind each piece, others when all have come.
+fn read(limits: &Limits, mut stream: &[u8], sizes: &[usize], eager: bool) -> Vec<Incoming> {
+    let mut reader = RequestReader::new(limits);
+    let mut found = Vec::new();
+    let mut sizes = sizes.iter().cycle();
+    while !stream.is_empty() {
+        let size = sizes.next().map_or(1, |size| (*size).min(stream.len()));
+        let (piece, rest) = stream.split_at(size);
+        reader.push(Bytes::copy_from_slice(piece));
+        if eager {
+            poll(&mut reader, &mut found);
+            let most = limits.max_head_bytes.max(MAX_CHUNK_LINE);
+            assert!(reader.buffered() < most, "{} bytes wait", reader.buffered());
+        }
+        stream = rest;
+    }
+    reader.end();
+    poll(&mut reader, &mut found);
+    assert_eq!(reader.buffered(), 0, "nothing waits behind the end");
+    reader.push(Bytes::from_static(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    assert_eq!(reader.poll(), None, "nothing comes behind the end");
+    found
+}
+
+fn poll(reader: &mut RequestReader, found: &mut Vec<Incoming>) {
+    while let Some(incoming) = reader.poll() {
+        match (found.last_mut(), incoming) {
+            (Some(Incoming::Body(data)), Incoming::Body(more)) => {
+                *data = [mem::take(data), more].concat().into();
+            }
+            (_, incoming) => found.push(incoming),
+        }
+    }
+}
+
+/// What holds for everything that is found.
+fn check(limits: &Limits, found: &[Incoming]) {
+    let (end, requests) = found.split_last().expect("the end of the input is always told");
+    assert!(
+        matches!(end, Incoming::Refused(_) | Incoming::Truncated | Incoming::Closed),
+        "ends with {end:?}"
+    );
+    let mut in_body = false;
+    for incoming in requests {
+        match incoming {
+            Incoming::Head { head, .. } => {
+                assert!(!in_body, "a head inside of a request");
+                assert!(head.fields().count() <= limits.max_fields, "too many fields");
+                assert_eq!(again(head).as_ref(), Some(head), "a head reads as it is written");
+                in_body = true;
+            }
+            Incoming::Body(data) => {
+                assert!(in_body, "a body without a head");
+                assert!(!data.is_empty(), "data without bytes");
+                assert!(data.len() <= limits.max_body_bytes, "a body over the limit");
+            }
+            Incoming::End => assert!(mem::take(&mut in_body), "the end of no request"),
+            end => panic!("{end:?} before the end"),
+        }
+    }
+    assert!(!(in_body && *end == Incoming::Closed), "closed inside of a request");
+}
+
+/// A head, written and read.
+fn again(head: &Head) -> Option<Head> {
+    let version = if head.version() == HttpVersion::Http10 { "1.0" } else { "1.1" };
+    let mut text = format!("{} {} HTTP/{version}\r\n", head.method(), head.target()).into_bytes();
+    for (name, value) in head.fields() {
+        text.extend_from_slice(name.as_bytes());
+        text.extend_from_slice(b":");
+        text.extend_from_slice(value);
+        text.extend_from_slice(b"\r\n");
+    }
+    text.extend_from_slice(b"\r\n");
+    let mut reader = RequestReader::new(&Limits::default());
+    reader.push(Bytes::from(text));
+    match reader.poll() {
+        Some(Incoming::Head { head, .. }) => Some(head),
+        _ => None,
+    }
+}
