@@ -73,6 +73,10 @@ const TABLE: &[(&str, &str)] = &[
         "PUT / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\na",
         "PUT / 1.0 Expect=100-continue Content-Length=1 length 1 last |a|\nclosed",
     ),
+    (
+        "PUT / HTTP/1.1{}\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n",
+        "PUT / Host=a Expect=100-continue Content-Length=0 length 0 ||\nclosed",
+    ),
     // Lengths.
     (
         "PUT / HTTP/1.1{}\r\nContent-Length: 0\r\n\r\n",

@@ -94,7 +94,7 @@ fn refusals_teach() {
     );
     assert_eq!(
         Refusal::TooManyFields { max_fields: 100 }.to_string(),
-        "the head has more fields than Limits::max_fields = 100 (RFC 9110, 5.4)"
+        "there are more fields than Limits::max_fields = 100 (RFC 9110, 5.4)"
     );
     assert_eq!((Refusal::UnknownCoding.status(), Refusal::Version.status()), (501, 505));
 }

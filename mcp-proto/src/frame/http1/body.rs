@@ -28,6 +28,13 @@ pub enum BodyKind {
     Chunked,
 }
 
+impl BodyKind {
+    /// Whether nothing will come.
+    pub fn is_empty(self) -> bool {
+        matches!(self, Self::None | Self::Length(0))
+    }
+}
+
 /// Where the reader is in a body.
 #[derive(Debug)]
 pub(super) enum Body {

@@ -115,7 +115,7 @@ pub(super) fn parse(text: Bytes, fields: usize, bounds: &Bounds) -> Result<Incom
     let Facts { expects_continue, close, keep_alive, .. } = facts;
     let http11 = version == HttpVersion::Http11;
     Ok(Incoming::Head {
-        expects_continue: expects_continue && http11 && body != BodyKind::None,
+        expects_continue: expects_continue && http11 && !body.is_empty(),
         keep_alive: !close && (http11 || keep_alive),
         body,
         head: Head::parsed(text, position(method_end), position(target_end), version, places),
@@ -138,22 +138,14 @@ impl<'a> Facts<'a> {
     fn see(&mut self, name: &str, value: &'a [u8]) -> Result<(), Refusal> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         match name.len() {
-            4 if is("host") => {
-                if self.host.replace(value).is_some() {
-                    return Err(Refusal::SeveralHosts);
-                }
-            }
-            6 if is("expect") => {
-                self.expects_continue |= has_element(value, b"100-continue");
-            }
+            4 if is("host") => once(&mut self.host, value, Refusal::SeveralHosts)?,
+            6 if is("expect") => self.expects_continue |= has_element(value, b"100-continue"),
             10 if is("connection") => {
                 self.close |= has_element(value, b"close");
                 self.keep_alive |= has_element(value, b"keep-alive");
             }
             14 if is("content-length") => {
-                if self.length.replace(length(value)?).is_some() {
-                    return Err(Refusal::SeveralLengths);
-                }
+                once(&mut self.length, length(value)?, Refusal::SeveralLengths)?;
             }
             17 if is("transfer-encoding") => {
                 for element in value.split(|byte| *byte == b',') {
@@ -203,6 +195,14 @@ impl<'a> Facts<'a> {
             (None, Some(length)) => Ok(BodyKind::Length(length)),
             (None, None) => Ok(BodyKind::None),
         }
+    }
+}
+
+/// Puts in place what may be there once.
+fn once<T>(place: &mut Option<T>, value: T, twice: Refusal) -> Result<(), Refusal> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(twice),
     }
 }
 

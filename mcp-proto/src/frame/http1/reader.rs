@@ -13,7 +13,6 @@ use crate::limits::Limits;
 ///
 /// A request is `Head`, any number of `Body`, `End`. `Refused`, `Truncated` and `Closed` end the
 /// connection: nothing comes behind them.
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for each request")]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
     /// The beginning of a request.
@@ -56,6 +55,7 @@ pub struct RequestReader {
 }
 
 /// The limits that concern HTTP.
+#[expect(clippy::struct_field_names, reason = "they are named as in Limits")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) max_head_bytes: usize,

@@ -29,7 +29,7 @@ pub enum Refusal {
         /// The limit, in bytes.
         max_head_bytes: usize,
     },
-    /// 431: the head has more fields than [`Limits::max_fields`](crate::Limits::max_fields).
+    /// 431: the head, or the trailer, has more fields than [`Limits::max_fields`](crate::Limits::max_fields).
     TooManyFields {
         /// The limit.
         max_fields: usize,
@@ -142,7 +142,7 @@ impl Refusal {
                 ("the head is longer than Limits::max_head_bytes", "9110, 5.4")
             }
             Self::TooManyFields { .. } => {
-                ("the head has more fields than Limits::max_fields", "9110, 5.4")
+                ("there are more fields than Limits::max_fields", "9110, 5.4")
             }
             Self::BareLineFeed => ("a line ends with CR and LF, here with LF alone", "9112, 2.2"),
             Self::BareCarriageReturn => ("a CR without LF", "9112, 2.2"),
@@ -182,13 +182,13 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, section) = self.words();
         write!(f, "{what}")?;
-        match self {
-            Self::TargetTooLong { max_head_bytes: max }
-            | Self::HeadTooLong { max_head_bytes: max }
-            | Self::TooManyFields { max_fields: max }
-            | Self::BodyTooLong { max_body_bytes: max }
-            | Self::TrailerTooLong { max_head_bytes: max } => write!(f, " = {max}")?,
-            _ => {}
+        if let Self::TargetTooLong { max_head_bytes: max }
+        | Self::HeadTooLong { max_head_bytes: max }
+        | Self::TooManyFields { max_fields: max }
+        | Self::BodyTooLong { max_body_bytes: max }
+        | Self::TrailerTooLong { max_head_bytes: max } = self
+        {
+            write!(f, " = {max}")?;
         }
         write!(f, " (RFC {section})")
     }

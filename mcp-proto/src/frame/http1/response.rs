@@ -83,14 +83,11 @@ impl ResponseHead {
             (Framing::Nothing | Framing::Close, _) => {}
         }
         let keeps_alive = request.keep_alive && framing.keeps_alive();
-        match request.version {
-            HttpVersion::Http10 if keeps_alive => {
-                out.extend_from_slice(b"Connection: keep-alive\r\n");
-            }
-            _ if keeps_alive => {}
-            _ => out.extend_from_slice(b"Connection: close\r\n"),
-        }
-        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(match (keeps_alive, request.version) {
+            (false, _) => b"Connection: close\r\n\r\n",
+            (true, HttpVersion::Http10) => b"Connection: keep-alive\r\n\r\n",
+            (true, HttpVersion::Http11 | HttpVersion::Other) => b"\r\n",
+        });
         framing
     }
 
@@ -195,19 +192,17 @@ fn hexadecimal(number: usize, out: &mut Vec<u8>) {
     digits(number as u64, 16, out);
 }
 
-fn digits(number: u64, radix: u64, out: &mut Vec<u8>) {
-    let (mut left, start) = (number, out.len());
+fn digits(mut number: u64, radix: u64, out: &mut Vec<u8>) {
+    let start = out.len();
     loop {
-        let digit = u32::try_from(left % radix).ok().and_then(|digit| char::from_digit(digit, 16));
-        out.push(digit.map_or(b'0', |digit| digit as u8));
-        left /= radix;
-        if left == 0 {
+        let digit = usize::try_from(number % radix).unwrap_or_default();
+        out.extend(b"0123456789abcdef".get(digit));
+        number /= radix;
+        if number == 0 {
             break;
         }
     }
-    if let Some(written) = out.get_mut(start..) {
-        written.reverse();
-    }
+    out.get_mut(start..).unwrap_or_default().reverse();
 }
 
 /// The phrase for people behind a status; empty for one that RFC 9110 does not have.

@@ -32,20 +32,17 @@ fn is_target_byte(byte: u8) -> bool {
 ///
 /// [RFC 3986, section 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2)
 pub(super) fn is_host(text: &[u8]) -> bool {
-    let port = match text {
-        [b'[', rest @ ..] => {
-            let end = memchr::memchr(b']', rest).unwrap_or_default();
-            match rest.split_at_checked(end) {
-                Some((address, [b']', port @ ..])) if is_address(address) => port,
-                _ => return false,
-            }
+    let port = if let [b'[', rest @ ..] = text {
+        let end = memchr::memchr(b']', rest).unwrap_or_default();
+        match rest.split_at_checked(end) {
+            Some((address, [b']', port @ ..])) if is_address(address) => port,
+            _ => return false,
         }
-        _ => {
-            let end = memchr::memchr(b':', text).unwrap_or(text.len());
-            match text.split_at_checked(end) {
-                Some((name, port)) if is_name(name) => port,
-                _ => return false,
-            }
+    } else {
+        let end = memchr::memchr(b':', text).unwrap_or(text.len());
+        match text.split_at_checked(end) {
+            Some((name, port)) if is_name(name) => port,
+            _ => return false,
         }
     };
     match port {
