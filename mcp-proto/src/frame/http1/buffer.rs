@@ -49,8 +49,12 @@ impl Buffer {
         self.bytes().len()
     }
 
-    /// Where the first line feed behind `from` is, if it is among the first `max` bytes; what was
-    /// searched before is not searched again.
+    /// Whether no line feed was looked for in what is at the front.
+    pub(super) fn is_unsearched(&self) -> bool {
+        self.searched == 0
+    }
+
+    /// Where the next line feed is, if it is among the first `max` bytes; none is found twice.
     pub(super) fn find_line_feed(&mut self, max: usize) -> Option<usize> {
         let end = self.len().min(max);
         let rest = self.bytes().get(self.searched..end).unwrap_or_default();

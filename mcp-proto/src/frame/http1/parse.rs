@@ -7,7 +7,6 @@
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
-use bytes::Bytes;
 use httparse::{Header, Request, Status};
 
 use super::body::BodyKind;
@@ -31,13 +30,28 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// The length of the head, with the empty line behind it; `None` if more bytes are needed.
-    /// What is refused does not depend on how much more has come.
-    pub(super) fn find_end(
+    /// The head at the beginning of the buffer; `None` if more bytes are needed. What is refused
+    /// does not depend on how much more has come.
+    pub(super) fn next(
         &mut self,
         buffer: &mut Buffer,
         bounds: &Bounds,
-    ) -> Result<Option<usize>, Refusal> {
+    ) -> Result<Option<Parsed>, Refusal> {
+        // Most heads come whole, with few fields and no fault.
+        if buffer.is_unsearched() {
+            let max_fields = FEW_FIELDS.min(bounds.max_fields);
+            if let Some(parsed) = parse(buffer.bytes(), max_fields, bounds) {
+                return parsed.map(Some);
+            }
+        }
+        let Some(end) = self.find_end(buffer, bounds)? else { return Ok(None) };
+        let text = buffer.bytes().get(..end).unwrap_or_default();
+        let parsed = parse(text, self.lines.saturating_sub(1), bounds);
+        parsed.unwrap_or_else(|| Err(fault_of(text))).map(Some)
+    }
+
+    /// The length of the head, with the empty line behind it.
+    fn find_end(&mut self, buffer: &mut Buffer, bounds: &Bounds) -> Result<Option<usize>, Refusal> {
         if buffer.bytes().first().is_some_and(|byte| !is_token_byte(*byte)) {
             return Err(Refusal::Method);
         }
@@ -60,11 +74,6 @@ impl Scan {
         }
     }
 
-    /// How many fields there are, once the end was found.
-    pub(super) fn fields(&self) -> usize {
-        self.lines.saturating_sub(1)
-    }
-
     fn max_bytes(&self, bounds: &Bounds) -> (usize, Refusal) {
         let max_head_bytes = bounds.max_head_bytes;
         if self.lines == 0 {
@@ -75,32 +84,45 @@ impl Scan {
     }
 }
 
-/// Reads a whole head: lines that end with CR and LF, an empty one last.
-pub(super) fn parse(text: Bytes, fields: usize, bounds: &Bounds) -> Result<Incoming, Refusal> {
+/// Reads the head at the beginning of `bytes`, with at most `max_fields` fields. `None` if the
+/// whole of it has not come, or if it is not made of lines as they must be: whoever looks at it
+/// line by line knows more.
+pub(super) fn parse(
+    bytes: &[u8],
+    max_fields: usize,
+    bounds: &Bounds,
+) -> Option<Result<Parsed, Refusal>> {
     let mut few = [const { MaybeUninit::uninit() }; FEW_FIELDS];
     let mut many: Vec<MaybeUninit<Header<'_>>> = Vec::new();
-    let space = if fields <= FEW_FIELDS {
-        few.as_mut_slice()
-    } else {
-        many.resize_with(fields, MaybeUninit::uninit);
-        many.as_mut_slice()
+    let space = match few.get_mut(..max_fields) {
+        Some(few) => few,
+        None => {
+            many.resize_with(max_fields, MaybeUninit::uninit);
+            many.as_mut_slice()
+        }
     };
     let mut request = Request::new(&mut []);
-    match request.parse_with_uninit_headers(&text, space) {
-        Ok(Status::Complete(end)) if end == text.len() => {}
-        _ => return Err(fault_of(&text)),
-    }
-    let version = match request.version {
-        Some(1) => HttpVersion::Http11,
-        _ => HttpVersion::Http10,
+    let Ok(Status::Complete(end)) = request.parse_with_uninit_headers(bytes, space) else {
+        return None;
     };
-    let mut facts = Facts::default();
+    let (method, target) = (request.method?, request.path?);
+    let start = bytes.as_ptr().addr();
+    let place = |text: &[u8]| text.as_ptr().addr().checked_sub(start);
+    let line_bytes = method.len() + target.len() + b"  HTTP/1.1\r\n".len();
+    if place(method.as_bytes()) != Some(0)
+        || line_bytes > bounds.max_head_bytes / 2
+        || end > bounds.max_head_bytes
+        || !bytes.get(..end)?.ends_with(b"\r\n\r\n")
+    {
+        return None;
+    }
     let mut places = Fields::new();
-    let start = text.as_ptr().addr();
     for Header { name, value } in request.headers.iter() {
-        facts.see(name, value)?;
-        let name_start = name.as_ptr().addr().saturating_sub(start);
-        let value_start = value.as_ptr().addr().saturating_sub(start);
+        let (name_start, value_start) = (place(name.as_bytes())?, place(value)?);
+        // The line before must not end with LF alone.
+        if bytes.get(name_start.checked_sub(2)?) != Some(&b'\r') {
+            return None;
+        }
         places.push(Field {
             name: position(name_start),
             name_end: position(name_start + name.len()),
@@ -108,18 +130,51 @@ pub(super) fn parse(text: Bytes, fields: usize, bounds: &Bounds) -> Result<Incom
             value_end: position(value_start + value.len()),
         });
     }
-    let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
-    let body = facts.check(method, target, version, bounds)?;
-    let method_end = method.len();
-    let target_end = method_end + 1 + target.len();
-    let Facts { expects_continue, close, keep_alive, .. } = facts;
-    let http11 = version == HttpVersion::Http11;
-    Ok(Incoming::Head {
-        expects_continue: expects_continue && http11 && !body.is_empty(),
-        keep_alive: !close && (http11 || keep_alive),
-        body,
-        head: Head::parsed(text, position(method_end), position(target_end), version, places),
-    })
+    let version = match request.version {
+        Some(1) => HttpVersion::Http11,
+        _ => HttpVersion::Http10,
+    };
+    let facts = Facts::of(request.headers);
+    let facts = facts.and_then(|facts| Ok((facts.check(method, target, version, bounds)?, facts)));
+    Some(facts.map(|(body, facts)| {
+        let Facts { expects_continue, close, keep_alive, .. } = facts;
+        let http11 = version == HttpVersion::Http11;
+        Parsed {
+            end,
+            method_end: position(method.len()),
+            target_end: position(method.len() + 1 + target.len()),
+            version,
+            places,
+            body,
+            expects_continue: expects_continue && http11 && !body.is_empty(),
+            keep_alive: !close && (http11 || keep_alive),
+        }
+    }))
+}
+
+/// Where the parts of a head are, and what it says.
+pub(super) struct Parsed {
+    end: usize,
+    method_end: u16,
+    target_end: u16,
+    version: HttpVersion,
+    places: Fields,
+    pub(super) body: BodyKind,
+    expects_continue: bool,
+    pub(super) keep_alive: bool,
+}
+
+impl Parsed {
+    /// Takes the head out of the buffer that it was found in.
+    pub(super) fn take(self, buffer: &mut Buffer) -> Incoming {
+        let Self { end, method_end, target_end, version, places, .. } = self;
+        Incoming::Head {
+            head: Head::parsed(buffer.take(end), method_end, target_end, version, places),
+            body: self.body,
+            expects_continue: self.expects_continue,
+            keep_alive: self.keep_alive,
+        }
+    }
 }
 
 /// What the fields say about the message and the connection.
@@ -134,6 +189,12 @@ struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
+    fn of(fields: &[Header<'a>]) -> Result<Self, Refusal> {
+        let mut facts = Self::default();
+        fields.iter().try_for_each(|field| facts.see(field.name, field.value))?;
+        Ok(facts)
+    }
+
     /// Takes note of one field.
     fn see(&mut self, name: &str, value: &'a [u8]) -> Result<(), Refusal> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);

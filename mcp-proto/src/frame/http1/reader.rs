@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::body::{Body, BodyKind, Piece};
 use super::buffer::Buffer;
 use super::head::Head;
-use super::parse::{Scan, parse};
+use super::parse::Scan;
 use super::refusal::Refusal;
 use crate::limits::Limits;
 
@@ -149,15 +149,12 @@ impl RequestReader {
         }
         match &mut self.state {
             State::Head(scan) => {
-                let Some(end) = scan.find_end(&mut self.buffer, &self.bounds)? else {
+                let Some(parsed) = scan.next(&mut self.buffer, &self.bounds)? else {
                     return Ok(None);
                 };
-                let incoming = parse(self.buffer.take(end), scan.fields(), &self.bounds)?;
-                if let Incoming::Head { body, keep_alive, .. } = &incoming {
-                    let (body, keep_alive) = (Body::new(*body), *keep_alive);
-                    self.state = State::Body { body, keep_alive };
-                }
-                Ok(Some(incoming))
+                let (body, keep_alive) = (Body::new(parsed.body), parsed.keep_alive);
+                self.state = State::Body { body, keep_alive };
+                Ok(Some(parsed.take(&mut self.buffer)))
             }
             State::Body { body, keep_alive } => match body.next(&mut self.buffer, &self.bounds)? {
                 None => Ok(None),

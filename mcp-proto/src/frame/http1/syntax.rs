@@ -9,7 +9,9 @@ pub(super) fn is_token(text: &[u8]) -> bool {
 
 /// Whether this byte may be in a token.
 pub(super) fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+    matches!(byte,
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'!' | b'#'..=b'\'' | b'*' | b'+' | b'.'
+        | b'^'..=b'`' | b'|' | b'~')
 }
 
 /// Whether this may be the value of a field, or an extension of a chunk: it has no controls but
@@ -70,7 +72,9 @@ fn is_name(text: &[u8]) -> bool {
 }
 
 fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(&byte)
+    matches!(byte,
+        b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'A'..=b'Z' | b'_' | b'~'
+        | b'!' | b'$' | b'&'..=b',' | b';' | b'=')
 }
 
 /// Without blanks and tabs around it.
