@@ -38,9 +38,9 @@ pub fn standard<'a>(
     method: &'a str,
     params: &'a Json,
 ) -> Result<impl Iterator<Item = (&'static str, Cow<'a, str>)>, EmitError> {
-    let plain = |header, text: &'a str| match is_plain(text) {
-        true => Ok((header, Cow::Borrowed(text))),
-        false => Err(EmitError::NotPlain { header, value: excerpt(text) }),
+    let plain = |header, text: &'a str| {
+        let error = || EmitError::NotPlain { header, value: excerpt(text) };
+        is_plain(text).then(|| (header, Cow::Borrowed(text))).ok_or_else(error)
     };
     let always = [plain(PROTOCOL_VERSION, protocol_version)?, plain(METHOD, method)?];
     let name = name_in(method, params).map(|name| (NAME, encoded(name)));

@@ -3,8 +3,6 @@
 //! A schema stands for a tool's `inputSchema`; the verdict on it is one line: the entries of its
 //! plan, or what is wrong and where.
 
-#![expect(clippy::unwrap_used, reason = "a test ends here, and says why")]
-
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
