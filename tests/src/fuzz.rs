@@ -4,6 +4,7 @@
 //! committed corpora through them, and `tests/laws` feeds them from generators.
 
 mod client;
+mod headers;
 mod http1;
 mod line;
 mod listeners;
@@ -18,6 +19,7 @@ mod seen;
 mod stdio;
 
 pub use client::{ClientOp, ClientScript, client_stdio, run_client};
+pub use headers::headers;
 pub use http1::{http1, http1_pieces};
 pub use line::line;
 pub use message::message;

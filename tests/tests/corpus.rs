@@ -14,6 +14,7 @@ type Target = (&'static str, fn(&[u8]));
 /// Every target in `fuzz/fuzz_targets`, and the function that it wraps.
 const TARGETS: &[Target] = &[
     ("client_stdio", fuzz::client_stdio),
+    ("headers", fuzz::headers),
     ("http1", fuzz::http1),
     ("line", fuzz::line),
     ("message", fuzz::message),
@@ -30,6 +31,11 @@ fn the_client_stdio_corpus_replays() {
 #[test]
 fn the_http1_corpus_replays() {
     replay("http1");
+}
+
+#[test]
+fn the_headers_corpus_replays() {
+    replay("headers");
 }
 
 #[test]

@@ -4,10 +4,11 @@ use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use core::fmt;
 
+use super::ErrorCode;
 use super::words::{Excerpt, Quoted};
 
 /// Why the headers of a message are refused: they do not agree with its body, or say nothing that
-/// could. The peer's fault, -32020 ([`ErrorCode::HEADER_MISMATCH`](super::ErrorCode)).
+/// could. The peer's fault.
 ///
 /// `header` is the name of the header; values are cut after 100 characters.
 ///
@@ -140,6 +141,11 @@ pub enum EmitError {
 }
 
 impl HeaderError {
+    /// The code of the JSON-RPC error that the peer is answered with: -32020.
+    pub const fn code(&self) -> ErrorCode {
+        ErrorCode::HEADER_MISMATCH
+    }
+
     /// The name of the header that is at fault.
     pub fn header(&self) -> &str {
         match self {

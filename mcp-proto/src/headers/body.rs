@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::check::Mirrored;
 use super::name::name_member;
 use super::plan::Plan;
-use crate::error::{HeaderError, ProtocolError};
+use crate::error::{ErrorCode, HeaderError, ProtocolError};
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::{self, Incoming, Member, Message, Method, Request};
@@ -116,6 +116,16 @@ pub fn name_in<'a>(method: &str, params: &'a Json) -> Option<Cow<'a, str>> {
         }
     });
     found?.string()
+}
+
+impl BodyError {
+    /// The code of the JSON-RPC error that the peer may be answered with.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Message(error) => error.code(),
+            Self::Header(error) => error.code(),
+        }
+    }
 }
 
 impl From<ProtocolError> for BodyError {

@@ -1,7 +1,7 @@
 //! A gateway's role: a head alone, and a head with its body.
 
 use mcp_proto::headers::{BodyError, Mirrored, Plan};
-use mcp_proto::{Bytes, Limits};
+use mcp_proto::{Bytes, ErrorCode, Limits};
 use serde_json::json;
 
 use super::{head, plan, told};
@@ -86,6 +86,8 @@ fn t118_a_body_is_compared_in_the_order_of_a_servers_steps() {
     for (fields, expected) in table {
         assert_eq!(checked(fields, &body), *expected, "{fields:?}");
     }
+    let error = Mirrored::default().check_body(&body.into(), &Limits::default(), |_| None);
+    assert_eq!(error.unwrap_err().code(), ErrorCode::HEADER_MISMATCH);
     // A tool of which the gateway knows nothing.
     let body = request("tools/call", r#""name":"other","arguments":{"n":1}"#);
     assert_eq!(checked(&[VERSION, CALL, "Mcp-Name:other"], &body), "ok");
