@@ -84,3 +84,46 @@ fn field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
     out.push(b'\n');
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::String;
+    use alloc::vec;
+
+    /// What a reader makes of a stream that knows no more than lines, their first colon and one
+    /// space after it.
+    fn read(stream: &[u8]) -> Vec<(String, String)> {
+        let text = core::str::from_utf8(stream).unwrap();
+        assert!(text.ends_with("\n\n"), "the last event has not ended: {text:?}");
+        let lines = text.split(['\n', '\r']);
+        let fields = lines.filter_map(|line| line.split_once(':'));
+        fields
+            .map(|(name, value)| (name.into(), value.strip_prefix(' ').unwrap_or(value).into()))
+            .collect()
+    }
+
+    #[test]
+    fn an_event_has_each_field_once_whatever_is_in_it() {
+        let mut out = b"before\n\n".to_vec();
+        message(Some("1\n2\r3\0:4"), b"\r\n{\n\"a: b\":\r\"\xe2\x80\xa8\"}\n", &mut out);
+        let field = |name: &str, value: &str| (name.into(), value.into());
+        let expected = vec![
+            field("event", "message"),
+            field("id", "1 2 3 :4"),
+            field("data", "  { \"a: b\": \"\u{2028}\"} "),
+        ];
+        assert_eq!(read(&out), expected);
+        assert!(out.starts_with(b"before\n\nevent"));
+        assert_eq!(out.windows(2).filter(|two| two == b"\n\n").count(), 2);
+    }
+
+    #[test]
+    fn what_is_no_message_has_no_name() {
+        let mut out = Vec::new();
+        priming("", &mut out);
+        retry(u64::MAX, &mut out);
+        comment(&mut out);
+        assert_eq!(out, b"id: \ndata: \n\nretry: 18446744073709551615\n\n:\n\n");
+    }
+}

@@ -85,13 +85,10 @@ fn body(head: &[u8], body: &[u8]) {
     let checked = mirrored(&fields)
         .check_body(&Bytes::copy_from_slice(body), &limits, |tool| (tool == "t").then_some(&plan));
     match oracle::judge(body, &limits) {
-        Verdict::Invalid | Verdict::Array(_) => {
+        Verdict::Invalid | Verdict::Array(_) | Verdict::Valid(Shape::Response { .. }) => {
             assert!(matches!(checked, Err(BodyError::Message(_))), "passed: {checked:?}");
         }
         Verdict::Valid(Shape::Notification { .. }) => assert_eq!(checked, Ok(())),
-        Verdict::Valid(Shape::Response { .. }) => {
-            assert!(matches!(checked, Err(BodyError::Message(_))), "passed: {checked:?}");
-        }
         Verdict::Valid(Shape::Request { method, params, .. }) => {
             let Some(expected) = request(&fields, &method, params.as_deref(), &plan) else {
                 return;
@@ -178,7 +175,7 @@ fn mirrored<'a>(fields: &[Field<'a>]) -> Mirrored<'a> {
 }
 
 fn named<'a>(fields: &[Field<'a>], name: &str) -> Vec<&'a [u8]> {
-    let same = |field: &&Field<'_>| field.0.to_ascii_lowercase() == name.to_ascii_lowercase();
+    let same = |field: &&Field<'_>| field.0.eq_ignore_ascii_case(name);
     fields.iter().filter(same).map(|field| field.1).collect()
 }
 
@@ -345,12 +342,17 @@ fn kind(error: &HeaderError) -> &'static str {
         HeaderError::Mismatch { .. } => "Mismatch",
         HeaderError::Unexpected { .. } => "Unexpected",
         HeaderError::NotDecodable { .. } => "NotDecodable",
-        HeaderError::OutOfRange { place: Place::Header, .. } => "OutOfRange in the header",
-        HeaderError::OutOfRange { place: Place::Body, .. } => "OutOfRange in the body",
-        HeaderError::NotWhole { place: Place::Header, .. } => "NotWhole in the header",
-        HeaderError::NotWhole { place: Place::Body, .. } => "NotWhole in the body",
+        HeaderError::OutOfRange { place, .. } => match place {
+            Place::Header => "OutOfRange in the header",
+            Place::Body => "OutOfRange in the body",
+        },
+        HeaderError::NotWhole { place, .. } => match place {
+            Place::Header => "NotWhole in the header",
+            Place::Body => "NotWhole in the body",
+        },
         HeaderError::NotUnicode { .. } => "NotUnicode",
-        _ => "another",
+        HeaderError::Unvalidated { .. } => "Unvalidated",
+        other => unknown(other),
     }
 }
 
@@ -359,6 +361,12 @@ fn refusal(error: &EmitError) -> &'static str {
         EmitError::OutOfRange { .. } => "OutOfRange",
         EmitError::NotWhole { .. } => "NotWhole",
         EmitError::NotUnicode { .. } => "NotUnicode",
-        _ => "another",
+        EmitError::NotPlain { .. } => "NotPlain",
+        other => unknown(other),
     }
+}
+
+#[expect(clippy::panic, reason = "the model is to be told of what it does not know")]
+fn unknown(error: &impl std::fmt::Debug) -> ! {
+    panic!("{error:?}")
 }
