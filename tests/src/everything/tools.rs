@@ -102,10 +102,15 @@ pub(super) fn register(registry: &mut Registry<Handler>) -> Result<(), UsageErro
         .tool("test_tool_with_progress", "Reports progress", with_progress)?
         .tool("test_tool_with_logging", "Logs three messages", with_logging)?
         .tool("test_logging_tool", "Logs messages of several levels", logging)?
-        .tool("test_reconnection", "Takes a moment", |_: Nothing, context: Context| async move {
-            context.sleep(A_MOMENT).await;
-            "Reconnection test completed"
-        })?;
+        .tool(
+            "test_reconnection",
+            "Has its client come back",
+            |_: Nothing, context: Context| async move {
+                context.close_stream();
+                context.sleep(A_MOMENT).await;
+                "Reconnection test completed"
+            },
+        )?;
     trigger(registry, "test_trigger_tool_change", Change::ListChanged(List::Tools))?;
     trigger(registry, "test_trigger_prompt_change", Change::ListChanged(List::Prompts))?;
     let watched = Change::ResourceUpdated(super::resources::WATCHED.into());
