@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -9,12 +10,27 @@ import anyio
 DEADLINE_SECONDS = 30
 
 
+@dataclass
+class Server:
+    """What is tried: a URL, or a command to spawn."""
+
+    words: list[str]
+
+    @property
+    def url(self) -> str | None:
+        return self.words[0] if self.words[0].startswith("http:") else None
+
+    @property
+    def command(self) -> dict[str, Any]:
+        return {"command": self.words[0], "args": self.words[1:]}
+
+
 def run(main: Callable[..., Awaitable[None]]) -> None:
-    """Calls `main` with what stands before the `--`, the server's command, and the server's arguments."""
+    """Calls `main` with the words before the `--` of the command line, and the server after it."""
     words = sys.argv[1:]
     end = words.index("--")
     try:
-        anyio.run(_within_deadline, main, *words[:end], words[end + 1], words[end + 2 :])
+        anyio.run(_within_deadline, main, *words[:end], Server(words[end + 1 :]))
     except Exception as error:
         sys.exit("\n".join(f"FAILED: {cause!r}" for cause in _causes(error)))
 

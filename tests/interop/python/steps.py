@@ -60,7 +60,8 @@ async def take_steps(sdk: Sdk, host: Host) -> None:
     await read_resources(sdk)
     await get_prompts(sdk, host)
     await complete(sdk)
-    await see_progress_and_logs(sdk, host)
+    await see_progress(sdk)
+    await see_logs(sdk, host)
     await answer_one_request(sdk, host)
     await answer_many_requests(sdk, host)
     await see_changes(sdk, host)
@@ -172,16 +173,12 @@ async def complete(sdk: Sdk) -> None:
     ok("complete a resource template")
 
 
-async def see_progress_and_logs(sdk: Sdk, host: Host) -> None:
-    seen: list[tuple[float, float | None]] = []
-
-    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-        seen.append((progress, total))
-
-    await sdk.call_tool("test_tool_with_progress", {}, progress_callback=on_progress)
-    expect(seen, [(0, 100), (50, 100), (100, 100)])
+async def see_progress(sdk: Sdk) -> None:
+    await call_with_progress(sdk, {})
     ok("progress")
 
+
+async def see_logs(sdk: Sdk, host: Host) -> None:
     await sdk.call_tool_logging("test_tool_with_logging", "error")
     if not sdk.is_legacy:  # A legacy server decides itself what a client that has set no level gets.
         await sdk.call_tool("test_tool_with_logging", {})
@@ -253,6 +250,17 @@ async def see_changes(sdk: Sdk, host: Host) -> None:
     await echo(sdk, "the updates are over")
     expect(host.changes, list(triggers.values()))
     ok("unsubscribe")
+
+
+async def call_with_progress(sdk: Sdk, arguments: dict[str, Any]) -> None:
+    """Calls the tool that tells how far it is, and sees all that it tells."""
+    seen: list[tuple[float, float | None]] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total))
+
+    await sdk.call_tool("test_tool_with_progress", arguments, progress_callback=on_progress)
+    expect(seen, [(0, 100), (50, 100), (100, 100)])
 
 
 async def listed(sdk: Sdk, what: str, field: str) -> set[str]:

@@ -1,21 +1,40 @@
-"""v1.py -- COMMAND...: mcp 1, which knows the legacy era only."""
+"""v1.py -- URL | COMMAND...: mcp 1, which knows the legacy era only."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
 from host import Host, wire
 from mcp import ClientSession, McpError, StdioServerParameters, stdio_client, types
+from mcp.client.streamable_http import streamable_http_client
+from over_http import take_http_steps
 from pydantic import AnyUrl
-from run import expect, ok, run
-from steps import take_steps
+from run import Server, expect, ok, run
+from steps import Sdk, take_steps
 
 
-async def main(command: str, args: list[str]) -> None:
+SESSION_TERMINATED = 32600
+"""This SDK's own, with this sign."""
+
+
+async def main(server: Server) -> None:
     host = Host()
+    async with connection(server, host) as sdk:
+        ok("connect")
+        await take_steps(sdk, host)
+    ok("close")
+
+    if server.url:
+        connect = partial(connection, server)
+        await take_http_steps(connect, [connect], SESSION_TERMINATED, host.faults)
+
+
+@asynccontextmanager
+async def connection(server: Server, host: Host) -> AsyncIterator[Sdk]:
     async with (
-        stdio_client(StdioServerParameters(command=command, args=args)) as (read, write),
+        transport(server) as (read, write, *_),
         ClientSession(
             read,
             write,
@@ -27,9 +46,13 @@ async def main(command: str, args: list[str]) -> None:
         ) as session,
     ):
         introduction = await session.initialize()
-        ok("connect")
-        await take_steps(Legacy(session, introduction), host)
-    ok("close")
+        yield Legacy(session, introduction)
+
+
+def transport(server: Server) -> AbstractAsyncContextManager[Any]:
+    if server.url:
+        return streamable_http_client(server.url)
+    return stdio_client(StdioServerParameters(**server.command))
 
 
 class Legacy:

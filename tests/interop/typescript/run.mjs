@@ -5,12 +5,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const DEADLINE_MS = 30_000;
 
-/** Splits `[ARGUMENT...] -- COMMAND...` into the arguments and what a stdio transport spawns. */
+/** Splits `[ARGUMENT...] -- URL` or `[ARGUMENT...] -- COMMAND...` into arguments and server. */
 export function parseArguments([...words]) {
   const end = words.indexOf('--');
-  const [command, ...args] = words.slice(end + 1);
-  assert(end >= 0 && command, 'usage: client [MODE] -- COMMAND...');
-  return { arguments: words.slice(0, end), server: { command, args } };
+  const [first, ...args] = words.slice(end + 1);
+  assert(end >= 0 && first, 'usage: client [ARGUMENT...] -- URL | COMMAND...');
+  return { arguments: words.slice(0, end), server: new Server(first, args) };
+}
+
+/** What is tried: a URL, or a command to spawn. */
+class Server {
+  constructor(first, args) {
+    this.url = /^http:/.test(first) ? new URL(first) : undefined;
+    this.command = { command: first, args };
+  }
+
+  transport(HttpTransport, StdioTransport) {
+    return this.url ? new HttpTransport(this.url) : new StdioTransport(this.command);
+  }
 }
 
 /** Fails the process if it is not done by then. */

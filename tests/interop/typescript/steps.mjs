@@ -17,15 +17,16 @@ const TOOLS = [
   'wait',
 ];
 const LOGGED = ['Tool execution started', 'Tool processing data', 'Tool execution completed'];
-const WATCHED = 'test://watched-resource';
+export const WATCHED = 'test://watched-resource';
 const INVALID_PARAMS = -32602;
 
 /**
  * Takes every step against the server behind `sdk.transport`, or fails the process.
  *
- * `sdk` hides in what the SDKs differ, and says in what the eras do:
+ * `sdk` is one connection. It hides in what the SDKs differ, and says in what the eras do:
  * - `client`, `transport`: how to reach the server
  * - `isLegacy`: which era they must speak; `negotiated()`: the protocol version that came of it
+ * - `isStateless`: the server keeps no sessions, so it cannot ask, tell of changes, or cancel
  * - `callTool(name, arguments, options)`
  * - `callToolLogging(name, level)`: calls a tool and asks for what it logs from `level` on
  * - `unknownResource`: the code of that error
@@ -34,26 +35,49 @@ const INVALID_PARAMS = -32602;
  */
 export async function takeSteps(sdk) {
   setDeadline();
-  // What the SDK cannot place comes here: a line that is no message, an answer after a cancel.
-  sdk.client.onerror = fail;
-  const host = answerRequests(sdk.onRequest);
 
-  await connect(sdk);
+  const host = await meet(sdk);
   await useTools(sdk);
   await readResources(sdk);
-  await getPrompts(sdk, host);
+  await getPrompts(sdk);
   await complete(sdk);
-  await seeProgressAndLogs(sdk);
-  await answerOneRequest(sdk, host);
-  await answerManyRequests(sdk, host);
-  await seeChanges(sdk);
-  await cancel(sdk);
+  await seeProgress(sdk);
+  if (!sdk.isStateless) {
+    await seeLogs(sdk);
+    await answerOneRequest(sdk, host);
+    await answerManyRequests(sdk, host);
+    await seeChanges(sdk);
+    await cancel(sdk);
+  } else {
+    await step('no question without a session', () =>
+      assert.rejects(sdk.callTool('test_elicitation', { message: 'Who are you?' }), {
+        name: 'McpError',
+      }),
+    );
+  }
   if (sdk.isLegacy) await step('ping', () => sdk.client.ping());
-  await step('close', () => sdk.client.close());
+  await step('close', () => close(sdk));
 }
 
-async function connect({ client, transport, isLegacy, negotiated }) {
-  await step('connect', () => client.connect(transport));
+/** Returns the host that answers what the server asks. */
+export async function connect({ client, transport, onRequest }) {
+  // What the SDK cannot place comes here: a line that is no message, an answer after a cancel.
+  client.onerror = fail;
+  const host = answerRequests(onRequest);
+  await client.connect(transport);
+  return host;
+}
+
+export async function close({ client, transport }) {
+  await transport.terminateSession?.();
+  client.onerror = undefined; // It may say that it aborts its own streams.
+  await client.close();
+}
+
+async function meet(sdk) {
+  const { client, isLegacy, negotiated } = sdk;
+  let host;
+  await step('connect', async () => (host = await connect(sdk)));
   await step('protocol version', () =>
     assert.equal(negotiated(), isLegacy ? '2025-11-25' : '2026-07-28'),
   );
@@ -62,6 +86,7 @@ async function connect({ client, transport, isLegacy, negotiated }) {
     assert.equal(name, 'everything');
     assert.match(version, /^\d+\.\d+\.\d+/);
   });
+  return host;
 }
 
 async function useTools({ client, callTool }) {
@@ -122,11 +147,8 @@ async function readResources({ client, unknownResource }) {
   );
 }
 
-async function getPrompts({ client }, host) {
-  const get = async (name, args) => {
-    const { messages } = await client.getPrompt({ name, arguments: args });
-    return messages.map(({ content }) => content);
-  };
+async function getPrompts({ client }) {
+  const get = (name, args) => prompt(client, name, args);
 
   await step('list prompts', async () => {
     const names = await listed('prompts', 'name', (page) => client.listPrompts(page));
@@ -141,12 +163,6 @@ async function getPrompts({ client }, host) {
     const resourceUri = 'test://static-text';
     const contents = await get('test_prompt_with_embedded_resource', { resourceUri });
     assert.equal(contents[0].resource.uri, resourceUri);
-  });
-  await step('prompt that asks', async () => {
-    host.asked = [];
-    const [{ text }] = await get('test_input_required_result_prompt');
-    assert.match(text, /my context/);
-    assert.deepEqual(host.asked, ['elicitation/create']);
   });
 }
 
@@ -165,14 +181,11 @@ async function complete({ client }) {
   });
 }
 
-async function seeProgressAndLogs({ callTool, callToolLogging, isLegacy, onNotification }) {
-  await step('progress', async () => {
-    const seen = [];
-    const onprogress = ({ progress, total }) => seen.push([progress, total]);
-    await callTool('test_tool_with_progress', {}, { onprogress });
-    assert.deepEqual(seen, [[0, 100], [50, 100], [100, 100]]);
-  });
+async function seeProgress({ callTool }) {
+  await step('progress', () => callWithProgress(callTool, {}));
+}
 
+async function seeLogs({ callTool, callToolLogging, isLegacy, onNotification }) {
   const logs = [];
   onNotification('notifications/message', ({ params }) => logs.push(params));
   await step('no logs unless asked for', async () => {
@@ -190,7 +203,7 @@ async function seeProgressAndLogs({ callTool, callToolLogging, isLegacy, onNotif
   });
 }
 
-async function answerOneRequest({ callTool }, host) {
+async function answerOneRequest({ client, callTool }, host) {
   const elicit = async () => {
     const text = await textOf(callTool('test_elicitation', { message: 'Who are you?' }));
     return text.split(/^User response: (\w+): /).slice(1);
@@ -210,6 +223,12 @@ async function answerOneRequest({ callTool }, host) {
   await step('sampling', async () => {
     const text = await textOf(callTool('test_sampling', { prompt: 'Which capital?' }));
     assert.equal(text, `LLM response: ${MODEL_TEXT}`);
+  });
+  await step('prompt that asks', async () => {
+    host.asked = [];
+    const [{ text }] = await prompt(client, 'test_input_required_result_prompt');
+    assert.match(text, /my context/);
+    assert.deepEqual(host.asked, ['elicitation/create']);
   });
 }
 
@@ -291,12 +310,26 @@ async function listed(items, field, list) {
   return fields;
 }
 
-async function echo(callTool, message) {
+/** Calls the tool that tells how far it is, and sees all that it tells. */
+export async function callWithProgress(callTool, args) {
+  const seen = [];
+  const onprogress = ({ progress, total }) => seen.push([progress, total]);
+  await callTool('test_tool_with_progress', args, { onprogress });
+  assert.deepEqual(seen, [[0, 100], [50, 100], [100, 100]]);
+}
+
+export async function echo(callTool, message) {
   assert.equal(await textOf(callTool('echo', { message })), message);
 }
 
+/** The contents of a prompt's messages. */
+async function prompt(client, name, args) {
+  const { messages } = await client.getPrompt({ name, arguments: args });
+  return messages.map(({ content }) => content);
+}
+
 /** The text of a result that is one text and nothing else. */
-async function textOf(result) {
+export async function textOf(result) {
   const { content } = await result;
   assert.deepEqual(content.map(({ type }) => type), ['text']);
   return content[0].text;

@@ -1,9 +1,11 @@
-// v1.mjs -- COMMAND...: @modelcontextprotocol/sdk, which knows the legacy era only.
+// v1.mjs legacy|stateless -- URL | COMMAND...: @modelcontextprotocol/sdk, which knows the legacy era only.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
 import { CAPABILITIES } from './host.mjs';
+import { takeHttpSteps } from './over_http.mjs';
 import { parseArguments } from './run.mjs';
 import { takeSteps } from './steps.mjs';
 
@@ -18,29 +20,44 @@ const SCHEMAS = {
   'notifications/resources/updated': types.ResourceUpdatedNotificationSchema,
 };
 
-const { server } = parseArguments(process.argv.slice(2));
-const client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities: CAPABILITIES });
-const transport = new StdioClientTransport(server);
+const { arguments: [mode], server } = parseArguments(process.argv.slice(2));
 
-// This client tells the negotiated version to its transport only.
-let negotiated;
-transport.setProtocolVersion = (version) => (negotiated = version);
+function connection() {
+  const client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities: CAPABILITIES });
+  const transport = server.transport(StreamableHTTPClientTransport, StdioClientTransport);
+  return {
+    client,
+    transport,
+    isLegacy: true,
+    isStateless: mode === 'stateless',
+    negotiated: learnVersion(transport),
+    callTool: (name, args, options) =>
+      client.callTool({ name, arguments: args }, undefined, options),
+    async callToolLogging(name, level) {
+      await client.setLoggingLevel(level);
+      await client.callTool({ name });
+    },
+    unknownResource: -32002,
+    sessionExpired: { code: 404 },
+    onRequest: (method, handler) => client.setRequestHandler(SCHEMAS[method], handler),
+    onNotification: (method, handler) => client.setNotificationHandler(SCHEMAS[method], handler),
+    async watch(uri) {
+      await client.subscribeResource({ uri });
+      return () => client.unsubscribeResource({ uri });
+    },
+  };
+}
 
-await takeSteps({
-  client,
-  transport,
-  isLegacy: true,
-  negotiated: () => negotiated,
-  callTool: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
-  async callToolLogging(name, level) {
-    await client.setLoggingLevel(level);
-    await client.callTool({ name });
-  },
-  unknownResource: -32002,
-  onRequest: (method, handler) => client.setRequestHandler(SCHEMAS[method], handler),
-  onNotification: (method, handler) => client.setNotificationHandler(SCHEMAS[method], handler),
-  async watch(uri) {
-    await client.subscribeResource({ uri });
-    return () => client.unsubscribeResource({ uri });
-  },
-});
+/** This client tells the negotiated version to its transport only. */
+function learnVersion(transport) {
+  const tell = transport.setProtocolVersion?.bind(transport);
+  let negotiated;
+  transport.setProtocolVersion = (version) => {
+    negotiated = version;
+    tell?.(version);
+  };
+  return () => negotiated;
+}
+
+await takeSteps(connection());
+if (server.url) await takeHttpSteps(connection, [connection]);

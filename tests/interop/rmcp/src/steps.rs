@@ -34,7 +34,7 @@ const RESOURCES: [&str; 3] = ["test://static-text", "test://static-binary", WATC
 const PROMPTS: [&str; 2] = ["test_simple_prompt", "test_prompt_with_arguments"];
 const LOGGED: [&str; 3] =
     ["Tool execution started", "Tool processing data", "Tool execution completed"];
-const WATCHED: &str = "test://watched-resource";
+pub const WATCHED: &str = "test://watched-resource";
 const INVALID_PARAMS: i32 = -32602;
 const RESOURCE_NOT_FOUND: i32 = -32002;
 /// The first bytes of a PNG in Base64.
@@ -171,13 +171,18 @@ async fn complete(client: &Client) -> Outcome {
 }
 
 async fn see_progress(client: &Client) -> Outcome {
-    client.service().seen().progress.clear();
-    call(client, "test_tool_with_progress", json!({})).await?;
-    until(|| client.service().seen().progress.len() >= 3).await;
-    let seen = [0.0, 50.0, 100.0].map(|progress| (progress, Some(100.0)));
-    expect(client.service().seen().progress.as_slice(), &seen)?;
+    call_with_progress(client, json!({})).await?;
     ok("progress");
     Ok(())
+}
+
+/// Calls the tool that tells how far it is, and sees all that it tells.
+pub async fn call_with_progress(client: &Client, arguments: Value) -> Outcome {
+    client.service().seen().progress.clear();
+    call(client, "test_tool_with_progress", arguments).await?;
+    until(|| client.service().seen().progress.len() >= 3).await;
+    let seen = [0.0, 50.0, 100.0].map(|progress| (progress, Some(100.0)));
+    expect(client.service().seen().progress.as_slice(), &seen)
 }
 
 async fn see_logs(client: &Client, is_legacy: bool) -> Outcome {
@@ -299,17 +304,17 @@ async fn cancel(client: &Client) -> Outcome {
     Ok(())
 }
 
-async fn call(client: &Client, name: &str, arguments: Value) -> Outcome<Value> {
+pub async fn call(client: &Client, name: &str, arguments: Value) -> Outcome<Value> {
     Ok(to_value(client.call_tool(params(name, arguments)).await?)?)
 }
 
-fn params(name: &str, arguments: Value) -> CallToolRequestParams {
+pub fn params(name: &str, arguments: Value) -> CallToolRequestParams {
     let mut params = CallToolRequestParams::new(name.to_owned());
     params.arguments = arguments.as_object().cloned();
     params
 }
 
-async fn echo(client: &Client, message: &str) -> Outcome {
+pub async fn echo(client: &Client, message: &str) -> Outcome {
     expect_text(&call(client, "echo", json!({ "message": message })).await?, message)
 }
 
@@ -333,7 +338,7 @@ pub async fn until(is_true: impl Fn() -> bool) {
     }
 }
 
-fn expect_text(result: &Value, expected: &str) -> Outcome {
+pub fn expect_text(result: &Value, expected: &str) -> Outcome {
     expect(text(result)?, expected)
 }
 
