@@ -94,12 +94,11 @@ pub(super) fn parse(
 ) -> Option<Result<Parsed, Refusal>> {
     let mut few = [const { MaybeUninit::uninit() }; FEW_FIELDS];
     let mut many: Vec<MaybeUninit<Header<'_>>> = Vec::new();
-    let space = match few.get_mut(..max_fields) {
-        Some(few) => few,
-        None => {
-            many.resize_with(max_fields, MaybeUninit::uninit);
-            many.as_mut_slice()
-        }
+    let space = if let Some(few) = few.get_mut(..max_fields) {
+        few
+    } else {
+        many.resize_with(max_fields, MaybeUninit::uninit);
+        many.as_mut_slice()
     };
     let mut request = Request::new(&mut []);
     let Ok(Status::Complete(end)) = request.parse_with_uninit_headers(bytes, space) else {
