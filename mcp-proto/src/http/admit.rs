@@ -85,7 +85,7 @@ struct Fields<'a> {
 
 /// Walks the rungs.
 pub(super) fn admit(config: &Config, head: &Head) -> Result<Admitted, Refused> {
-    if head.path() != config.path {
+    if head.target() != config.path && head.path() != config.path {
         return Err(Refused::bare(404));
     }
     let fields = Fields::of(head);
@@ -134,27 +134,34 @@ fn authorize(config: &Config, head: &Head) -> Result<Option<Arc<str>>, Refused> 
 impl<'a> Fields<'a> {
     fn of(head: &'a Head) -> Self {
         let mut fields = Self {
-            host: head.host(),
+            host: None,
             origin: None,
             origins: 0,
             content_type: None,
             content_types: 0,
             accept: Accept::ABSENT,
         };
-        for (name, value) in head.fields() {
+        for (name, value) in head.raw_fields() {
             // Most names differ by their length already.
             match name.len() {
-                6 if name.eq_ignore_ascii_case("accept") => fields.accept.add(value),
-                6 if name.eq_ignore_ascii_case("origin") => {
+                4 if fields.host.is_none() && name.eq_ignore_ascii_case(b"host") => {
+                    fields.host = Some(value);
+                }
+                6 if name.eq_ignore_ascii_case(b"accept") => fields.accept.add(value),
+                6 if name.eq_ignore_ascii_case(b"origin") => {
                     fields.origin = Some(value);
                     fields.origins += 1;
                 }
-                12 if name.eq_ignore_ascii_case("content-type") => {
+                12 if name.eq_ignore_ascii_case(b"content-type") => {
                     fields.content_type = Some(value);
                     fields.content_types += 1;
                 }
                 _ => {}
             }
+        }
+        // A target with an authority overrules the field.
+        if !head.target().starts_with('/') {
+            fields.host = head.host();
         }
         fields
     }
@@ -189,7 +196,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Whether a header says that the client is modern, and anybody here understands that.
-pub(super) fn claims_modern(config: &Config, head: &Head) -> bool {
+fn claims_modern(config: &Config, head: &Head) -> bool {
     let version = head.field(PROTOCOL_VERSION).and_then(|value| core::str::from_utf8(value).ok());
     let version = version.and_then(ProtocolVersion::from_name);
     config.policy() != EraPolicy::LegacyOnly

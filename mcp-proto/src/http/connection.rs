@@ -43,6 +43,9 @@ const AHEAD: usize = 64 * 1024;
 /// As many bytes make a `Transmit` worth handing on.
 const TRANSMIT: usize = 64 * 1024;
 
+/// A buffer for answers of so many bytes is kept while nothing is to be written.
+const KEPT: usize = 1024;
+
 /// One socket of a server's; see the module for its states.
 #[derive(Debug)]
 pub struct Connection {
@@ -318,6 +321,12 @@ impl Connection {
 
     /// Encodes the answer as far as it goes; stops at an event.
     fn encode(&mut self) {
+        if !matches!(self.state, State::Answering(_)) {
+            return;
+        }
+        if self.out.capacity() == 0 {
+            self.out.reserve(KEPT / 2);
+        }
         while self.event.is_none() && self.out.len() < TRANSMIT {
             let State::Answering(answering) = &mut self.state else { return };
             match answering.exchange.poll_action() {
@@ -344,6 +353,16 @@ impl Connection {
                 None => return,
             }
         }
+    }
+
+    /// What is to be written. A buffer of usual size is kept for the next answer.
+    fn take_out(&mut self) -> Bytes {
+        if self.out.capacity() > KEPT {
+            return Bytes::from(core::mem::take(&mut self.out));
+        }
+        let written = Bytes::copy_from_slice(&self.out);
+        self.out.clear();
+        written
     }
 
     /// A request is answered.
@@ -414,8 +433,7 @@ impl Machine for Connection {
     fn poll_action(&mut self) -> Option<Action<ServerEvent>> {
         self.encode();
         if !self.out.is_empty() {
-            let written = core::mem::take(&mut self.out);
-            return Some(Action::Transmit(Bytes::from(written)));
+            return Some(Action::Transmit(self.take_out()));
         }
         if let Some(event) = self.event.take() {
             return Some(Action::Event(event));

@@ -10,6 +10,10 @@ pub(super) const EVENTS: Type = ("text", "event-stream");
 
 /// Whether a `Content-Type` is this, with whatever parameters.
 pub(super) fn is(value: &[u8], (first, second): Type) -> bool {
+    // What nearly all clients say.
+    if value == b"application/json" {
+        return (first, second) == JSON;
+    }
     let Some((left, right)) = split_type(value) else { return false };
     left.eq_ignore_ascii_case(first.as_bytes()) && right.eq_ignore_ascii_case(second.as_bytes())
 }
@@ -40,6 +44,12 @@ impl Accept {
     /// One more field.
     pub(super) fn add(&mut self, value: &[u8]) {
         self.absent = false;
+        // What nearly all clients say.
+        if value == b"application/json, text/event-stream" {
+            let allows = Allows { specificity: 3, allowed: true };
+            (self.json, self.events) = (allows, allows);
+            return;
+        }
         for range in split(value, b',') {
             let Some((first, second)) = split_type(range) else { continue };
             let allowed = !is_excluded(range);

@@ -22,11 +22,11 @@ impl Config {
     /// Whether requests may be for this host.
     pub(super) fn allows_host(&self, host: &[u8]) -> bool {
         let Ok(host) = core::str::from_utf8(host) else { return false };
-        let (name, port) = split_port(host);
-        self.allowed_hosts.iter().any(|allowed| match split_port(allowed) {
-            ("*", _) => true,
-            (other, None) => other.eq_ignore_ascii_case(name),
-            (other, some) => other.eq_ignore_ascii_case(name) && some == port,
+        let (name, _) = split_port(host);
+        self.allowed_hosts.iter().any(|allowed| {
+            allowed.eq_ignore_ascii_case(name)
+                || allowed.eq_ignore_ascii_case(host)
+                || allowed == "*"
         })
     }
 
@@ -85,14 +85,11 @@ impl<'a> Origin<'a> {
 
 /// The name, and the port if there is one. An IPv6 address is in brackets.
 fn split_port(authority: &str) -> (&str, Option<&str>) {
-    let inside = if authority.starts_with('[') { authority.rfind(']') } else { Some(0) };
-    match authority.rfind(':') {
-        Some(colon) if inside.is_some_and(|inside| colon > inside) => {
-            let (name, port) = authority.split_at(colon);
-            (name, port.get(1..))
-        }
-        _ => (authority, None),
-    }
+    let find = |byte| memchr::memrchr(byte, authority.as_bytes());
+    let inside = if authority.starts_with('[') { find(b']') } else { Some(0) };
+    let parts = find(b':').filter(|colon| inside.is_some_and(|inside| *colon > inside));
+    let parts = parts.and_then(|colon| authority.split_at_checked(colon));
+    parts.map_or((authority, None), |(name, port)| (name, port.get(1..)))
 }
 
 #[cfg(test)]

@@ -119,8 +119,26 @@ impl Head {
 
     /// Names and values of the fields, in order. Values have no blanks around them.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.fields.iter().map(|field| {
-            (self.text(field.name, field.name_end), self.bytes(field.value, field.value_end))
+        // Names are ASCII; values need not be. To look at all at once costs less than to look at
+        // each.
+        let whole = str::from_utf8(self.text.bytes()).ok();
+        self.fields.iter().map(move |field| {
+            let name = match whole {
+                Some(whole) => {
+                    let name = usize::from(field.name)..usize::from(field.name_end);
+                    whole.get(name).unwrap_or_default()
+                }
+                None => self.text(field.name, field.name_end),
+            };
+            (name, self.bytes(field.value, field.value_end))
+        })
+    }
+
+    /// The same, with names as bytes.
+    pub(crate) fn raw_fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let text = self.text.bytes();
+        self.fields.iter().map(move |field| {
+            (slice(text, field.name, field.name_end), slice(text, field.value, field.value_end))
         })
     }
 

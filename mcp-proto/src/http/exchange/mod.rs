@@ -27,11 +27,11 @@ use alloc::sync::Arc;
 use bytes::Bytes;
 
 use super::Config;
-use super::admit::{Admitted, Method, Refused, admit, claims_modern};
+use super::admit::{Admitted, Method, Refused, admit};
 use super::config::Sessions;
-use super::legacy::{Caller, Place, Token};
+use super::legacy::{Caller, Named, Place, Token};
 use super::listeners::ListenerId;
-use crate::error::{ProtocolError, UsageError};
+use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
 use crate::headers::{Mirrored, PROTOCOL_VERSION};
 use crate::message::{self, Incoming, Message};
@@ -127,19 +127,16 @@ impl Exchange {
     ) -> Self {
         let Admitted { method, principal, cors } = admitted;
         let mut exchange = Self::begin(now + config.server.limits.keep_alive, config, cors);
-        let caller = |principal| Caller {
-            session: Token::read(head.field("mcp-session-id")),
-            version: text(head, PROTOCOL_VERSION),
-            principal,
-        };
+        let caller = caller(head, principal);
         match method {
-            Method::Post => exchange.post(now, declaration, head, body, principal),
+            Method::Post => exchange.post(now, declaration, head, body, caller),
             Method::Get => {
-                let last_event_id = text(head, "last-event-id");
-                let caller = caller(principal);
+                let last_event_id = head.field("last-event-id");
+                let last_event_id = last_event_id.map(String::from_utf8_lossy);
+                let last_event_id = last_event_id.map(alloc::borrow::Cow::into_owned);
                 exchange.want(Wanted::Get { caller, last_event_id });
             }
-            Method::Delete => exchange.want(Wanted::Delete { caller: caller(principal) }),
+            Method::Delete => exchange.want(Wanted::Delete { caller }),
         }
         exchange
     }
@@ -165,7 +162,7 @@ impl Exchange {
         declaration: &Arc<Declaration>,
         head: &Head,
         body: &Bytes,
-        principal: Option<Arc<str>>,
+        caller: Caller,
     ) {
         let incoming = match message::parse(body, &self.config.server.limits) {
             Ok(incoming) => incoming,
@@ -175,7 +172,7 @@ impl Exchange {
             }
         };
         let policy = self.config.policy();
-        let opened = match claims_modern(&self.config, head) {
+        let opened = match caller.version.is_modern() {
             true => Opened::ModernExchange,
             false => Opened::Exchange,
         };
@@ -183,16 +180,11 @@ impl Exchange {
         let row = negotiate::classify(opened, policy, kind, claim);
         match row.map_or(Route::Drop, |row| row.route) {
             Route::Drop => self.answer.accept(),
-            Route::Modern => self.modern(now, declaration, head, incoming, principal),
+            Route::Modern => self.modern(now, declaration, head, incoming, caller.principal),
             Route::Legacy if self.config.sessions == Sessions::Stateless => {
-                self.stateless(now, declaration, head, incoming, principal);
+                self.stateless(now, declaration, incoming, caller);
             }
-            Route::Legacy => {
-                let session = Token::read(head.field("mcp-session-id"));
-                let version = text(head, PROTOCOL_VERSION);
-                let caller = Caller { session, version, principal };
-                self.want(Wanted::Post { caller, incoming });
-            }
+            Route::Legacy => self.want(Wanted::Post { caller, incoming }),
             Route::Reject(refusal) => {
                 let (id, error) = server::refusal(refusal, policy, incoming);
                 self.answer.error(Era::Modern, id, &error);
@@ -228,28 +220,23 @@ impl Exchange {
         &mut self,
         now: Instant,
         declaration: &Arc<Declaration>,
-        head: &Head,
         incoming: Incoming,
-        principal: Option<Arc<str>>,
+        caller: Caller,
     ) {
         self.answer.era = Era::Legacy;
-        let version = match text(head, PROTOCOL_VERSION) {
+        let version = match caller.version.legacy() {
             // "the server SHOULD assume protocol version 2025-03-26"
-            None => ProtocolVersion::V2025_03_26,
-            Some(version) => match ProtocolVersion::from_name(&version) {
-                Some(version) if version.era() == Era::Legacy => version,
-                Some(_) | None => {
-                    let id = server::request_id(&incoming);
-                    let error = ProtocolError::VersionNotServed { version };
-                    return self.answer.error(Era::Legacy, id, &error);
-                }
-            },
+            Ok(version) => version.unwrap_or(ProtocolVersion::V2025_03_26),
+            Err(error) => {
+                let id = server::request_id(&incoming);
+                return self.answer.error(Era::Legacy, id, &error);
+            }
         };
         if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = &incoming {
             self.answer.accept();
         }
         let config = self.config.server.clone();
-        let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
+        let mut server = Box::new(Server::exchange(declaration.clone(), config, caller.principal));
         server.open_stateless(&incoming, version);
         server.handle_message_from(now, incoming, Origin::stream(StreamId(1)));
         self.state = State::Alone(server);
@@ -310,8 +297,8 @@ impl Exchange {
         }
         let Self { state, answer, config, .. } = self;
         let primes = match state {
-            State::Reading(place) if place.primes => Some(place.event_id()),
-            _ => None,
+            State::Reading(place) => place.priming(place.after()),
+            State::Answered | State::Alone(_) | State::Waiting(_) | State::Listening { .. } => None,
         };
         answer.keep_alive(now, config.server.limits.keep_alive, primes.as_deref());
     }
@@ -378,7 +365,15 @@ impl Exchange {
     }
 }
 
-/// The text of a header.
-fn text(head: &Head, name: &str) -> Option<String> {
-    head.field(name).map(|value| String::from_utf8_lossy(value).into_owned())
+/// What the head says about a client, found in one pass.
+fn caller(head: &Head, principal: Option<Arc<str>>) -> Caller {
+    let (mut session, mut version) = (None, None);
+    for (name, value) in head.raw_fields() {
+        match name.len() {
+            14 if name.eq_ignore_ascii_case(b"mcp-session-id") => session = Some(value),
+            20 if name.eq_ignore_ascii_case(PROTOCOL_VERSION.as_bytes()) => version = Some(value),
+            _ => {}
+        }
+    }
+    Caller { session: Token::read(session), version: Named::read(version), principal }
 }

@@ -81,8 +81,7 @@ impl Exchange {
             Wanted::Get { caller, last_event_id } => {
                 match sessions.get(now, &caller, last_event_id.as_deref(), me, queue) {
                     Ok(place) => {
-                        let primes = place.primes.then(|| place.event_id());
-                        self.answer.stream(primes.as_deref());
+                        self.answer.stream(place.priming(place.after()).as_deref());
                         self.read(now, endpoint, place);
                     }
                     Err(error) => self.answer.error(Era::Legacy, None, &error),
@@ -131,16 +130,22 @@ impl Exchange {
                 self.more = true;
                 break;
             }
-            let first = place.primes.then(|| place.event_id());
+            let before = place.after();
             match endpoint.sessions.next(&mut place) {
                 Next::Nothing => break,
                 Next::Event { data, status } => {
                     taken += data.len();
                     let whole = status.is_some() && self.answer.is_undecided();
-                    let id = place.event_id();
                     match status {
-                        Some(status) => self.answer.finish(status, data, Some(&id)),
-                        None => self.answer.tell(Some(&id), &data, first.as_deref()),
+                        Some(status) if whole => self.answer.finish(status, data, None),
+                        Some(status) => {
+                            self.answer.finish(status, data, Some(&place.event_id()));
+                        }
+                        None => {
+                            let first = place.priming(before);
+                            let id = place.event_id();
+                            self.answer.tell(Some(&id), &data, first.as_deref());
+                        }
                     }
                     if status.is_some() {
                         return endpoint.sessions.leave(now, &place, whole);
@@ -148,7 +153,7 @@ impl Exchange {
                 }
                 Next::Poll => {
                     let retry = self.config.server.limits.retry;
-                    self.answer.retry(retry, first.as_deref());
+                    self.answer.retry(retry, place.priming(before).as_deref());
                     return endpoint.sessions.leave(now, &place, false);
                 }
                 Next::End => {

@@ -38,8 +38,9 @@ use crate::version::{Era, EraPolicy, ProtocolVersion};
 use schedule::Schedule;
 pub(super) use session::text;
 use session::{COMMON, Queue, Session, request_id};
+pub(super) use stream::Next;
+use stream::event_id;
 use stream::{Event, Resumed, Stream, parse_event_id};
-pub(super) use stream::{Next, event_id};
 
 /// The sessions of an endpoint.
 pub(super) struct Sessions<W> {
@@ -58,8 +59,42 @@ pub(super) struct Sessions<W> {
 pub(super) struct Caller {
     pub(super) session: Token,
     /// `MCP-Protocol-Version`.
-    pub(super) version: Option<String>,
+    pub(super) version: Named,
     pub(super) principal: Option<Arc<str>>,
+}
+
+/// A revision, as a header names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Named {
+    Absent,
+    Known(ProtocolVersion),
+    Unknown(String),
+}
+
+impl Named {
+    /// What a header says.
+    pub(super) fn read(header: Option<&[u8]>) -> Self {
+        let Some(header) = header else { return Self::Absent };
+        let known = core::str::from_utf8(header).ok().and_then(ProtocolVersion::from_name);
+        let unknown = || Self::Unknown(String::from_utf8_lossy(header).into_owned());
+        known.map_or_else(unknown, Self::Known)
+    }
+
+    /// The legacy revision that it names; an error if it names something else.
+    pub(super) fn legacy(&self) -> Result<Option<ProtocolVersion>, ProtocolError> {
+        let version = match self {
+            Self::Absent => return Ok(None),
+            Self::Known(version) if version.era() == Era::Legacy => return Ok(Some(*version)),
+            Self::Known(version) => version.as_str().into(),
+            Self::Unknown(version) => version.clone(),
+        };
+        Err(ProtocolError::VersionNotServed { version })
+    }
+
+    /// Whether it names a modern revision.
+    pub(super) fn is_modern(&self) -> bool {
+        matches!(self, Self::Known(version) if version.era() == Era::Modern)
+    }
 }
 
 /// `Mcp-Session-Id`.
@@ -80,7 +115,7 @@ pub(super) struct Place {
     /// The event that it had last.
     after: u64,
     /// Whether the client knows events without data.
-    pub(super) primes: bool,
+    primes: bool,
 }
 
 /// What comes of a POST.
@@ -116,8 +151,19 @@ impl Place {
     }
 
     /// The event that the reader had last.
+    pub(super) fn after(&self) -> u64 {
+        self.after
+    }
+
+    /// What that is called.
     pub(super) fn event_id(&self) -> String {
         event_id(self.stream, self.after)
+    }
+
+    /// What the event without data is called that goes before all others, for a reader that had
+    /// `after` last; `None` if the client knows no such event.
+    pub(super) fn priming(&self, after: u64) -> Option<String> {
+        self.primes.then(|| event_id(self.stream, after))
     }
 }
 
@@ -490,15 +536,11 @@ fn check_version<W: Clone>(
     caller: &Caller,
     queue: &mut Queue<W>,
 ) -> Result<(), ProtocolError> {
-    let Some(header) = &caller.version else { return Ok(()) };
-    let version = ProtocolVersion::from_name(header);
-    let version = version.filter(|version| version.era() == Era::Legacy);
-    let not_served = || ProtocolError::VersionNotServed { version: header.clone() };
-    let version = version.ok_or_else(not_served)?;
+    let Some(version) = caller.version.legacy()? else { return Ok(()) };
     if let Some(expected) = session.version()
         && expected != version
     {
-        let (header, expected) = (header.clone(), expected.as_str().into());
+        let (header, expected) = (version.as_str().into(), expected.as_str().into());
         let error = ProtocolError::VersionDiffers { header, expected };
         queue.push_back(EndpointAction::Event(ServerEvent::PeerFault(error)));
     }
@@ -507,7 +549,11 @@ fn check_version<W: Clone>(
 
 /// What is wrong if the header of an `initialize` names another version than its body.
 fn differs(caller: &Caller, incoming: &Incoming) -> Option<ProtocolError> {
-    let header = caller.version.clone()?;
+    let header = match &caller.version {
+        Named::Absent => return None,
+        Named::Known(version) => version.as_str().into(),
+        Named::Unknown(version) => version.clone(),
+    };
     let Incoming::Message(Message::Request(request)) = incoming else { return None };
     let asked = request.params.raw(crate::message::Member::ProtocolVersion);
     let expected = asked.and_then(crate::json::Raw::string)?.into_owned();

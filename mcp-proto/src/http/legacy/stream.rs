@@ -231,7 +231,7 @@ impl<W: Clone> Stream<W> {
 }
 
 /// What an event is called: its stream and its number, apart by a dash.
-pub(in super::super) fn event_id(stream: u64, number: u64) -> String {
+pub(super) fn event_id(stream: u64, number: u64) -> String {
     alloc::format!("{stream}-{number}")
 }
 
