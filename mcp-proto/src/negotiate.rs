@@ -177,6 +177,47 @@ const fn row(
     Row { name, opened, policy, kind, claim, route }
 }
 
+/// All that the table is asked about.
+const CASES: usize =
+    case(Opened::ModernExchange, EraPolicy::ModernOnly, Kind::Batch, Claim::Present) + 1;
+
+/// The number of a case.
+const fn case(opened: Opened, policy: EraPolicy, kind: Kind, claim: Claim) -> usize {
+    ((opened as usize * 3 + policy as usize) * ANY_KIND.len() + kind as usize) * 2 + claim as usize
+}
+
+/// The rows that decide, by the numbers of the cases; found when this is compiled.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "it fails to compile"
+)]
+const fn index() -> [u8; CASES] {
+    let mut index = [u8::MAX; CASES];
+    let mut at = TABLE.len();
+    // From the last row on, so that the first that matches stays.
+    while at > 0 {
+        at -= 1;
+        let Row { opened, policy, kind, claim, .. } = &TABLE[at];
+        let (mut o, mut p, mut k, mut c) = (0, 0, 0, 0);
+        while o < opened.len() {
+            index[case(opened[o], policy[p], kind[k], claim[c])] = at as u8;
+            // The next combination of the four lists.
+            c += 1;
+            if c == claim.len() {
+                (c, k) = (0, k + 1);
+            }
+            if k == kind.len() {
+                (k, p) = (0, p + 1);
+            }
+            if p == policy.len() {
+                (p, o) = (0, o + 1);
+            }
+        }
+    }
+    index
+}
+
 /// The row that decides about a message. `None` never happens; a test walks every combination.
 pub fn classify(
     opened: Opened,
@@ -184,12 +225,8 @@ pub fn classify(
     kind: Kind,
     claim: Claim,
 ) -> Option<&'static Row> {
-    TABLE.iter().find(|row| {
-        row.kind.contains(&kind)
-            && row.opened.contains(&opened)
-            && row.claim.contains(&claim)
-            && row.policy.contains(&policy)
-    })
+    const INDEX: [u8; CASES] = index();
+    TABLE.get(usize::from(*INDEX.get(case(opened, policy, kind, claim))?))
 }
 
 /// The revision that answers an `initialize`: the requested one if it is legacy, else the newest

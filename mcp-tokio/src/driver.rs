@@ -118,10 +118,17 @@ impl Timer {
 
     pub(crate) fn poll(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
         let deadline = self.clock.start + at.duration_since(Instant::ZERO);
-        if self.sleep.deadline() != deadline {
+        if self.sleep.deadline() > deadline {
             self.sleep.as_mut().reset(deadline);
         }
-        self.sleep.as_mut().poll(context)
+        // Most deadlines are postponed before they are due: the timer is set anew when it fires.
+        loop {
+            ready!(self.sleep.as_mut().poll(context));
+            if self.sleep.deadline() >= deadline {
+                return Poll::Ready(());
+            }
+            self.sleep.as_mut().reset(deadline);
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::arguments::{Value, values};
 use super::integer::Integer;
 use super::name::{METHOD, NAME, PREFIX, PROTOCOL_VERSION, name_member};
 use super::plan::{Entry, Kind, Plan};
-use super::value::{decode, plain};
+use super::value::{decode, is_plain, plain};
 use crate::error::{HeaderError, Place, ValueError, excerpt};
 use crate::json::Json;
 use crate::version::{Era, ProtocolVersion};
@@ -67,21 +67,26 @@ pub struct Claim<'a> {
 impl<'a> Mirrored<'a> {
     /// Finds the fields of a head that count, in one pass. The case of names does not matter.
     pub fn of(fields: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
+        Self::of_raw(fields.into_iter().map(|(name, value)| (name.as_bytes(), value)))
+    }
+
+    /// The same, with names as bytes; one that is no text is none of these.
+    pub(crate) fn of_raw(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Self {
         let mut head = Self::default();
         for (name, value) in fields {
             // All of them begin with `mcp-`; most fields of a head do not.
-            if !name.as_bytes().first_chunk::<4>().is_some_and(|f| f.eq_ignore_ascii_case(b"mcp-"))
-            {
+            if !matches!(name, [b'm' | b'M', b'c' | b'C', b'p' | b'P', b'-', ..]) {
                 continue;
             }
-            if name.eq_ignore_ascii_case(PROTOCOL_VERSION) {
+            if name.eq_ignore_ascii_case(PROTOCOL_VERSION.as_bytes()) {
                 head.protocol_version.add(value);
-            } else if name.eq_ignore_ascii_case(METHOD) {
+            } else if name.eq_ignore_ascii_case(METHOD.as_bytes()) {
                 head.method.add(value);
-            } else if name.eq_ignore_ascii_case(NAME) {
+            } else if name.eq_ignore_ascii_case(NAME.as_bytes()) {
                 head.name.add(value);
             } else if let Some((prefix, name)) = name.split_at_checked(PREFIX.len())
-                && prefix.eq_ignore_ascii_case(PREFIX)
+                && prefix.eq_ignore_ascii_case(PREFIX.as_bytes())
+                && let Ok(name) = core::str::from_utf8(name)
             {
                 head.params.push((name, value));
             }
@@ -123,12 +128,18 @@ impl<'a> Mirrored<'a> {
 
     /// Whether `MCP-Protocol-Version` is what `params._meta` claims.
     pub fn check_version(&self, claimed: &str) -> Result<(), HeaderError> {
+        if self.protocol_version.is_plainly(claimed) {
+            return Ok(());
+        }
         let found = self.protocol_version.plain(PROTOCOL_VERSION, Some(claimed))?;
         same(PROTOCOL_VERSION.into(), found, claimed)
     }
 
     /// Whether `Mcp-Method` is the method of the request.
     pub fn check_method(&self, method: &str) -> Result<(), HeaderError> {
+        if self.method.is_plainly(method) {
+            return Ok(());
+        }
         let found = self.method.plain(METHOD, Some(method))?;
         same(METHOD.into(), found, method)
     }
@@ -138,6 +149,9 @@ impl<'a> Mirrored<'a> {
     /// the header is not looked at, as it is not for methods that need none.
     pub fn check_name(&self, method: &str, name: Option<&str>) -> Result<(), HeaderError> {
         let (Some(_), Some(name)) = (name_member(method), name) else { return Ok(()) };
+        if self.name.is_plainly(name) {
+            return Ok(());
+        }
         let found = self.name.decoded(NAME, Some(name))?;
         same(NAME.into(), &found, name)
     }
@@ -207,6 +221,12 @@ enum Field<'a> {
 impl<'a> Field<'a> {
     fn add(&mut self, value: &'a [u8]) {
         *self = if let Self::Absent = self { Self::Once(value) } else { Self::Repeated };
+    }
+
+    /// Whether it says this as nearly all do: once, and as it stands.
+    fn is_plainly(self, text: &str) -> bool {
+        let Self::Once(value) = self else { return false };
+        value == text.as_bytes() && !value.starts_with(b"=?") && is_plain(text)
     }
 
     /// What it says, for headers that are never wrapped.

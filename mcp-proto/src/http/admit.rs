@@ -85,7 +85,8 @@ struct Fields<'a> {
 
 /// Walks the rungs.
 pub(super) fn admit(config: &Config, head: &Head) -> Result<Admitted, Refused> {
-    if head.target() != config.path && head.path() != config.path {
+    let (method, target) = head.raw_line();
+    if target != config.path.as_bytes() && head.path() != config.path {
         return Err(Refused::bare(404));
     }
     let fields = Fields::of(head);
@@ -104,7 +105,7 @@ pub(super) fn admit(config: &Config, head: &Head) -> Result<Admitted, Refused> {
             Some(Allowed::Send) => {}
         }
     }
-    if head.method() == "OPTIONS"
+    if method == b"OPTIONS"
         && let (Cors(Some(_)), Some(_)) = (&cors, head.field("access-control-request-method"))
     {
         return Err(preflight(config, head, &cors));
@@ -160,7 +161,7 @@ impl<'a> Fields<'a> {
             }
         }
         // A target with an authority overrules the field.
-        if !head.target().starts_with('/') {
+        if !head.raw_line().1.starts_with(b"/") {
             fields.host = head.host();
         }
         fields
@@ -168,10 +169,10 @@ impl<'a> Fields<'a> {
 
     /// The rungs http-method, media and accept.
     fn method(&self, config: &Config, head: &Head) -> Result<Method, Refused> {
-        let method = match head.method() {
-            "POST" => Method::Post,
-            "GET" => Method::Get,
-            "DELETE" => Method::Delete,
+        let method = match head.raw_line().0 {
+            b"POST" => Method::Post,
+            b"GET" => Method::Get,
+            b"DELETE" => Method::Delete,
             _ => return Err(Refused::method(config)),
         };
         if method != Method::Post && (!config.has_sessions() || claims_modern(config, head)) {

@@ -136,6 +136,11 @@ impl<W: Clone> Endpoint<W> {
         self.queue.pop_front()
     }
 
+    /// All of the next actions.
+    pub(crate) fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
+        if self.queue.is_empty() { VecDeque::new() } else { core::mem::take(&mut self.queue) }
+    }
+
     /// When [`Endpoint::handle_timeout`] is to be called at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.sessions.poll_timeout()

@@ -7,6 +7,8 @@
 //!
 //! [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
 
+use alloc::string::String;
+
 use super::Config;
 
 /// What an origin may do.
@@ -21,12 +23,11 @@ pub(super) enum Allowed {
 impl Config {
     /// Whether requests may be for this host.
     pub(super) fn allows_host(&self, host: &[u8]) -> bool {
-        let Ok(host) = core::str::from_utf8(host) else { return false };
         let (name, _) = split_port(host);
-        self.allowed_hosts.iter().any(|allowed| {
+        self.allowed_hosts.iter().map(String::as_bytes).any(|allowed| {
             allowed.eq_ignore_ascii_case(name)
                 || allowed.eq_ignore_ascii_case(host)
-                || allowed == "*"
+                || allowed == b"*"
         })
     }
 
@@ -45,8 +46,8 @@ impl Config {
 #[derive(Clone, Copy)]
 struct Origin<'a> {
     scheme: &'a str,
-    host: &'a str,
-    port: Option<&'a str>,
+    host: &'a [u8],
+    port: Option<&'a [u8]>,
 }
 
 impl<'a> Origin<'a> {
@@ -56,7 +57,7 @@ impl<'a> Origin<'a> {
         if authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ', ',']) {
             return None;
         }
-        let (host, port) = split_port(authority);
+        let (host, port) = split_port(authority.as_bytes());
         Some(Self { scheme, host, port })
     }
 
@@ -67,10 +68,10 @@ impl<'a> Origin<'a> {
     }
 
     /// The port, or that of the scheme.
-    fn port(self) -> Option<&'a str> {
+    fn port(self) -> Option<&'a [u8]> {
         self.port.or(match () {
-            () if self.scheme.eq_ignore_ascii_case("http") => Some("80"),
-            () if self.scheme.eq_ignore_ascii_case("https") => Some("443"),
+            () if self.scheme.eq_ignore_ascii_case("http") => Some(b"80"),
+            () if self.scheme.eq_ignore_ascii_case("https") => Some(b"443"),
             () => None,
         })
     }
@@ -79,14 +80,14 @@ impl<'a> Origin<'a> {
         ["http", "https"].iter().any(|scheme| self.scheme.eq_ignore_ascii_case(scheme))
             && ["localhost", "127.0.0.1", "[::1]"]
                 .iter()
-                .any(|host| self.host.eq_ignore_ascii_case(host))
+                .any(|host| self.host.eq_ignore_ascii_case(host.as_bytes()))
     }
 }
 
 /// The name, and the port if there is one. An IPv6 address is in brackets.
-fn split_port(authority: &str) -> (&str, Option<&str>) {
-    let find = |byte| memchr::memrchr(byte, authority.as_bytes());
-    let inside = if authority.starts_with('[') { find(b']') } else { Some(0) };
+fn split_port(authority: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let find = |byte: u8| authority.iter().rposition(|other| *other == byte);
+    let inside = if authority.first() == Some(&b'[') { find(b']') } else { Some(0) };
     let parts = find(b':').filter(|colon| inside.is_some_and(|inside| *colon > inside));
     let parts = parts.and_then(|colon| authority.split_at_checked(colon));
     parts.map_or((authority, None), |(name, port)| (name, port.get(1..)))

@@ -16,13 +16,23 @@ use crate::json::Raw;
 /// too. Two ids are equal if they mean the same value: `1` and `1.0` are, `1` and `"1"` are not.
 ///
 /// [Specification: Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic#requests)
-#[derive(Clone)]
 pub struct RequestId {
     token: SmallVec<[u8; 24]>,
     /// The one spelling of the value, where the token has another.
     canonical: Option<Box<[u8]>>,
     /// Where that spelling begins: eight bytes that compare as it does, at once.
     beginning: u64,
+}
+
+impl Clone for RequestId {
+    fn clone(&self) -> Self {
+        Self {
+            // At once, and not byte by byte.
+            token: SmallVec::from_slice(&self.token),
+            canonical: self.canonical.clone(),
+            beginning: self.beginning,
+        }
+    }
 }
 
 /// A progress token; what holds of a [`RequestId`] holds of it.
@@ -88,6 +98,11 @@ impl RequestId {
     /// The id as JSON, as it came.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.token).unwrap_or("0")
+    }
+
+    /// The same as bytes.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.token
     }
 
     /// The one spelling of the value.

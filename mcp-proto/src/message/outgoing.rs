@@ -61,7 +61,7 @@ impl Outgoing {
     pub(crate) fn cancelled(id: &RequestId) -> Self {
         let mut params = Vec::new();
         let mut object = List::object(&mut params);
-        object.member("requestId", id.as_str().as_bytes());
+        object.member("requestId", id.as_bytes());
         object.end();
         Self::notification("notifications/cancelled", Json::trusted(params))
     }
@@ -79,12 +79,27 @@ impl Outgoing {
         }
     }
 
+    /// How many bytes the text has, if that is known without writing it.
+    pub(crate) fn size_hint(&self) -> usize {
+        match self {
+            Self::Result { id, stamp, result } => {
+                let between = usize::from(!stamp.is_empty());
+                let braces = b"{\"jsonrpc\":\"2.0\",\"id\":,\"result\":}".len();
+                braces + id.as_bytes().len() + stamp.len() + between + result.as_bytes().len()
+            }
+            Self::Error { .. }
+            | Self::Notification { .. }
+            | Self::Request { .. }
+            | Self::Batch(_) => 256,
+        }
+    }
+
     /// Writes the message as one JSON text.
     pub(crate) fn write(&self, out: &mut impl Sink) {
         match self {
             Self::Result { id, stamp, result } => {
                 out.push(b"{\"jsonrpc\":\"2.0\",\"id\":");
-                out.push(id.as_str().as_bytes());
+                out.push(id.as_bytes());
                 out.push(b",\"result\":");
                 write_stamped(out, stamp, result.as_bytes());
                 out.push(b"}");
@@ -93,7 +108,7 @@ impl Outgoing {
                 out.push(b"{\"jsonrpc\":\"2.0\"");
                 if let Some(id) = id {
                     out.push(b",\"id\":");
-                    out.push(id.as_str().as_bytes());
+                    out.push(id.as_bytes());
                 }
                 out.push(b",\"error\":");
                 write_error(out, error);
@@ -105,7 +120,7 @@ impl Outgoing {
             }
             Self::Request { id, method, stamp, params } => {
                 out.push(b"{\"jsonrpc\":\"2.0\",\"id\":");
-                out.push(id.as_str().as_bytes());
+                out.push(id.as_bytes());
                 out.push(b",\"method\":");
                 write_call(out, method, stamp, params);
             }

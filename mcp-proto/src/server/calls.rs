@@ -99,6 +99,11 @@ pub(super) struct Calls {
 }
 
 impl Calls {
+    /// Room for so many requests in handlers.
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Self { queue: VecDeque::with_capacity(capacity), ..Self::default() }
+    }
+
     pub(super) fn insert(&mut self, call: Call) -> u64 {
         self.bytes = self.bytes.saturating_add(call.size);
         self.push(call)

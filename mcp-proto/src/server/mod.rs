@@ -170,7 +170,10 @@ impl Server {
         principal: Option<Arc<str>>,
     ) -> Self {
         let server = Self::new(declaration, config);
-        Self { opening: Opening::Modern, binding: Binding::Exchange, principal, ..server }
+        // It has one request, and says few things.
+        let (calls, queue) = (Calls::with_capacity(1), VecDeque::with_capacity(2));
+        let (opening, binding) = (Opening::Modern, Binding::Exchange);
+        Self { opening, binding, principal, calls, queue, ..server }
     }
 
     /// A server for the HTTP requests of one legacy client.
@@ -352,7 +355,7 @@ impl Server {
 
     /// Gives back the memory that an idle machine does not need.
     pub(crate) fn shrink(&mut self) {
-        self.queue = VecDeque::new();
+        self.queue.shrink_to_fit();
         self.calls.shrink();
         self.deadlines.shrink();
     }

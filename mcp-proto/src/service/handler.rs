@@ -9,7 +9,7 @@ use core::pin::Pin;
 
 use serde::de::DeserializeOwned;
 
-use super::result::{IntoResult, IntoToolResult, outcome};
+use super::result::{IntoResult, IntoToolResult, outcome, tool_outcome};
 use super::{Context, Interrupt};
 use crate::error::UsageError;
 use crate::json::Json;
@@ -84,14 +84,14 @@ impl Handler {
             match arguments {
                 Ok(arguments) => {
                     let future = f(arguments, context);
-                    Running::Future(Box::pin(
-                        async move { outcome(future.await.into_tool_result()) },
-                    ))
+                    Running::Future(Box::pin(async move {
+                        tool_outcome(future.await.into_tool_result())
+                    }))
                 }
                 Err(error) => {
                     let what = without_place(&error);
                     let text = alloc::format!("The arguments do not fit the input schema: {what}");
-                    Running::Done(outcome(Ok(CallToolResult::error(text))))
+                    Running::Done(tool_outcome(Ok(CallToolResult::error(text))))
                 }
             }
         })

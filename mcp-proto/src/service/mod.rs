@@ -96,6 +96,8 @@ pub struct Service<L: Link = Connection<Server>> {
     written: bool,
     drain: Duration,
     life: Life,
+    /// The endpoint asks for a visit.
+    visits: bool,
     /// When it was last told.
     now: Instant,
 }
@@ -153,6 +155,7 @@ impl<L: Link> Service<L> {
             written: false,
             drain,
             life: Life::Open,
+            visits: false,
             now: Instant::ZERO,
         }
     }
@@ -271,16 +274,15 @@ impl<L: Link> Driven for Service<L> {
         let mut rounds = 0;
         loop {
             self.act_on_all(now);
-            if L::MEETS && !self.is_clogged() {
-                let woken = self.runner.port.take_visit();
-                if self.link.meet(now, woken, &self.visitor) {
-                    continue;
-                }
+            let meets = L::MEETS && !self.is_clogged();
+            if meets && self.link.meet(now, core::mem::take(&mut self.visits), &self.visitor) {
+                continue;
             }
             // What is left after that many rounds has the driver woken again.
             let work = if rounds < ROUNDS { self.runner.port.take_work() } else { None };
             let Some(work) = work else { break };
             rounds += 1;
+            self.visits |= work.visit;
             if !work.news.is_empty() {
                 self.runner.learn(now, &mut self.link, work.news);
             }

@@ -36,6 +36,8 @@ pub(super) struct Work {
     pub(super) ready: Vec<usize>,
     /// What has changed.
     pub(super) news: News,
+    /// Whether the endpoint asks for a visit.
+    pub(super) visit: bool,
 }
 
 /// What has changed in the catalog.
@@ -47,7 +49,7 @@ pub(super) struct News {
 
 impl Work {
     fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.ready.is_empty() && self.news.is_empty()
+        self.commands.is_empty() && self.ready.is_empty() && self.news.is_empty() && !self.visit
     }
 }
 
@@ -69,8 +71,6 @@ struct State {
     now: Instant,
     /// The service is in its turn and will look again before it ends.
     in_turn: bool,
-    /// The endpoint asks for a visit.
-    visit: bool,
     /// The service is gone: nobody looks any more.
     closed: bool,
     driver: Option<Waker>,
@@ -90,7 +90,6 @@ impl Port {
         let state = Mutex::new(State {
             now: Instant::ZERO,
             in_turn: false,
-            visit: false,
             closed: false,
             driver: None,
             work: Work::default(),
@@ -140,16 +139,7 @@ impl Port {
 
     /// Asks for a visit to the endpoint.
     pub(super) fn ask_for_visit(&self) {
-        let mut state = self.lock();
-        state.visit = true;
-        let driver = state.sleeping_driver();
-        drop(state);
-        wake(driver);
-    }
-
-    /// Whether a visit was asked for.
-    pub(super) fn take_visit(&self) -> bool {
-        mem::take(&mut self.lock().visit)
+        self.add(|work| work.visit = true);
     }
 
     /// Has the driver look again.
@@ -162,8 +152,7 @@ impl Port {
     pub(super) fn end_turn(&self) {
         let mut state = self.lock();
         state.in_turn = false;
-        let idle = state.work.is_empty() && !state.visit;
-        let driver = if idle { None } else { state.sleeping_driver() };
+        let driver = if state.work.is_empty() { None } else { state.sleeping_driver() };
         drop(state);
         wake(driver);
     }

@@ -10,12 +10,12 @@ use core::fmt;
 use serde::Serialize;
 
 use crate::error::UsageError;
-use crate::json::Json;
+use crate::json::{Json, write};
 use crate::message::ErrorData;
 use crate::server::{InputRequired, Outcome};
 use crate::types::{
     CallToolResult, CompleteResult, ContentBlock, GetPromptResult, PromptMessage,
-    ReadResourceResult, ResourceContents,
+    ReadResourceResult, ResourceContents, TextContent,
 };
 
 /// Why a handler ends without a result of its own.
@@ -333,6 +333,34 @@ into_result! {
 }
 
 /// What comes of a handler's result.
+/// What becomes of a tool's result. Most are a text and nothing else, and written without serde.
+pub(super) fn tool_outcome(result: Result<CallToolResult, Interrupt>) -> Outcome {
+    if let Ok(CallToolResult {
+        result_type: None,
+        content,
+        structured_content: None,
+        is_error,
+        meta: None,
+    }) = &result
+        && let [ContentBlock::Text(TextContent { text, annotations: None, meta: None })] =
+            &**content
+    {
+        return Outcome::Complete(plain_text(text, *is_error));
+    }
+    outcome(result)
+}
+
+fn plain_text(text: &str, is_error: bool) -> Json {
+    let before = b"{\"content\":[{\"type\":\"text\",\"text\":";
+    let after: &[u8] = if is_error { b"}],\"isError\":true}" } else { b"}]}" };
+    // So much if nothing is to be escaped.
+    let mut out = Vec::with_capacity(before.len() + text.len() + 2 + after.len());
+    out.extend_from_slice(before);
+    write::string(&mut out, text);
+    out.extend_from_slice(after);
+    Json::trusted(out)
+}
+
 pub(super) fn outcome<T: Serialize>(result: Result<T, Interrupt>) -> Outcome {
     match result.map(|result| Json::encode(&result)) {
         Ok(Ok(json)) => Outcome::Complete(json),

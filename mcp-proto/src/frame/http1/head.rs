@@ -105,6 +105,12 @@ impl Head {
         self.text(self.method_end.saturating_add(1), self.target_end)
     }
 
+    /// Method and target as bytes.
+    pub(crate) fn raw_line(&self) -> (&[u8], &[u8]) {
+        let target = self.bytes(self.method_end.saturating_add(1), self.target_end);
+        (self.bytes(0, self.method_end), target)
+    }
+
     /// The path of the target, without authority and query; `*` for a target that is `*`.
     pub fn path(&self) -> &str {
         let target = split_authority(self.target()).map_or(self.target(), |(_, path)| path);

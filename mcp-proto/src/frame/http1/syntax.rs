@@ -41,9 +41,16 @@ pub(super) fn is_host(text: &[u8]) -> bool {
             _ => return false,
         }
     } else {
-        let end = memchr::memchr(b':', text).unwrap_or(text.len());
+        // Most are a name or an IPv4 address, without escapes.
+        let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+        let plain = text.iter().take_while(plain).count();
+        let end = match text.get(plain) {
+            None => return true,
+            Some(b':') => plain,
+            Some(_) => memchr::memchr(b':', text).unwrap_or(text.len()),
+        };
         match text.split_at_checked(end) {
-            Some((name, port)) if is_name(name) => port,
+            Some((name, port)) if end == plain || is_name(name) => port,
             _ => return false,
         }
     };

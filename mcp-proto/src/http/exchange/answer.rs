@@ -47,7 +47,8 @@ enum Form {
 impl Answer {
     pub(super) fn new(silent_until: Instant, cors: Cors) -> Self {
         Self {
-            queue: VecDeque::new(),
+            // Head, data and end of most answers.
+            queue: VecDeque::with_capacity(3),
             form: Form::Undecided,
             silent_until,
             cors,

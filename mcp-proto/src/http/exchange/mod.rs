@@ -210,7 +210,7 @@ impl Exchange {
         }
         let config = self.config.server.clone();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
-        let mirrored = Mirrored::of(head.fields());
+        let mirrored = Mirrored::of_raw(head.raw_fields());
         server.handle_message_from(now, incoming, Origin::head(&mirrored));
         self.state = State::Alone(server);
     }

@@ -110,7 +110,7 @@ impl Exchange {
     ) {
         let (count, bytes) = endpoint.listeners.load();
         server.share_subscriptions(count, bytes);
-        let mirrored = Mirrored::of(head.fields());
+        let mirrored = Mirrored::of_raw(head.raw_fields());
         server.handle_message_from(now, incoming, Origin::head(&mirrored));
         self.state = match server.filter() {
             Some(filter) => {

@@ -75,9 +75,9 @@ impl Named {
     /// What a header says.
     pub(super) fn read(header: Option<&[u8]>) -> Self {
         let Some(header) = header else { return Self::Absent };
-        let known = core::str::from_utf8(header).ok().and_then(ProtocolVersion::from_name);
+        let known = ProtocolVersion::ALL.iter().find(|known| known.as_str().as_bytes() == header);
         let unknown = || Self::Unknown(String::from_utf8_lossy(header).into_owned());
-        known.map_or_else(unknown, Self::Known)
+        known.map_or_else(unknown, |known| Self::Known(*known))
     }
 
     /// The legacy revision that it names; an error if it names something else.
@@ -135,12 +135,24 @@ impl Token {
     /// What a header says.
     pub(super) fn read(header: Option<&[u8]>) -> Self {
         let Some(header) = header else { return Self::Absent };
-        let digits = core::str::from_utf8(header).ok().filter(|text| text.len() == 32);
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        let digits = digits.filter(|text| text.bytes().all(is_digit));
-        digits
-            .and_then(|digits| u128::from_str_radix(digits, 16).ok())
-            .map_or(Self::Invalid, Self::Id)
+        if header.len() != 32 {
+            return Self::Invalid;
+        }
+        let half = |digits: &[u8]| {
+            digits.iter().try_fold(0_u64, |id, byte| {
+                let digit = match byte {
+                    b'0'..=b'9' => byte - b'0',
+                    b'a'..=b'f' => byte - b'a' + 10,
+                    _ => return None,
+                };
+                Some(id << 4 | u64::from(digit))
+            })
+        };
+        let (high, low) = header.split_at(16);
+        match (half(high), half(low)) {
+            (Some(high), Some(low)) => Self::Id(u128::from(high) << 64 | u128::from(low)),
+            (None, _) | (_, None) => Self::Invalid,
+        }
     }
 }
 
@@ -358,7 +370,10 @@ impl<W: Clone> Sessions<W> {
         };
         session.server.respond(now, reply, outcome);
         session.act(now, queue);
-        self.plan(key);
+        // Whoever reads the answer comes along.
+        if !session.is_read() {
+            self.plan(key);
+        }
     }
 
     pub(super) fn notify(
@@ -426,6 +441,7 @@ impl<W: Clone> Sessions<W> {
         while let Some(key) = self.schedule.expire(now) {
             let Some(session) = self.sessions.get_mut(&key) else { continue };
             session.scheduled = Instant::NEVER;
+            session.rest(now);
             if session.ends() <= now {
                 self.end(now, key, queue);
                 continue;

@@ -17,11 +17,14 @@ use crate::limits::Limits;
 use crate::message::{Incoming, Message, Outgoing, RequestId};
 use crate::row::Row;
 use crate::server::{Origin, Server, ServerAction, ServerEvent, StreamId};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
 /// The number of the stream of the GET.
 pub(super) const COMMON: u64 = 0;
+
+/// After so much time without anything to do a session gives back memory that it does not need.
+const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// How many streams of requests that are answered are kept for clients that missed the answer.
 const MAX_FINISHED: usize = 16;
@@ -36,6 +39,8 @@ pub(super) struct Session<W> {
     used: Instant,
     /// Whether the client has said anything since `initialize`.
     begun: bool,
+    /// Whether it has given back the memory that it does not need.
+    rested: bool,
     /// When it is looked at next; see `Schedule`.
     pub(super) scheduled: Instant,
 }
@@ -51,6 +56,7 @@ impl<W: Clone> Session<W> {
             minted: 0,
             used: now,
             begun: false,
+            rested: false,
             scheduled: Instant::NEVER,
         }
     }
@@ -106,9 +112,19 @@ impl<W: Clone> Session<W> {
             }
         }
         self.used = now;
-        if self.server.is_idle() {
+        self.rested = false;
+    }
+
+    /// Gives back memory, if nothing was to be done for a moment.
+    pub(super) fn rest(&mut self, now: Instant) {
+        if self.rests() <= now {
+            self.rested = true;
             self.server.shrink();
         }
+    }
+
+    fn rests(&self) -> Instant {
+        if self.rested { Instant::NEVER } else { self.used + A_MOMENT }
     }
 
     fn say(&mut self, stream: u64, event: Event, queue: &mut Queue<W>) {
@@ -132,10 +148,11 @@ impl<W: Clone> Session<W> {
             left.detach(reader, now + replay_timeout);
             if has_heard_all && left.is_finished() && !left.is_read() {
                 self.streams.remove(stream);
+            } else {
+                self.forget_streams(now);
             }
         }
         self.used = now;
-        self.forget_streams(now);
     }
 
     /// Everybody who reads is to go.
@@ -157,9 +174,14 @@ impl<W: Clone> Session<W> {
         });
     }
 
+    /// Whether anybody reads a stream.
+    pub(super) fn is_read(&self) -> bool {
+        self.streams.iter().any(|(_, stream)| stream.is_read())
+    }
+
     /// Whether the client is there, or waits for something.
     fn is_busy(&self) -> bool {
-        !self.server.is_idle() || self.streams.iter().any(|(_, stream)| stream.is_read())
+        !self.server.is_idle() || self.is_read()
     }
 
     /// When it ends unless something happens.
@@ -176,7 +198,7 @@ impl<W: Clone> Session<W> {
     pub(super) fn due(&self) -> Instant {
         let kept = self.streams.iter().map(|(_, stream)| stream.kept_until());
         let own = self.server.poll_timeout();
-        kept.chain(own).fold(self.ends(), Instant::min)
+        kept.chain(own).fold(self.ends().min(self.rests()), Instant::min)
     }
 
     pub(super) fn used(&self) -> Instant {
@@ -204,7 +226,8 @@ pub(super) fn request_id(incoming: &Incoming) -> Option<RequestId> {
 
 /// A message as JSON text.
 pub(in super::super) fn text(message: &Outgoing) -> Bytes {
-    let mut text = alloc::vec::Vec::with_capacity(256);
+    // If it is right, the text becomes `Bytes` as it is.
+    let mut text = alloc::vec::Vec::with_capacity(message.size_hint());
     message.write(&mut text);
     Bytes::from(text)
 }

@@ -88,12 +88,14 @@ impl Answering {
                     ExchangeAction::Event(event) => self.event(now, event),
                 }
             }
-            if self.runner.port.take_visit() || self.exchange.needs_endpoint() {
-                let Self { hub, exchange, visitor, .. } = self;
-                hub.with(now, |endpoint| exchange.visit(now, endpoint, visitor));
+            if self.exchange.needs_endpoint() {
+                self.visit(now);
                 continue;
             }
             let work = self.runner.port.take_work()?;
+            if work.visit {
+                self.visit(now);
+            }
             if !work.news.is_empty() {
                 self.runner.learn(now, &mut self.exchange, work.news);
             }
@@ -104,6 +106,11 @@ impl Answering {
                 self.runner.poll(now, &mut self.exchange, slot, false);
             }
         }
+    }
+
+    fn visit(&mut self, now: Instant) {
+        let Self { hub, exchange, visitor, .. } = self;
+        hub.with(now, |endpoint| exchange.visit(now, endpoint, visitor));
     }
 
     fn event(&mut self, now: Instant, event: ServerEvent) {
@@ -127,12 +134,11 @@ impl Answering {
 impl Drop for Answering {
     /// The client is gone, or has its answer.
     fn drop(&mut self) {
-        let Self { hub, exchange, visitor, now, .. } = self;
-        exchange.handle_disconnect(*now);
-        if exchange.needs_endpoint() {
-            hub.with(*now, |endpoint| exchange.visit(*now, endpoint, visitor));
-        }
         let now = self.now;
+        self.exchange.handle_disconnect(now);
+        if self.exchange.needs_endpoint() {
+            self.visit(now);
+        }
         self.tell_the_rest(now);
     }
 }

@@ -23,7 +23,6 @@ use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use smallvec::SmallVec;
 
 use super::catalog::{Catalog, Offer};
 use super::port::{Cancel, Command, News, Port};
@@ -80,9 +79,6 @@ struct Shared {
 }
 
 type OnEvent = dyn FnMut(&ServerEvent) + Send;
-
-/// What an endpoint wants done, mostly one thing.
-type Actions = SmallVec<[EndpointAction<Visitor>; 2]>;
 
 impl HttpServer {
     /// A server that nobody is connected to. `ids` makes 128 random bits that nobody can guess;
@@ -168,24 +164,23 @@ impl Hub {
         now: Instant,
         f: impl FnOnce(&mut Endpoint<Visitor>) -> R,
     ) -> R {
-        let mut actions = Actions::new();
-        let (result, sooner) = {
+        let (result, first, others, sooner) = {
             let mut shared = lock(&self.shared);
             let result = f(&mut shared.endpoint);
-            while let Some(action) = shared.endpoint.poll_action() {
-                actions.push(action);
-            }
+            // Mostly it is one thing.
+            let first = shared.endpoint.poll_action();
+            let others = shared.endpoint.take_actions();
             let due = shared.endpoint.poll_timeout().unwrap_or(Instant::NEVER);
             let sooner = due < shared.tended;
             if sooner {
                 shared.tended = due;
             }
-            (result, sooner)
+            (result, first, others, sooner)
         };
         if sooner {
             self.port.wake_driver();
         }
-        for action in actions {
+        for action in first.into_iter().chain(others) {
             match action {
                 EndpointAction::Wake(Visitor(port)) => port.ask_for_visit(),
                 EndpointAction::Event(ServerEvent::Request(request)) => self.start(now, request),
