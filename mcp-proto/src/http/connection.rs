@@ -23,9 +23,10 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::admit::{Admitted, Refused, admit};
+use super::body::Body;
 use super::{Config, Endpoint, Exchange, ExchangeAction};
 use crate::deadlines::Deadlines;
 use crate::error::UsageError;
@@ -84,15 +85,6 @@ struct Answering {
     /// Since its head is sent.
     framing: Option<Framing>,
     ended: bool,
-}
-
-/// What has come of a body.
-#[derive(Debug)]
-enum Body {
-    One(Bytes),
-    More(BytesMut),
-    /// Nobody will look at it.
-    Skipped,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -443,30 +435,6 @@ impl Machine for Connection {
             (Life::Open, State::Answering(_)) => self.reader.buffered() < AHEAD,
             (Life::Open, State::Between | State::Body(_) | State::Lingering) => true,
             (Life::Ending | Life::Gone | Life::Closed, _) => false,
-        }
-    }
-}
-
-impl Body {
-    fn add(&mut self, data: Bytes) {
-        match self {
-            Self::Skipped => {}
-            Self::One(first) if first.is_empty() => *first = data,
-            Self::One(first) => {
-                let mut more = BytesMut::with_capacity(first.len() + data.len());
-                more.extend_from_slice(first);
-                more.extend_from_slice(&data);
-                *self = Self::More(more);
-            }
-            Self::More(more) => more.extend_from_slice(&data),
-        }
-    }
-
-    fn into_bytes(self) -> Bytes {
-        match self {
-            Self::One(bytes) => bytes,
-            Self::More(bytes) => bytes.freeze(),
-            Self::Skipped => Bytes::new(),
         }
     }
 }

@@ -24,7 +24,8 @@ fn what_the_machines_write_is_valid() {
     let mut schemas = Schemas::default();
     let (mut wrong, mut lines) = (Vec::new(), 0);
     for path in transcript::files().unwrap() {
-        let plays_client = Transcript::load(&path).unwrap().plays_client();
+        let transcript = Transcript::load(&path).unwrap();
+        let plays_client = transcript.plays_client();
         let text = fs::read_to_string(&path).unwrap();
         let name = path.strip_prefix(transcript::folder()).unwrap().display();
         let mut conversation = Conversation::new(plays_client);

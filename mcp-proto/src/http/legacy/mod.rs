@@ -15,31 +15,33 @@
 //!
 //! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
 
+mod caller;
 mod schedule;
 mod session;
 mod stream;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 
 use super::Config;
 use super::endpoint::EndpointAction;
 use crate::error::{ProtocolError, UsageError};
-use crate::message::{ErrorData, Incoming, Message, Method, Outgoing, RequestId};
+use crate::message::{ErrorData, Incoming, Message, Outgoing, RequestId};
 use crate::server::{
     Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
 };
 use crate::time::Instant;
-use crate::version::{Era, EraPolicy, ProtocolVersion};
+use crate::version::{EraPolicy, ProtocolVersion};
 
+pub(super) use caller::{Caller, Place, Posted, Token};
+use caller::{check_version, differs, opens};
 use schedule::Schedule;
 pub(super) use session::text;
 use session::{COMMON, Queue, Session, request_id};
+pub(super) use stream::Next;
 use stream::{Event, Resumed, Stream, parse_event_id};
-pub(super) use stream::{Next, event_id};
 
 /// The sessions of an endpoint.
 pub(super) struct Sessions<W> {
@@ -51,74 +53,6 @@ pub(super) struct Sessions<W> {
     scopes: BTreeMap<usize, u128>,
     schedule: Schedule,
     dropped_replies: u64,
-}
-
-/// What the head of a legacy client's request says.
-#[derive(Debug)]
-pub(super) struct Caller {
-    pub(super) session: Token,
-    /// `MCP-Protocol-Version`.
-    pub(super) version: Option<String>,
-    pub(super) principal: Option<Arc<str>>,
-}
-
-/// `Mcp-Session-Id`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Token {
-    Absent,
-    /// One that is never given out.
-    Invalid,
-    Id(u128),
-}
-
-/// A reader's place at a stream.
-#[derive(Debug)]
-pub(super) struct Place {
-    session: u128,
-    stream: u64,
-    reader: u64,
-    /// The event that it had last.
-    after: u64,
-    /// Whether the client knows events without data.
-    pub(super) primes: bool,
-}
-
-/// What comes of a POST.
-#[derive(Debug)]
-pub(super) enum Posted {
-    /// 202.
-    Accepted,
-    /// Its answer comes from here.
-    Asked(Place),
-    /// The same, and the session is new.
-    Opened(Place),
-    /// A refusal, or an `initialize` that was answered with an error.
-    Answered { status: u16, data: bytes::Bytes },
-}
-
-impl Token {
-    /// What a header says.
-    pub(super) fn read(header: Option<&[u8]>) -> Self {
-        let Some(header) = header else { return Self::Absent };
-        let digits = core::str::from_utf8(header).ok().filter(|text| text.len() == 32);
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        let digits = digits.filter(|text| text.bytes().all(is_digit));
-        digits
-            .and_then(|digits| u128::from_str_radix(digits, 16).ok())
-            .map_or(Self::Invalid, Self::Id)
-    }
-}
-
-impl Place {
-    /// The session, as its header has it.
-    pub(super) fn session_id(&self) -> String {
-        alloc::format!("{:032x}", self.session)
-    }
-
-    /// The event that the reader had last.
-    pub(super) fn event_id(&self) -> String {
-        event_id(self.stream, self.after)
-    }
 }
 
 impl<W: Clone> Sessions<W> {
@@ -480,47 +414,5 @@ impl<W: Clone> Session<W> {
 impl<W> fmt::Debug for Sessions<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sessions").field("len", &self.sessions.len()).finish_non_exhaustive()
-    }
-}
-
-/// Whether the header names a revision with sessions. One that the session does not have is
-/// reported, and that of the session counts.
-fn check_version<W: Clone>(
-    session: &Session<W>,
-    caller: &Caller,
-    queue: &mut Queue<W>,
-) -> Result<(), ProtocolError> {
-    let Some(header) = &caller.version else { return Ok(()) };
-    let version = ProtocolVersion::from_name(header);
-    let version = version.filter(|version| version.era() == Era::Legacy);
-    let not_served = || ProtocolError::VersionNotServed { version: header.clone() };
-    let version = version.ok_or_else(not_served)?;
-    if let Some(expected) = session.version()
-        && expected != version
-    {
-        let (header, expected) = (header.clone(), expected.as_str().into());
-        let error = ProtocolError::VersionDiffers { header, expected };
-        queue.push_back(EndpointAction::Event(ServerEvent::PeerFault(error)));
-    }
-    Ok(())
-}
-
-/// What is wrong if the header of an `initialize` names another version than its body.
-fn differs(caller: &Caller, incoming: &Incoming) -> Option<ProtocolError> {
-    let header = caller.version.clone()?;
-    let Incoming::Message(Message::Request(request)) = incoming else { return None };
-    let asked = request.params.raw(crate::message::Member::ProtocolVersion);
-    let expected = asked.and_then(crate::json::Raw::string)?.into_owned();
-    (header != expected).then_some(ProtocolError::VersionDiffers { header, expected })
-}
-
-fn opens(incoming: &Incoming) -> bool {
-    match incoming {
-        Incoming::Message(Message::Request(request)) => {
-            matches!(request.method, Method::Initialize)
-        }
-        Incoming::Message(Message::Notification(_) | Message::Response(_)) | Incoming::Batch(_) => {
-            false
-        }
     }
 }
