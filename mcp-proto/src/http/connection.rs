@@ -169,14 +169,16 @@ impl Connection {
     /// The server is to stop: what is in flight gets `Limits::drain`, and nothing more is read.
     pub fn shutdown(&mut self, now: Instant) {
         self.now = now;
+        if let State::Answering(answering) = &mut self.state {
+            answering.exchange.shutdown(now);
+        }
         if self.life != Life::Open {
             return;
         }
         self.life = Life::Ending;
         self.deadlines.set(Reason::Drain, now + self.limits().drain);
-        match &mut self.state {
-            State::Answering(answering) => answering.exchange.shutdown(now),
-            State::Lingering => {}
+        match &self.state {
+            State::Answering(_) | State::Lingering => {}
             State::Between | State::Body(_) => self.life = Life::Gone,
         }
     }

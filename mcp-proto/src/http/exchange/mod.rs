@@ -261,6 +261,8 @@ impl Exchange {
         self.gone = true;
         self.answer.close();
         match &mut self.state {
+            // "Disconnection SHOULD NOT be interpreted as the client cancelling its request."
+            State::Alone(_) if self.answer.era == Era::Legacy => {}
             State::Alone(server) | State::Listening { server, .. } => server.handle_disconnect(now),
             // What it wants, it wants to be told.
             State::Waiting(wanted)

@@ -155,6 +155,11 @@ impl Exchange {
                     self.answer.end();
                     return endpoint.sessions.leave(now, &place, true);
                 }
+                Next::Gone if self.answer.is_undecided() => {
+                    let error = ProtocolError::SessionNotFound;
+                    return self.answer.error(Era::Legacy, None, &error);
+                }
+                Next::Gone => return self.answer.end(),
             }
         }
         self.state = State::Reading(place);

@@ -216,7 +216,7 @@ impl<W: Clone> Sessions<W> {
     pub(super) fn next(&mut self, place: &mut Place) -> Next {
         let stream = self.sessions.get_mut(&place.session);
         let stream = stream.and_then(|session| session.streams.get_mut(place.stream));
-        let Some(stream) = stream else { return Next::End };
+        let Some(stream) = stream else { return Next::Gone };
         let behind = stream.number_behind(place.after);
         let next = stream.next(place.reader, place.after);
         if let Next::Event { .. } = next {
@@ -244,8 +244,11 @@ impl<W: Clone> Sessions<W> {
             self.dropped_replies = self.dropped_replies.saturating_add(1);
             return;
         };
+        let before = session.server.dropped_replies();
         session.server.respond(now, reply, outcome);
+        let dropped = session.server.dropped_replies() - before;
         session.act(now, queue);
+        self.dropped_replies = self.dropped_replies.saturating_add(dropped);
         self.plan(key);
     }
 
@@ -304,7 +307,8 @@ impl<W: Clone> Sessions<W> {
             session.server.handle_eof(now);
             session.act(now, queue);
             if let Some(common) = session.streams.get_mut(COMMON) {
-                queue.extend(common.finish().map(EndpointAction::Wake));
+                let wake = common.finish(now, session.server.limits());
+                queue.extend(wake.map(EndpointAction::Wake));
             }
             self.schedule.plan(*key, session);
         }
@@ -344,7 +348,7 @@ impl<W: Clone> Sessions<W> {
         self.schedule.forget(key, &mut session);
         session.server.handle_disconnect(now);
         session.act(now, queue);
-        session.finish_streams(queue);
+        session.finish_streams(now, queue);
     }
 
     /// The session of a caller.
@@ -402,7 +406,7 @@ impl<W: Clone> Session<W> {
         let error = ErrorData::internal("what came before this was not kept for long enough");
         let data = text(&Outgoing::Error { id: id.clone(), error });
         let event = Event { data, status: Some(200) };
-        let (wake, _) = stream.reopen(event, self.server.limits());
+        let (wake, _) = stream.reopen(now, event, self.server.limits());
         queue.extend(wake.map(EndpointAction::Wake));
         if let Some(id) = id {
             self.server.abandon(&id);
