@@ -232,7 +232,7 @@ impl Connection {
         let kind = RequestKind::new(&head, keep_alive);
         let body = if admitted.is_ok() { Body::One(Bytes::new()) } else { Body::Skipped };
         match &admitted {
-            Ok(_) if expects_continue && self.reader.buffered() == 0 => {
+            Ok(_) if expects_continue => {
                 self.out.extend_from_slice(CONTINUE);
             }
             // Nobody waits for a body that is of no use, and where the next request begins
@@ -334,7 +334,7 @@ impl Connection {
                     answering.ended = true;
                 }
                 Some(ExchangeAction::Event(event)) => self.event = Some(event),
-                None if answering.ended || answering.exchange.is_over() => self.conclude(),
+                None if answering.is_over() => self.conclude(),
                 None => return,
             }
         }
@@ -355,6 +355,13 @@ impl Connection {
             self.state = State::Between;
             self.life = Life::Gone;
         }
+    }
+}
+
+impl Answering {
+    fn is_over(&self) -> bool {
+        let visits = self.exchange.needs_endpoint();
+        (self.ended && !visits) || self.exchange.is_over()
     }
 }
 
@@ -382,6 +389,9 @@ impl Machine for Connection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if self.life == Life::Closed {
+            return;
+        }
         self.now = now;
         if let State::Answering(answering) = &mut self.state {
             answering.exchange.handle_timeout(now);
@@ -395,12 +405,10 @@ impl Machine for Connection {
                 Reason::Body => {
                     self.refuse(408, "the body took longer than Limits::body_timeout");
                 }
-                Reason::Drain => {
-                    self.encode();
-                    if self.life != Life::Gone {
-                        self.handle_disconnect(now);
-                    }
-                }
+                Reason::Drain => match &mut self.state {
+                    State::Answering(answering) => answering.exchange.give_up(now),
+                    State::Between | State::Body(_) | State::Lingering => self.life = Life::Gone,
+                },
             }
         }
     }

@@ -125,7 +125,7 @@ impl Transcript {
         match &self.role {
             Role::Http(settings) => match http::act(event)? {
                 Some(act) => Ok(Some(Input::Http(act))),
-                None if event.starts_with("lost ") => Ok(None),
+                None if http::is_report(event) => Ok(None),
                 None => Ok(act(&settings.server, event)?.map(Input::Server)),
             },
             _ if event == "eof" => Ok(Some(Input::Eof)),

@@ -281,6 +281,17 @@ impl Exchange {
         }
     }
 
+    /// There is no time left: what is not answered is not going to be.
+    pub(super) fn give_up(&mut self, now: Instant) {
+        self.answer.give_up();
+        self.gone = true;
+        match &mut self.state {
+            State::Alone(server) | State::Listening { server, .. } => server.handle_disconnect(now),
+            State::Waiting(_) => self.state = State::Answered,
+            State::Answered | State::Reading(_) => {}
+        }
+    }
+
     /// Answers a request that does not [belong to a session](Reply::is_shared). Another answer is
     /// dropped.
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {

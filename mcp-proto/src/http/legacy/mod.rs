@@ -175,14 +175,14 @@ impl<W: Clone> Sessions<W> {
             session.streams.insert(COMMON, Stream::new(None));
         }
         let stream = session.streams.get_mut(number).ok_or(ProtocolError::UnknownEvent)?;
-        let mut after = after.unwrap_or(stream.taken());
+        let mut after = after.unwrap_or(stream.before_untaken());
         let resumed = stream.resumes(after);
         match resumed {
             Resumed::Never => return Err(ProtocolError::UnknownEvent),
             Resumed::Exactly => {}
             Resumed::Gap => {
+                let count = stream.skip(after);
                 after = stream.count();
-                let count = after.saturating_sub(stream.taken()).max(1);
                 queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
             }
         }

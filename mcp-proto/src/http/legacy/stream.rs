@@ -199,6 +199,14 @@ impl<W: Clone> Stream<W> {
         }
     }
 
+    /// A reader that has the event `after` goes on with what comes from here on. Returns how many
+    /// events it misses, but for those that were reported when they had to go.
+    pub(super) fn skip(&mut self, after: u64) -> u64 {
+        let reported = (self.first() - 1).saturating_sub(after.max(self.taken));
+        self.taken = self.count;
+        self.count.saturating_sub(after).saturating_sub(reported)
+    }
+
     /// Forgets what was said.
     pub(super) fn forget_events(&mut self) {
         self.events.clear();
@@ -209,8 +217,9 @@ impl<W: Clone> Stream<W> {
         self.count
     }
 
-    pub(super) fn taken(&self) -> u64 {
-        self.taken
+    /// The event before the first one that is kept and that nobody has taken.
+    pub(super) fn before_untaken(&self) -> u64 {
+        self.taken.max(self.first() - 1)
     }
 
     pub(super) fn is_read(&self) -> bool {

@@ -90,3 +90,8 @@ pub(in super::super) fn act(event: &str) -> Result<Option<Act>> {
         _ => return Ok(None),
     }))
 }
+
+/// Whether a `!` line is what a machine over HTTP reports, beside what any reports.
+pub(in super::super) fn is_report(event: &str) -> bool {
+    ["counted ", "disconnected ", "lost "].iter().any(|verb| event.starts_with(verb))
+}
