@@ -294,11 +294,10 @@ impl Connection {
             State::Between => (!in_head, in_head),
             State::Body(_) | State::Answering(_) | State::Lingering => (false, false),
         };
-        let limits = self.config.server.limits.clone();
-        for (reason, runs, after) in [
-            (Reason::Idle, idle, limits.connection_idle_timeout),
-            (Reason::Head, head, limits.head_timeout),
-        ] {
+        let Limits { connection_idle_timeout, head_timeout, .. } = *self.limits();
+        for (reason, runs, after) in
+            [(Reason::Idle, idle, connection_idle_timeout), (Reason::Head, head, head_timeout)]
+        {
             if !runs {
                 self.deadlines.clear(reason);
             } else if !self.deadlines.has(reason) {

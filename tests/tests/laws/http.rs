@@ -20,7 +20,7 @@ use proptest::sample::select;
 const SOCKETS: usize = 3;
 
 proptest! {
-    #![proptest_config(super::cases(400))]
+    #![proptest_config(super::cases(150))]
 
     #[test]
     fn chunking_never_matters_over_http(lines in prop::collection::vec(line(), 1..24)) {
@@ -88,7 +88,8 @@ fn post(body: &str, fields: &str) -> String {
 }
 
 fn modern(method: &str, name: &str, params: &str) -> String {
-    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{META}}}}}"#);
+    let body =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{META}}}}}"#);
     let name = if name.is_empty() { String::new() } else { format!("Mcp-Name: {name}\r\n") };
     post(&body, &format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}"))
 }
@@ -106,7 +107,10 @@ fn message() -> impl Strategy<Value = String> {
         post(INITIALIZE, "Connection: close\r\n"),
         post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, SESSION),
         post(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#, SESSION),
-        post(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#, SESSION),
+        post(
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+            SESSION,
+        ),
         post(&call(1), SESSION),
         post(&call(2), SESSION),
         post(r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#, SESSION),
@@ -121,7 +125,8 @@ fn message() -> impl Strategy<Value = String> {
         modern("tools/call", "echo", r#""name":"echo","#),
         modern("server/discover", "", ""),
         modern("subscriptions/listen", "", r#""notifications":{"toolsListChanged":true},"#),
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n".into(),
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
+            .into(),
         "GET / HTTP/1.0\r\n\r\n".into(),
     ])
 }

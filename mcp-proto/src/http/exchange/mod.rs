@@ -380,7 +380,10 @@ impl Exchange {
                 Some(ServerAction::Event(event)) => self.answer.event(event),
                 Some(ServerAction::Close) => {
                     self.answer.give_up();
-                    self.state = State::Answered;
+                    // A listener is the endpoint's as well, until a visit ends it.
+                    if let State::Alone(_) = self.state {
+                        self.state = State::Answered;
+                    }
                     return;
                 }
             }

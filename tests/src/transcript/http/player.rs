@@ -178,15 +178,15 @@ impl Player {
             let now = self.now;
             self.socket(number).connection.handle_bytes(now, chunk);
             self.drain();
-            // A driver may do so at any time.
-            self.time(now);
-            self.visit_all();
+            self.harmless();
         }
     }
 
-    /// A visit does no harm.
-    fn visit_all(&mut self) {
+    /// What a driver may do at any time.
+    fn harmless(&mut self) {
+        self.endpoint.handle_timeout(self.now);
         for (number, socket) in &mut self.sockets {
+            socket.connection.handle_timeout(self.now);
             socket.connection.visit(self.now, &mut self.endpoint, number);
         }
         self.drain();
@@ -241,7 +241,7 @@ impl Player {
                 self.out.push(line);
                 self.known.insert(name.clone(), (from, request.reply.id()));
                 if self.held.insert(name, (from, request.reply)).is_some() {
-                    self.broken("a call of this name is held");
+                    self.broken("no two calls are held by one name");
                 }
             }
         }

@@ -219,3 +219,51 @@ fn event_line(event: &str) -> String {
 fn find(data: &[u8], what: &[u8]) -> Option<usize> {
     data.windows(what.len()).position(|window| window == what)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        let mut reader = Reader::default();
+        let mut lines = reader.read(text.as_bytes());
+        lines.extend((!reader.is_whole()).then(|| "half".to_owned()));
+        lines
+    }
+
+    const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
+        Cache-Control: no-store\r\nX-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+    fn event(text: &str) -> String {
+        let chunk = format!("{STREAM}{:x}\r\n{text}\r\n", text.len());
+        lines(&chunk).pop().unwrap_or_default()
+    }
+
+    #[test]
+    fn responses_are_told_apart() {
+        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n\
+            HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nA: b\r\nContent-Length: 2\r\n\r\n{}";
+        assert_eq!(lines(text), ["100", "202", "404 application/json", "A: b", "{}"]);
+    }
+
+    #[test]
+    fn events_are_shown_with_what_they_have() {
+        assert_eq!(event("event: message\nid: 1-2\ndata: {}\n\n"), "event 1-2: {}");
+        assert_eq!(event("event: message\ndata: {}\n\n"), "event: {}");
+        assert_eq!(event("id: 1-0\ndata: \n\n"), "event 1-0:");
+        assert_eq!(event("retry: 1000\n\n"), "retry: 1000");
+        assert_eq!(event(":\n\n"), ":");
+        assert_eq!(lines(&format!("{STREAM}0\r\n\r\n")), ["200 text/event-stream", "end"]);
+    }
+
+    #[test]
+    fn what_breaks_the_rules_is_shown() {
+        assert!(event("data: {}\n\n").starts_with("broken: "));
+        assert!(event("event: message\ndata: {\ndata: }\n\n").starts_with("broken: "));
+        assert!(event("event: other\ndata: {}\n\n").starts_with("broken: "));
+        assert_eq!(event("event: message\n"), "half");
+        let bare = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+        assert!(lines(bare).contains(&"broken: no x-accel-buffering".to_owned()));
+        assert_eq!(lines("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}").last().unwrap(), "half");
+    }
+}
