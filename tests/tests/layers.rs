@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["testing"],
     &["service"],
-    &["stdio"],
+    &["stdio", "http"],
     &["server", "client"],
     &["negotiate"],
     &["meta"],

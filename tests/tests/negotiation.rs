@@ -1,7 +1,8 @@
 //! The table that decides which era a message belongs to, as a whole.
 //!
 //! Each row has a conversation in `tests/transcripts`; here every combination is walked, and the
-//! rules that the table must keep are written down a second time, without looking at it.
+//! rules that the table must keep are written down a second time, without looking at it: first
+//! those of streams, then those of single HTTP requests, then those of both.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +48,8 @@ fn a_server_serves_no_era_that_its_policy_excludes() {
 
 #[test]
 fn a_server_of_both_eras_serves_whatever_a_server_of_one_does() {
-    for case in reachable().filter(|case| case.policy != EraPolicy::Auto) {
+    // Over HTTP a server of one era takes what does not say its era for one of its own.
+    for case in reachable().filter(|case| case.is_in_stream() && case.policy != EraPolicy::Auto) {
         if let Route::Modern | Route::Legacy = case.route() {
             let auto = Case { policy: EraPolicy::Auto, ..case };
             assert_eq!(auto.route(), case.route(), "{case:?}");
@@ -66,7 +68,7 @@ fn t001_a_legacy_server_never_says_that_it_is_modern() {
 
 #[test]
 fn what_claims_no_version_is_not_modern() {
-    for case in all().filter(|case| case.claim == Claim::Absent) {
+    for case in streams().filter(|case| case.claim == Claim::Absent) {
         let modern = case.kind == Kind::Notification && case.opened == Opened::Modern;
         assert_eq!(case.route() == Route::Modern, modern, "{case:?}");
     }
@@ -81,7 +83,7 @@ fn a_request_that_claims_a_version_is_not_legacy() {
 
 #[test]
 fn t105_what_is_no_request_is_never_answered() {
-    for case in all().filter(|case| matches!(case.kind, Kind::Notification | Kind::Response)) {
+    for case in streams().filter(|case| matches!(case.kind, Kind::Notification | Kind::Response)) {
         assert!(!matches!(case.route(), Route::Reject(_)), "{case:?}");
     }
 }
@@ -95,7 +97,7 @@ fn every_request_is_served_or_answered() {
 
 #[test]
 fn t027_initialize_is_served_once_and_where_legacy_is() {
-    for case in all().filter(|case| case.kind == Kind::Initialize) {
+    for case in streams().filter(|case| case.kind == Kind::Initialize) {
         let served = case.opened == Opened::Undecided
             && case.policy != EraPolicy::ModernOnly
             && case.claim == Claim::Absent;
@@ -115,12 +117,10 @@ fn before_initialize_only_a_ping_is_served() {
 
 #[test]
 fn batches_exist_in_one_revision() {
-    for case in all().filter(|case| case.kind == Kind::Batch) {
-        let expected = match case.opened {
-            Opened::LegacyWithBatches => Route::Legacy,
-            Opened::Undecided | Opened::Modern | Opened::Legacy => {
-                Route::Reject(Refusal::UnexpectedBatch)
-            }
+    for case in streams().filter(|case| case.kind == Kind::Batch) {
+        let expected = match case.opened == Opened::LegacyWithBatches {
+            true => Route::Legacy,
+            false => Route::Reject(Refusal::UnexpectedBatch),
         };
         assert_eq!(case.route(), expected, "{case:?}");
     }
@@ -130,7 +130,7 @@ fn batches_exist_in_one_revision() {
 fn t007_a_pipe_stays_in_the_era_that_it_was_opened_in() {
     for case in reachable() {
         let other = match case.opened {
-            Opened::Undecided => continue,
+            Opened::Undecided | Opened::Exchange | Opened::ModernExchange => continue,
             Opened::Modern => Route::Legacy,
             Opened::Legacy | Opened::LegacyWithBatches => Route::Modern,
         };
@@ -144,6 +144,80 @@ fn the_revision_with_batches_is_like_the_others_otherwise() {
     for case in all().filter(with_batches).filter(|case| case.kind != Kind::Batch) {
         let other = Case { opened: Opened::Legacy, ..case };
         assert_eq!(case.row().name, other.row().name, "{case:?}");
+    }
+}
+
+#[test]
+fn over_http_a_request_that_claims_a_version_is_modern_wherever_that_is_served() {
+    for case in exchanges().filter(|case| case.is_request() && case.claim == Claim::Present) {
+        let expected = match case.policy {
+            EraPolicy::LegacyOnly => Route::Reject(Refusal::ModernNotServed),
+            EraPolicy::Auto | EraPolicy::ModernOnly => Route::Modern,
+        };
+        assert_eq!(case.route(), expected, "{case:?}");
+    }
+}
+
+#[test]
+fn over_http_initialize_without_a_claim_is_legacy_whatever_the_header() {
+    let opens = |case: &Case| case.kind == Kind::Initialize && case.claim == Claim::Absent;
+    for case in exchanges().filter(opens) {
+        let expected = match case.policy {
+            EraPolicy::ModernOnly => Route::Reject(Refusal::LegacyNotServed),
+            EraPolicy::Auto | EraPolicy::LegacyOnly => Route::Legacy,
+        };
+        assert_eq!(case.route(), expected, "{case:?}");
+    }
+}
+
+#[test]
+fn over_http_a_request_without_a_claim_goes_by_its_header() {
+    let is_plain = |case: &Case| matches!(case.kind, Kind::Ping | Kind::Request);
+    for case in exchanges().filter(|case| is_plain(case) && case.claim == Claim::Absent) {
+        let expected = match (case.opened, case.policy) {
+            (_, EraPolicy::LegacyOnly) | (Opened::Exchange, EraPolicy::Auto) => Route::Legacy,
+            (Opened::ModernExchange, _) => Route::Reject(Refusal::MissingMeta),
+            _ => Route::Reject(Refusal::LegacyNotServed),
+        };
+        assert_eq!(case.route(), expected, "{case:?}");
+    }
+}
+
+#[test]
+fn over_http_a_notification_is_of_the_era_that_it_names() {
+    for case in exchanges().filter(|case| case.kind == Kind::Notification) {
+        let names_modern = case.claim == Claim::Present || case.opened == Opened::ModernExchange;
+        let modern = match case.policy {
+            EraPolicy::LegacyOnly => false,
+            EraPolicy::Auto => names_modern,
+            EraPolicy::ModernOnly => true,
+        };
+        assert_eq!(case.route(), if modern { Route::Modern } else { Route::Legacy }, "{case:?}");
+    }
+}
+
+#[test]
+fn over_http_responses_and_batches_are_legacy_alone() {
+    for (kind, refusal) in
+        [(Kind::Response, Refusal::UnexpectedResponse), (Kind::Batch, Refusal::UnexpectedBatch)]
+    {
+        for case in exchanges().filter(|case| case.kind == kind) {
+            let legacy = match case.policy {
+                EraPolicy::LegacyOnly => true,
+                EraPolicy::Auto => case.opened == Opened::Exchange,
+                EraPolicy::ModernOnly => false,
+            };
+            let expected = if legacy { Route::Legacy } else { Route::Reject(refusal) };
+            assert_eq!(case.route(), expected, "{case:?}");
+        }
+    }
+}
+
+#[test]
+fn over_http_nothing_is_dropped() {
+    // Every POST has an answer.
+    for case in exchanges() {
+        assert_ne!(case.route(), Route::Drop, "{case:?}");
     }
 }
 
@@ -167,13 +241,25 @@ impl Case {
         self.row().route
     }
 
+    /// Whether it is of a stream of messages, and not a single HTTP request.
+    fn is_in_stream(self) -> bool {
+        !matches!(self.opened, Opened::Exchange | Opened::ModernExchange)
+    }
+
     fn is_request(self) -> bool {
         matches!(self.kind, Kind::Initialize | Kind::Ping | Kind::Request)
     }
 }
 
 fn all() -> impl Iterator<Item = Case> {
-    let opened = [Opened::Undecided, Opened::Modern, Opened::Legacy, Opened::LegacyWithBatches];
+    let opened = [
+        Opened::Undecided,
+        Opened::Modern,
+        Opened::Legacy,
+        Opened::LegacyWithBatches,
+        Opened::Exchange,
+        Opened::ModernExchange,
+    ];
     let policies = [EraPolicy::Auto, EraPolicy::LegacyOnly, EraPolicy::ModernOnly];
     let kinds = [
         Kind::Initialize,
@@ -196,10 +282,20 @@ fn all() -> impl Iterator<Item = Case> {
     cases.into_iter()
 }
 
+/// Those of single HTTP requests.
+fn exchanges() -> impl Iterator<Item = Case> {
+    all().filter(|case| !case.is_in_stream())
+}
+
+/// Those of streams of messages.
+fn streams() -> impl Iterator<Item = Case> {
+    all().filter(|case| case.is_in_stream())
+}
+
 /// The cases that can occur: no connection is opened in an era that is not served.
 fn reachable() -> impl Iterator<Item = Case> {
     all().filter(|case| match case.opened {
-        Opened::Undecided => true,
+        Opened::Undecided | Opened::Exchange | Opened::ModernExchange => true,
         Opened::Modern => case.policy != EraPolicy::LegacyOnly,
         Opened::Legacy | Opened::LegacyWithBatches => case.policy != EraPolicy::ModernOnly,
     })

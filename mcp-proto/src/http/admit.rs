@@ -59,6 +59,8 @@ impl Cors {
 
 const EXPOSED: &str = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
 
+const POST: &str = "POST";
+
 const LEGACY_METHODS: &str = "GET, POST, DELETE";
 
 /// The names of request headers that a page may send; `Mcp-Param-*` too.
@@ -173,10 +175,10 @@ impl<'a> Fields<'a> {
             b"POST" => Method::Post,
             b"GET" => Method::Get,
             b"DELETE" => Method::Delete,
-            _ => return Err(Refused::method(config)),
+            _ => return Err(Refused::method(methods(config, head))),
         };
-        if method != Method::Post && (!config.has_sessions() || claims_modern(config, head)) {
-            return Err(Refused::method(config));
+        if method != Method::Post && methods(config, head) == POST {
+            return Err(Refused::method(POST));
         }
         let is_json = || self.content_type.is_some_and(|value| media::is(value, media::JSON));
         match method {
@@ -194,6 +196,11 @@ impl<'a> Fields<'a> {
             Method::Post | Method::Get | Method::Delete => Ok(method),
         }
     }
+}
+
+/// The methods that this client has: sessions alone have more than one.
+fn methods(config: &Config, head: &Head) -> &'static str {
+    if config.has_sessions() && !claims_modern(config, head) { LEGACY_METHODS } else { POST }
 }
 
 /// Whether a header says that the client is modern, and anybody here understands that.
@@ -216,9 +223,8 @@ impl Refused {
         Self { head: ResponseHead::new(status), error: Some(error) }
     }
 
-    fn method(config: &Config) -> Self {
+    fn method(allowed: &'static str) -> Self {
         let mut refused = Self::bare(405);
-        let allowed = if config.has_sessions() { LEGACY_METHODS } else { "POST" };
         refused.head.fields.push(("Allow", allowed.into()));
         refused
     }
@@ -227,7 +233,6 @@ impl Refused {
 /// What a browser asks before it sends a page's request.
 fn preflight(config: &Config, head: &Head, cors: &Cors) -> Refused {
     let mut refused = Refused::bare(204);
-    let methods = if config.has_sessions() { LEGACY_METHODS } else { "POST" };
     let mut names: alloc::vec::Vec<Cow<'_, str>> =
         ALLOWED_HEADERS.iter().map(|name| Cow::Borrowed(*name)).collect();
     let wanted = head.all("access-control-request-headers");
@@ -235,7 +240,7 @@ fn preflight(config: &Config, head: &Head, cors: &Cors) -> Refused {
     let wanted = wanted.flat_map(|value| value.split(',')).map(str::trim);
     names.extend(wanted.filter(|name| is_param(name)).map(|name| name.to_string().into()));
     cors.add_to(&mut refused.head);
-    refused.head.fields.push(("Access-Control-Allow-Methods", methods.into()));
+    refused.head.fields.push(("Access-Control-Allow-Methods", methods(config, head).into()));
     refused.head.fields.push(("Access-Control-Allow-Headers", names.join(", ").into()));
     refused.head.fields.push(("Access-Control-Max-Age", "600".into()));
     refused

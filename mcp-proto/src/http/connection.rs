@@ -23,9 +23,10 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::admit::{Admitted, Refused, admit};
+use super::body::Body;
 use super::{Config, Endpoint, Exchange, ExchangeAction};
 use crate::deadlines::Deadlines;
 use crate::error::UsageError;
@@ -87,15 +88,6 @@ struct Answering {
     /// Since its head is sent.
     framing: Option<Framing>,
     ended: bool,
-}
-
-/// What has come of a body.
-#[derive(Debug)]
-enum Body {
-    One(Bytes),
-    More(BytesMut),
-    /// Nobody will look at it.
-    Skipped,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,14 +172,16 @@ impl Connection {
     /// The server is to stop: what is in flight gets `Limits::drain`, and nothing more is read.
     pub fn shutdown(&mut self, now: Instant) {
         self.now = now;
+        if let State::Answering(answering) = &mut self.state {
+            answering.exchange.shutdown(now);
+        }
         if self.life != Life::Open {
             return;
         }
         self.life = Life::Ending;
         self.deadlines.set(Reason::Drain, now + self.limits().drain);
-        match &mut self.state {
-            State::Answering(answering) => answering.exchange.shutdown(now),
-            State::Lingering => {}
+        match &self.state {
+            State::Answering(_) | State::Lingering => {}
             State::Between | State::Body(_) => self.life = Life::Gone,
         }
     }
@@ -241,7 +235,7 @@ impl Connection {
         let kind = RequestKind::new(&head, keep_alive);
         let body = if admitted.is_ok() { Body::One(Bytes::new()) } else { Body::Skipped };
         match &admitted {
-            Ok(_) if expects_continue && self.reader.buffered() == 0 => {
+            Ok(_) if expects_continue => {
                 self.out.extend_from_slice(CONTINUE);
             }
             // Nobody waits for a body that is of no use, and where the next request begins
@@ -303,7 +297,7 @@ impl Connection {
             State::Between => (!in_head, in_head),
             State::Body(_) | State::Answering(_) | State::Lingering => (false, false),
         };
-        let Limits { connection_idle_timeout, head_timeout, .. } = self.config.server.limits;
+        let Limits { connection_idle_timeout, head_timeout, .. } = *self.limits();
         for (reason, runs, after) in
             [(Reason::Idle, idle, connection_idle_timeout), (Reason::Head, head, head_timeout)]
         {
@@ -348,7 +342,7 @@ impl Connection {
                     answering.ended = true;
                 }
                 Some(ExchangeAction::Event(event)) => self.event = Some(event),
-                None if answering.ended || answering.exchange.is_over() => self.conclude(),
+                None if answering.is_over() => self.conclude(),
                 None => return,
             }
         }
@@ -382,6 +376,13 @@ impl Connection {
     }
 }
 
+impl Answering {
+    fn is_over(&self) -> bool {
+        let visits = self.exchange.needs_endpoint();
+        (self.ended && !visits) || self.exchange.is_over()
+    }
+}
+
 impl Machine for Connection {
     type Event = ServerEvent;
 
@@ -406,6 +407,9 @@ impl Machine for Connection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if self.life == Life::Closed {
+            return;
+        }
         self.now = now;
         if let State::Answering(answering) = &mut self.state {
             answering.exchange.handle_timeout(now);
@@ -419,12 +423,10 @@ impl Machine for Connection {
                 Reason::Body => {
                     self.refuse(408, "the body took longer than Limits::body_timeout");
                 }
-                Reason::Drain => {
-                    self.encode();
-                    if self.life != Life::Gone {
-                        self.handle_disconnect(now);
-                    }
-                }
+                Reason::Drain => match &mut self.state {
+                    State::Answering(answering) => answering.exchange.give_up(now),
+                    State::Between | State::Body(_) | State::Lingering => self.life = Life::Gone,
+                },
             }
         }
     }
@@ -460,30 +462,6 @@ impl Machine for Connection {
             (Life::Open, State::Answering(_)) => self.reader.buffered() < AHEAD,
             (Life::Open, State::Between | State::Body(_) | State::Lingering) => true,
             (Life::Ending | Life::Gone | Life::Closed, _) => false,
-        }
-    }
-}
-
-impl Body {
-    fn add(&mut self, data: Bytes) {
-        match self {
-            Self::Skipped => {}
-            Self::One(first) if first.is_empty() => *first = data,
-            Self::One(first) => {
-                let mut more = BytesMut::with_capacity(first.len() + data.len());
-                more.extend_from_slice(first);
-                more.extend_from_slice(&data);
-                *self = Self::More(more);
-            }
-            Self::More(more) => more.extend_from_slice(&data),
-        }
-    }
-
-    fn into_bytes(self) -> Bytes {
-        match self {
-            Self::One(bytes) => bytes,
-            Self::More(bytes) => bytes.freeze(),
-            Self::Skipped => Bytes::new(),
         }
     }
 }

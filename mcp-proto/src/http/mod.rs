@@ -34,6 +34,7 @@
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 mod admit;
+mod body;
 mod config;
 mod connection;
 mod endpoint;

@@ -28,6 +28,7 @@
 //!
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 
+mod binding;
 mod cacheable;
 mod calls;
 mod declaration;
@@ -62,6 +63,7 @@ use crate::version::{Era, EraPolicy};
 
 pub use crate::change::{Change, List};
 pub use crate::progress::Progress;
+use binding::Binding;
 pub use cacheable::Cacheable;
 use calls::{Call, Calls, Via};
 pub use declaration::Declaration;
@@ -112,17 +114,6 @@ enum Opening {
     Legacy(legacy::Session),
 }
 
-/// What a server's messages travel on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Binding {
-    /// One stream of them.
-    Stream,
-    /// One HTTP request and its answer; modern.
-    Exchange,
-    /// Many of those; legacy.
-    Session,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Life {
     Open,
@@ -161,28 +152,6 @@ impl Server {
             queue: VecDeque::new(),
             dropped_replies: 0,
         }
-    }
-
-    /// A server for one HTTP request of a modern client's.
-    pub(crate) fn exchange(
-        declaration: Arc<Declaration>,
-        config: Config,
-        principal: Option<Arc<str>>,
-    ) -> Self {
-        let server = Self::new(declaration, config);
-        // It has one request, and says few things.
-        let (calls, queue) = (Calls::with_capacity(1), VecDeque::with_capacity(2));
-        let (opening, binding) = (Opening::Modern, Binding::Exchange);
-        Self { opening, binding, principal, calls, queue, ..server }
-    }
-
-    /// A server for the HTTP requests of one legacy client.
-    pub(crate) fn shared(
-        declaration: Arc<Declaration>,
-        config: Config,
-        principal: Option<Arc<str>>,
-    ) -> Self {
-        Self { binding: Binding::Session, principal, ..Self::new(declaration, config) }
     }
 
     /// The peer sent a message.
@@ -339,50 +308,6 @@ impl Server {
         }
     }
 
-    /// What its replies have in common.
-    pub(crate) fn scope(&self) -> usize {
-        self.scope
-    }
-
-    pub(crate) fn principal(&self) -> Option<&str> {
-        self.principal.as_deref()
-    }
-
-    /// Whether nothing is in flight, and no action is to be taken.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.calls.len() == 0 && self.queue.is_empty()
-    }
-
-    /// Gives back the memory that an idle machine does not need.
-    pub(crate) fn shrink(&mut self) {
-        self.queue.shrink_to_fit();
-        self.calls.shrink();
-        self.deadlines.shrink();
-    }
-
-    /// The stream that a request came in with.
-    pub(crate) fn stream_of(&mut self, about: ReplyId) -> Option<StreamId> {
-        if about.scope != self.scope {
-            return None;
-        }
-        match self.calls.get_mut(about.serial) {
-            Some(call) => call.via.stream,
-            None => self.waiting(about.serial)?.via.stream,
-        }
-    }
-
-    /// The answer to this request cannot be told to anybody any more.
-    pub(crate) fn abandon(&mut self, id: &RequestId) {
-        if let Some(serial) = self.calls.find(id) {
-            self.stop_waiting(serial);
-            self.cancel(serial, CancelCause::Disconnected);
-        }
-    }
-
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.config.limits
-    }
-
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ServerAction> {
         match self.queue.pop_front() {
@@ -507,15 +432,6 @@ impl Server {
 
     fn send(&mut self, stream: Option<StreamId>, message: Outgoing) {
         self.queue.push_back(ServerAction::Send { message, stream, rung: None });
-    }
-
-    /// Nothing answers a request that is over, unless others of its batch have answers.
-    fn leave_unanswered(&mut self, via: Via) {
-        match (via.batch, via.stream) {
-            (Some(_), _) => self.leave(via),
-            (None, Some(stream)) => self.queue.push_back(ServerAction::Unanswered(stream)),
-            (None, None) => {}
-        }
     }
 
     fn event(&mut self, event: ServerEvent) {

@@ -82,6 +82,7 @@
 //! | `crash` | ends with a JSON-RPC error, of its argument `code` if there is one |
 //! | `raw` | returns its arguments as the result |
 //! | `peer` | returns what it knows of the client |
+//! | `mirror` | returns its arguments as text; `region`, `at.count` and `dry` are repeated in headers `Region`, `Count`, `Dry` |
 //! | `numbers`, `choice`, `thing` | like `raw`, with an output schema of an array, of anything, of an object |
 //!
 //! What else it can have, and has if a setting says so:
@@ -172,6 +173,62 @@
 //! | `= probe-timeout 5s`, `= initialize-timeout 60s` | the fields of `Config` |
 //! | `= limit max_pages 2` | a field of `Limits` |
 //!
+//! # HTTP
+//!
+//! With `= transport http` as the first setting the server is one over HTTP, and clients talk to it on
+//! connections that have numbers: `1> …` is what is sent on the first, `1< …` what comes back.
+//!
+//! ```text
+//! # A modern call has an answer in JSON.
+//! = transport http
+//!
+//! 1> POST
+//! 1> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{…}}
+//! 1< 200 application/json
+//! 1< {"jsonrpc":"2.0","id":1,"result":{…}}
+//! ```
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `1> POST /mcp HTTP/1.1` | a request begins; path and version may be left out |
+//! | `1> Name: value`, `1> -Name` | a field of its head; one that is left out |
+//! | `1> {…}`, `1> "bytes"` | its body, up to a field `Transfer-Encoding` with its length |
+//! | `1* "bytes" * 3` | exactly these bytes, of no request that a decent client would send |
+//! | `1< 200 application/json` | a response: its status and media type |
+//! | `1< Name: value` | a field, but for those that every response of its kind has |
+//! | `1< {…}` | its body |
+//! | `1< event 1-2: {…}` | a message on a stream of events, with its id if it has one |
+//! | `1< event 1-0:` | an event with an id and without data |
+//! | `1< retry: 1000`, `1< :`, `1< end` | when to come back; a sign of life; the end of the stream |
+//! | `1< cut off` | the connection closed before that |
+//! | `1< 100`, `1< closed` | the body may be sent; the connection has closed |
+//!
+//! A request has the fields that a decent client sends, unless it names them: `Host`, `Content-Type`,
+//! `Accept`, `Content-Length`; what a modern head repeats of its body; and of a legacy one the session
+//! and its version, which are those that were opened on this connection, or else opened last. Session
+//! ids count up from 1. Requests that follow one another on one connection are pipelined; their bytes
+//! are split in all ways, and the handlers answer when all of it is read.
+//!
+//! | input | meaning |
+//! |---|---|
+//! | `! eof 1` | the client closes its end of a connection |
+//! | `! disconnect 1` | writing to it fails |
+//! | `! shutdown` | the server is to stop |
+//! | `! close-stream a` | the client of a call is to come back later |
+//! | `! count` | `! counted 1 sessions, 0 listeners` comes out |
+//!
+//! | output | meaning |
+//! |---|---|
+//! | `! disconnected a` | the client of a call is gone, and with it the call |
+//! | `! lost 3` | so many messages had to go before their client came |
+//!
+//! | setting | meaning |
+//! |---|---|
+//! | `= path /a` | the path of the endpoint |
+//! | `= sessions on` | what legacy clients get: `on` (default), `stateless`, `off` |
+//! | `= allowed-hosts a b`, `= allowed-origins a b` | what is allowed beside the default |
+//! | `= authorize` | each request needs a bearer token, which is the name of the principal; `mallory` is refused |
+//!
 //! # From the field
 //!
 //! With `MCP_WIRE=1` in its environment, a driver prints its conversation to stderr in this
@@ -181,6 +238,7 @@
 mod chunks;
 mod client;
 mod fixture;
+mod http;
 mod parse;
 mod play;
 mod player;

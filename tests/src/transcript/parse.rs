@@ -7,6 +7,7 @@ use mcp_proto::server::{Change, InputRequired, Notification, Progress};
 use mcp_proto::types::{LoggingLevel, LoggingMessageNotificationParams};
 
 use super::client;
+use super::http;
 use super::settings::{Settings, duration, json, list, number};
 use super::value::{Act, Answer, Content, Input, Line, Role, Transcript};
 
@@ -60,6 +61,7 @@ impl Transcript {
         let (incoming, strings, outgoing) = match &self.role {
             Role::Server(_) => ("C>", "C*", "S>"),
             Role::Client(_) => ("S>", "S*", "C>"),
+            Role::Http(_) => ("1>", "1*", "1<"),
         };
         match mark {
             "=" if begun => Err("settings stand before all else".into()),
@@ -67,6 +69,10 @@ impl Transcript {
             "@" => duration(line).map(|time| Content::Input(Input::Elapse(time))),
             "!" => match self.input(line)? {
                 Some(input) => Ok(Content::Input(input)),
+                None => output(begun),
+            },
+            _ if self.speaks_http() && http::is_mark(mark) => match http::sent(mark, line)? {
+                Some(act) => Ok(Content::Input(Input::Http(act))),
                 None => output(begun),
             },
             _ if mark == incoming => {
@@ -90,9 +96,21 @@ impl Transcript {
             };
             return Ok(());
         }
+        if let Some(transport) = setting.strip_prefix("transport ") {
+            if self.lines.iter().any(|line| line.text.starts_with('=')) {
+                return Err("the transport stands before the other settings".into());
+            }
+            self.role = match transport {
+                "stdio" => Role::Server(Settings::default()),
+                "http" => Role::Http(http::Settings::default()),
+                _ => return Err("a transport is stdio or http".into()),
+            };
+            return Ok(());
+        }
         match &mut self.role {
             Role::Server(settings) => settings.set(setting),
             Role::Client(settings) => settings.set(setting),
+            Role::Http(settings) => settings.set(setting),
         }
     }
 }
@@ -105,6 +123,11 @@ impl Transcript {
     /// What a `!` line does to the machine; `None` if it is what the machine reports.
     fn input(&self, event: &str) -> Result<Option<Input>> {
         match &self.role {
+            Role::Http(settings) => match http::act(event)? {
+                Some(act) => Ok(Some(Input::Http(act))),
+                None if http::is_report(event) => Ok(None),
+                None => Ok(act(&settings.server, event)?.map(Input::Server)),
+            },
             _ if event == "eof" => Ok(Some(Input::Eof)),
             Role::Server(settings) => Ok(act(settings, event)?.map(Input::Server)),
             Role::Client(_) => Ok(client::act(event)?.map(Input::Client)),
@@ -196,7 +219,7 @@ fn progress(rest: &str) -> Result<Progress> {
 }
 
 /// The bytes of `"…" * 3 "…"`.
-fn bytes(text: &str) -> Result<Vec<u8>> {
+pub(super) fn bytes(text: &str) -> Result<Vec<u8>> {
     let mut all = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {

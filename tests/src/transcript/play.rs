@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 
 use super::chunks::Chunks;
 use super::client;
+use super::http;
 use super::player::Player;
 use super::value::{Content, Input, Role, Transcript};
 
@@ -52,6 +53,9 @@ impl Transcript {
                 Player::new(settings.clone(), way).map(|player| Box::new(player) as _)
             }
             Role::Client(settings) => Ok(Box::new(client::Player::new(settings, way))),
+            Role::Http(settings) => {
+                http::Player::new(settings, way).map(|player| Box::new(player) as _)
+            }
         };
         match player {
             Ok(mut player) => steps.iter().map(|step| player.step(&step.input)).collect(),

@@ -55,7 +55,7 @@ impl Play for Player {
                 self.connection.handle_eof(self.now);
             }
             Input::Server(act) => self.act(act),
-            Input::Client(_) => self.broken("a server does not do this"),
+            Input::Client(_) | Input::Http(_) => self.broken("a server does not do this"),
         }
         self.drain();
         while let Some(request) = self.calls.pop_front() {
@@ -72,8 +72,8 @@ impl Play for Player {
 
 impl Player {
     pub(super) fn new(settings: Settings, way: Chunks) -> Result<Self, String> {
-        let (registry, connection) =
-            fixture::server(&settings).map_err(|error| error.to_string())?;
+        let registry = fixture::registry(&settings).map_err(|error| error.to_string())?;
+        let connection = Connection::server(registry.declaration(), fixture::config(&settings));
         Ok(Self {
             settings,
             registry,

@@ -6,6 +6,7 @@ use mcp_proto::Json;
 use mcp_proto::server::{Change, InputRequired, Notification};
 
 use super::client;
+use super::http;
 use super::settings::Settings;
 
 /// A conversation, read from its text.
@@ -22,6 +23,8 @@ pub struct Transcript {
 pub(super) enum Role {
     Server(Settings),
     Client(client::Settings),
+    /// A server, over HTTP.
+    Http(http::Settings),
 }
 
 /// A line of the text.
@@ -49,6 +52,7 @@ pub(super) enum Input {
     Eof,
     Server(Act),
     Client(client::Act),
+    Http(http::Act),
 }
 
 /// What is done to a server.
@@ -107,6 +111,11 @@ impl Transcript {
         matches!(self.role, Role::Client(_))
     }
 
+    /// Whether it is HTTP that is spoken.
+    pub fn speaks_http(&self) -> bool {
+        matches!(self.role, Role::Http(_))
+    }
+
     /// All bytes that the client sends to a server that is played, one after the other.
     pub fn client_bytes(&self) -> Vec<u8> {
         if self.plays_client() { Vec::new() } else { self.bytes() }
@@ -139,6 +148,17 @@ impl Transcript {
                     Some(Step { input: Input::Bytes(bytes), last, outputs }),
                 ) if outputs.is_empty() => {
                     bytes.extend_from_slice(more);
+                    *last = at;
+                }
+                (
+                    Content::Input(Input::Http(http::Act::Send { connection: same, parts: more })),
+                    Some(Step {
+                        input: Input::Http(http::Act::Send { connection, parts }),
+                        last,
+                        outputs,
+                    }),
+                ) if outputs.is_empty() && connection == same => {
+                    parts.extend_from_slice(more);
                     *last = at;
                 }
                 (Content::Input(input), _) => {

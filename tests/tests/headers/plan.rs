@@ -323,7 +323,7 @@ fn a_registry_tells_which_tools_most_clients_leave_out() {
 }
 
 #[test]
-fn a_registry_refuses_what_clients_must_reject() {
+fn t120_a_registry_reads_a_schema_once_and_refuses_what_clients_must_reject() {
     let mut registry = Registry::new(Implementation::new("test", "1"));
     let tool = |schema: &Value| Tool::new("sql", Json::encode(schema).unwrap());
     let bad = json!({"type": "object", "properties": {"a": typed("A", &json!("number"))}});

@@ -7,6 +7,7 @@
 mod client;
 mod disorder;
 mod generate;
+mod http;
 
 use std::collections::VecDeque;
 

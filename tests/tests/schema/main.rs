@@ -11,6 +11,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test ends here, and says why")]
 
 mod client;
+mod http;
 mod schemas;
 mod server;
 
@@ -24,10 +25,10 @@ fn what_the_machines_write_is_valid() {
     let mut schemas = Schemas::default();
     let (mut wrong, mut lines) = (Vec::new(), 0);
     for path in transcript::files().unwrap() {
-        let plays_client = Transcript::load(&path).unwrap().plays_client();
+        let transcript = Transcript::load(&path).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         let name = path.strip_prefix(transcript::folder()).unwrap().display();
-        let mut conversation = Conversation::new(plays_client);
+        let mut conversation = Conversation::new(&transcript);
         let mut exempt = false;
         for (at, line) in text.lines().enumerate() {
             exempt |= line.starts_with("# not by the schema: ");
@@ -51,20 +52,22 @@ fn what_the_machines_write_is_valid() {
 enum Conversation {
     Server(server::Conversation),
     Client(client::Conversation),
+    Http(http::Conversation),
 }
 
 impl Conversation {
-    fn new(plays_client: bool) -> Self {
-        if plays_client {
-            Self::Client(client::Conversation::default())
-        } else {
-            Self::Server(server::Conversation::default())
+    fn new(transcript: &Transcript) -> Self {
+        match transcript {
+            _ if transcript.plays_client() => Self::Client(client::Conversation::default()),
+            _ if transcript.speaks_http() => Self::Http(http::Conversation::default()),
+            _ => Self::Server(server::Conversation::default()),
         }
     }
 
     /// What is wrong with a line of a transcript, if it is one that the machine writes.
     fn line(&mut self, schemas: &mut Schemas, line: &str) -> Option<Vec<String>> {
         match self {
+            Self::Http(conversation) => conversation.line(schemas, line),
             Self::Server(conversation) => {
                 if line == "! eof" {
                     conversation.client_sends(b"\n");

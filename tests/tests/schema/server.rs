@@ -141,7 +141,7 @@ impl Conversation {
 }
 
 /// The definition of the result of a request.
-fn result_of(method: &str) -> Option<&'static str> {
+pub(crate) fn result_of(method: &str) -> Option<&'static str> {
     Some(match method {
         "completion/complete" => "CompleteResult",
         "initialize" => "InitializeResult",
@@ -163,7 +163,7 @@ fn result_of(method: &str) -> Option<&'static str> {
 }
 
 /// The definition of what a server sends unasked.
-fn unasked(method: &str) -> Option<&'static str> {
+pub(crate) fn unasked(method: &str) -> Option<&'static str> {
     Some(match method {
         "elicitation/create" => "ElicitRequest",
         "notifications/cancelled" => "CancelledNotification",

@@ -248,6 +248,8 @@ impl Exchange {
         self.gone = true;
         self.answer.close();
         match &mut self.state {
+            // "Disconnection SHOULD NOT be interpreted as the client cancelling its request."
+            State::Alone(_) if self.answer.era == Era::Legacy => {}
             State::Alone(server) | State::Listening { server, .. } => server.handle_disconnect(now),
             // What it wants, it wants to be told.
             State::Waiting(wanted)
@@ -263,6 +265,17 @@ impl Exchange {
     pub fn shutdown(&mut self, now: Instant) {
         if let State::Alone(server) = &mut self.state {
             server.handle_eof(now);
+        }
+    }
+
+    /// There is no time left: what is not answered is not going to be.
+    pub(super) fn give_up(&mut self, now: Instant) {
+        self.answer.give_up();
+        self.gone = true;
+        match &mut self.state {
+            State::Alone(server) | State::Listening { server, .. } => server.handle_disconnect(now),
+            State::Waiting(_) => self.state = State::Answered,
+            State::Answered | State::Reading(_) => {}
         }
     }
 
@@ -354,7 +367,10 @@ impl Exchange {
                 Some(ServerAction::Event(event)) => self.answer.event(event),
                 Some(ServerAction::Close) => {
                     self.answer.give_up();
-                    self.state = State::Answered;
+                    // A listener is the endpoint's as well, until a visit ends it.
+                    if let State::Alone(_) = self.state {
+                        self.state = State::Answered;
+                    }
                     return;
                 }
             }

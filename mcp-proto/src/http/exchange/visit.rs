@@ -157,9 +157,18 @@ impl Exchange {
                     return endpoint.sessions.leave(now, &place, false);
                 }
                 Next::End => {
-                    self.answer.end();
+                    // A session that ends with its server has nothing to say about a request.
+                    match endpoint.closing {
+                        true => self.answer.give_up(),
+                        false => self.answer.end(),
+                    }
                     return endpoint.sessions.leave(now, &place, true);
                 }
+                Next::Gone if self.answer.is_undecided() => {
+                    let error = ProtocolError::SessionNotFound;
+                    return self.answer.error(Era::Legacy, None, &error);
+                }
+                Next::Gone => return self.answer.end(),
             }
         }
         self.state = State::Reading(place);

@@ -15,31 +15,32 @@
 //!
 //! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
 
+mod caller;
 mod schedule;
 mod session;
 mod stream;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 
 use super::Config;
 use super::endpoint::EndpointAction;
 use crate::error::{ProtocolError, UsageError};
-use crate::message::{ErrorData, Incoming, Message, Method, Outgoing, RequestId};
+use crate::message::{ErrorData, Incoming, Message, Outgoing, RequestId};
 use crate::server::{
     Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
 };
 use crate::time::Instant;
-use crate::version::{Era, EraPolicy, ProtocolVersion};
+use crate::version::{EraPolicy, ProtocolVersion};
 
+pub(super) use caller::{Caller, Named, Place, Posted, Token};
+use caller::{check_version, differs, opens};
 use schedule::Schedule;
 pub(super) use session::text;
 use session::{COMMON, Queue, Session, request_id};
 pub(super) use stream::Next;
-use stream::event_id;
 use stream::{Event, Resumed, Stream, parse_event_id};
 
 /// The sessions of an endpoint.
@@ -52,131 +53,6 @@ pub(super) struct Sessions<W> {
     scopes: BTreeMap<usize, u128>,
     schedule: Schedule,
     dropped_replies: u64,
-}
-
-/// What the head of a legacy client's request says.
-#[derive(Debug)]
-pub(super) struct Caller {
-    pub(super) session: Token,
-    /// `MCP-Protocol-Version`.
-    pub(super) version: Named,
-    pub(super) principal: Option<Arc<str>>,
-}
-
-/// A revision, as a header names it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Named {
-    Absent,
-    Known(ProtocolVersion),
-    Unknown(String),
-}
-
-impl Named {
-    /// What a header says.
-    pub(super) fn read(header: Option<&[u8]>) -> Self {
-        let Some(header) = header else { return Self::Absent };
-        let known = ProtocolVersion::ALL.iter().find(|known| known.as_str().as_bytes() == header);
-        let unknown = || Self::Unknown(String::from_utf8_lossy(header).into_owned());
-        known.map_or_else(unknown, |known| Self::Known(*known))
-    }
-
-    /// The legacy revision that it names; an error if it names something else.
-    pub(super) fn legacy(&self) -> Result<Option<ProtocolVersion>, ProtocolError> {
-        let version = match self {
-            Self::Absent => return Ok(None),
-            Self::Known(version) if version.era() == Era::Legacy => return Ok(Some(*version)),
-            Self::Known(version) => version.as_str().into(),
-            Self::Unknown(version) => version.clone(),
-        };
-        Err(ProtocolError::VersionNotServed { version })
-    }
-
-    /// Whether it names a modern revision.
-    pub(super) fn is_modern(&self) -> bool {
-        matches!(self, Self::Known(version) if version.era() == Era::Modern)
-    }
-}
-
-/// `Mcp-Session-Id`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Token {
-    Absent,
-    /// One that is never given out.
-    Invalid,
-    Id(u128),
-}
-
-/// A reader's place at a stream.
-#[derive(Debug)]
-pub(super) struct Place {
-    session: u128,
-    stream: u64,
-    reader: u64,
-    /// The event that it had last.
-    after: u64,
-    /// Whether the client knows events without data.
-    primes: bool,
-}
-
-/// What comes of a POST.
-#[derive(Debug)]
-pub(super) enum Posted {
-    /// 202.
-    Accepted,
-    /// Its answer comes from here.
-    Asked(Place),
-    /// The same, and the session is new.
-    Opened(Place),
-    /// A refusal, or an `initialize` that was answered with an error.
-    Answered { status: u16, data: bytes::Bytes },
-}
-
-impl Token {
-    /// What a header says.
-    pub(super) fn read(header: Option<&[u8]>) -> Self {
-        let Some(header) = header else { return Self::Absent };
-        if header.len() != 32 {
-            return Self::Invalid;
-        }
-        let half = |digits: &[u8]| {
-            digits.iter().try_fold(0_u64, |id, byte| {
-                let digit = match byte {
-                    b'0'..=b'9' => byte - b'0',
-                    b'a'..=b'f' => byte - b'a' + 10,
-                    _ => return None,
-                };
-                Some(id << 4 | u64::from(digit))
-            })
-        };
-        let (high, low) = header.split_at(16);
-        match (half(high), half(low)) {
-            (Some(high), Some(low)) => Self::Id(u128::from(high) << 64 | u128::from(low)),
-            (None, _) | (_, None) => Self::Invalid,
-        }
-    }
-}
-
-impl Place {
-    /// The session, as its header has it.
-    pub(super) fn session_id(&self) -> String {
-        alloc::format!("{:032x}", self.session)
-    }
-
-    /// The event that the reader had last.
-    pub(super) fn after(&self) -> u64 {
-        self.after
-    }
-
-    /// What that is called.
-    pub(super) fn event_id(&self) -> String {
-        event_id(self.stream, self.after)
-    }
-
-    /// What the event without data is called that goes before all others, for a reader that had
-    /// `after` last; `None` if the client knows no such event.
-    pub(super) fn priming(&self, after: u64) -> Option<String> {
-        self.primes.then(|| event_id(self.stream, after))
-    }
 }
 
 impl<W: Clone> Sessions<W> {
@@ -299,14 +175,14 @@ impl<W: Clone> Sessions<W> {
             session.streams.insert(COMMON, Stream::new(None));
         }
         let stream = session.streams.get_mut(number).ok_or(ProtocolError::UnknownEvent)?;
-        let mut after = after.unwrap_or(stream.taken());
+        let mut after = after.unwrap_or(stream.before_untaken());
         let resumed = stream.resumes(after);
         match resumed {
             Resumed::Never => return Err(ProtocolError::UnknownEvent),
             Resumed::Exactly => {}
             Resumed::Gap => {
+                let count = stream.skip(after);
                 after = stream.count();
-                let count = after.saturating_sub(stream.taken()).max(1);
                 queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
             }
         }
@@ -340,7 +216,7 @@ impl<W: Clone> Sessions<W> {
     pub(super) fn next(&mut self, place: &mut Place) -> Next {
         let stream = self.sessions.get_mut(&place.session);
         let stream = stream.and_then(|session| session.streams.get_mut(place.stream));
-        let Some(stream) = stream else { return Next::End };
+        let Some(stream) = stream else { return Next::Gone };
         let behind = stream.number_behind(place.after);
         let next = stream.next(place.reader, place.after);
         if let Next::Event { .. } = next {
@@ -368,10 +244,14 @@ impl<W: Clone> Sessions<W> {
             self.dropped_replies = self.dropped_replies.saturating_add(1);
             return;
         };
+        let before = session.server.dropped_replies();
         session.server.respond(now, reply, outcome);
+        let dropped = session.server.dropped_replies() - before;
         session.act(now, queue);
+        let is_read = session.is_read();
+        self.dropped_replies = self.dropped_replies.saturating_add(dropped);
         // Whoever reads the answer comes along.
-        if !session.is_read() {
+        if !is_read {
             self.plan(key);
         }
     }
@@ -431,7 +311,8 @@ impl<W: Clone> Sessions<W> {
             session.server.handle_eof(now);
             session.act(now, queue);
             if let Some(common) = session.streams.get_mut(COMMON) {
-                queue.extend(common.finish().map(EndpointAction::Wake));
+                let wake = common.finish(now, session.server.limits());
+                queue.extend(wake.map(EndpointAction::Wake));
             }
             self.schedule.plan(*key, session);
         }
@@ -472,7 +353,7 @@ impl<W: Clone> Sessions<W> {
         self.schedule.forget(key, &mut session);
         session.server.handle_disconnect(now);
         session.act(now, queue);
-        session.finish_streams(queue);
+        session.finish_streams(now, queue);
     }
 
     /// The session of a caller.
@@ -530,7 +411,7 @@ impl<W: Clone> Session<W> {
         let error = ErrorData::internal("what came before this was not kept for long enough");
         let data = text(&Outgoing::Error { id: id.clone(), error });
         let event = Event { data, status: Some(200) };
-        let (wake, _) = stream.reopen(event, self.server.limits());
+        let (wake, _) = stream.reopen(now, event, self.server.limits());
         queue.extend(wake.map(EndpointAction::Wake));
         if let Some(id) = id {
             self.server.abandon(&id);
@@ -542,47 +423,5 @@ impl<W: Clone> Session<W> {
 impl<W> fmt::Debug for Sessions<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sessions").field("len", &self.sessions.len()).finish_non_exhaustive()
-    }
-}
-
-/// Whether the header names a revision with sessions. One that the session does not have is
-/// reported, and that of the session counts.
-fn check_version<W: Clone>(
-    session: &Session<W>,
-    caller: &Caller,
-    queue: &mut Queue<W>,
-) -> Result<(), ProtocolError> {
-    let Some(version) = caller.version.legacy()? else { return Ok(()) };
-    if let Some(expected) = session.version()
-        && expected != version
-    {
-        let (header, expected) = (version.as_str().into(), expected.as_str().into());
-        let error = ProtocolError::VersionDiffers { header, expected };
-        queue.push_back(EndpointAction::Event(ServerEvent::PeerFault(error)));
-    }
-    Ok(())
-}
-
-/// What is wrong if the header of an `initialize` names another version than its body.
-fn differs(caller: &Caller, incoming: &Incoming) -> Option<ProtocolError> {
-    let header = match &caller.version {
-        Named::Absent => return None,
-        Named::Known(version) => version.as_str().into(),
-        Named::Unknown(version) => version.clone(),
-    };
-    let Incoming::Message(Message::Request(request)) = incoming else { return None };
-    let asked = request.params.raw(crate::message::Member::ProtocolVersion);
-    let expected = asked.and_then(crate::json::Raw::string)?.into_owned();
-    (header != expected).then_some(ProtocolError::VersionDiffers { header, expected })
-}
-
-fn opens(incoming: &Incoming) -> bool {
-    match incoming {
-        Incoming::Message(Message::Request(request)) => {
-            matches!(request.method, Method::Initialize)
-        }
-        Incoming::Message(Message::Notification(_) | Message::Response(_)) | Incoming::Batch(_) => {
-            false
-        }
     }
 }

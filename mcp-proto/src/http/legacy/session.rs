@@ -101,11 +101,12 @@ impl<W: Clone> Session<W> {
                     let answers = message.is_answer();
                     let status = rung.map_or(200, |rung| status(rung, Era::Legacy));
                     let event = Event { data: text(&message), status: answers.then_some(status) };
-                    self.say(stream.map_or(COMMON, |stream| stream.0), event, queue);
+                    self.say(now, stream.map_or(COMMON, |stream| stream.0), event, queue);
                 }
                 ServerAction::Unanswered(stream) => {
-                    let stream = self.streams.get_mut(stream.0);
-                    queue.extend(stream.and_then(Stream::finish).map(EndpointAction::Wake));
+                    let (stream, limits) = (self.streams.get_mut(stream.0), self.server.limits());
+                    let wake = stream.and_then(|stream| stream.finish(now, limits));
+                    queue.extend(wake.map(EndpointAction::Wake));
                 }
                 ServerAction::Event(ServerEvent::Closed) | ServerAction::Close => {}
                 ServerAction::Event(event) => queue.push_back(EndpointAction::Event(event)),
@@ -127,13 +128,13 @@ impl<W: Clone> Session<W> {
         if self.rested { Instant::NEVER } else { self.used + A_MOMENT }
     }
 
-    fn say(&mut self, stream: u64, event: Event, queue: &mut Queue<W>) {
+    fn say(&mut self, now: Instant, stream: u64, event: Event, queue: &mut Queue<W>) {
         if stream == COMMON && self.streams.get(COMMON).is_none() {
             self.streams.insert(COMMON, Stream::new(None));
         }
         let limits = self.server.limits();
         if let Some(stream) = self.streams.get_mut(stream) {
-            let (wake, lost) = stream.say(event, limits);
+            let (wake, lost) = stream.say(now, event, limits);
             queue.extend(wake.map(EndpointAction::Wake));
             if lost > 0 {
                 queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count: lost }));
@@ -143,9 +144,8 @@ impl<W: Clone> Session<W> {
 
     /// The reader of a stream goes away; if it has heard all, the stream goes too.
     pub(super) fn detach(&mut self, now: Instant, stream: u64, reader: u64, has_heard_all: bool) {
-        let Limits { replay_timeout, .. } = *self.server.limits();
         if let Some(left) = self.streams.get_mut(stream) {
-            left.detach(reader, now + replay_timeout);
+            left.detach(now, reader, self.server.limits());
             if has_heard_all && left.is_finished() && !left.is_read() {
                 self.streams.remove(stream);
             } else {
@@ -156,8 +156,9 @@ impl<W: Clone> Session<W> {
     }
 
     /// Everybody who reads is to go.
-    pub(super) fn finish_streams(&mut self, queue: &mut Queue<W>) {
-        let woken = self.streams.values_mut().filter_map(Stream::finish);
+    pub(super) fn finish_streams(&mut self, now: Instant, queue: &mut Queue<W>) {
+        let limits = self.server.limits();
+        let woken = self.streams.values_mut().filter_map(|stream| stream.finish(now, limits));
         queue.extend(woken.map(EndpointAction::Wake));
     }
 

@@ -65,6 +65,8 @@ pub(in super::super) enum Next {
     Poll,
     /// Nothing will come any more, or somebody else reads it.
     End,
+    /// The session has ended.
+    Gone,
 }
 
 /// Whether a reader can go on from where it was.
@@ -95,11 +97,12 @@ impl<W: Clone> Stream<W> {
 
     /// Says something, unless all is said. Returns who is to be woken, and how many events that
     /// nobody has taken had to go.
-    pub(super) fn say(&mut self, event: Event, limits: &Limits) -> (Option<W>, u64) {
+    pub(super) fn say(&mut self, now: Instant, event: Event, limits: &Limits) -> (Option<W>, u64) {
         if self.finished {
             return (None, 0);
         }
         self.finished = event.status.is_some();
+        self.kept_until = now + limits.replay_timeout;
         self.bytes = self.bytes.saturating_add(event.data.len());
         self.count += 1;
         self.events.push_back(event);
@@ -118,14 +121,20 @@ impl<W: Clone> Stream<W> {
     }
 
     /// Says something for the last time, whatever was said before.
-    pub(super) fn reopen(&mut self, event: Event, limits: &Limits) -> (Option<W>, u64) {
+    pub(super) fn reopen(
+        &mut self,
+        now: Instant,
+        event: Event,
+        limits: &Limits,
+    ) -> (Option<W>, u64) {
         self.finished = false;
-        self.say(event, limits)
+        self.say(now, event, limits)
     }
 
     /// Nothing will be said any more. Returns who is to be woken.
-    pub(super) fn finish(&mut self) -> Option<W> {
+    pub(super) fn finish(&mut self, now: Instant, limits: &Limits) -> Option<W> {
         self.finished = true;
+        self.kept_until = now + limits.replay_timeout;
         self.wake()
     }
 
@@ -146,11 +155,11 @@ impl<W: Clone> Stream<W> {
     }
 
     /// A reader goes away.
-    pub(super) fn detach(&mut self, reader: u64, kept_until: Instant) {
+    pub(super) fn detach(&mut self, now: Instant, reader: u64, limits: &Limits) {
         if self.reader.as_ref().is_some_and(|current| current.number == reader) {
             self.reader = None;
             self.polls = false;
-            self.kept_until = kept_until;
+            self.kept_until = now + limits.replay_timeout;
         }
     }
 
@@ -190,6 +199,14 @@ impl<W: Clone> Stream<W> {
         }
     }
 
+    /// A reader that has the event `after` goes on with what comes from here on. Returns how many
+    /// events it misses, but for those that were reported when they had to go.
+    pub(super) fn skip(&mut self, after: u64) -> u64 {
+        let reported = (self.first() - 1).saturating_sub(after.max(self.taken));
+        self.taken = self.count;
+        self.count.saturating_sub(after).saturating_sub(reported)
+    }
+
     /// Forgets what was said.
     pub(super) fn forget_events(&mut self) {
         self.events.clear();
@@ -200,8 +217,9 @@ impl<W: Clone> Stream<W> {
         self.count
     }
 
-    pub(super) fn taken(&self) -> u64 {
-        self.taken
+    /// The event before the first one that is kept and that nobody has taken.
+    pub(super) fn before_untaken(&self) -> u64 {
+        self.taken.max(self.first() - 1)
     }
 
     pub(super) fn is_read(&self) -> bool {

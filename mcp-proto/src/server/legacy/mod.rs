@@ -37,7 +37,8 @@ pub(super) use wrap::{wrapped_content, wrapped_schema};
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) version: ProtocolVersion,
-    client_info: Json,
+    /// `None` if each request stands alone.
+    client_info: Option<Json>,
     capabilities: Json,
     /// What the client may be asked for.
     inputs: Inputs,
@@ -152,7 +153,7 @@ impl Server {
         } else {
             Opening::Legacy(Session {
                 version,
-                client_info: Json::EMPTY_OBJECT,
+                client_info: None,
                 inputs: Inputs::default(),
                 capabilities: Json::EMPTY_OBJECT,
                 log_level: LoggingLevel::Debug,
@@ -187,7 +188,7 @@ impl Server {
         let version = negotiate::legacy_version(&requested);
         self.opening = Opening::Legacy(Session {
             version,
-            client_info: client_info.detach(),
+            client_info: Some(client_info.detach()),
             inputs: Inputs::of(&capabilities),
             capabilities: capabilities.detach(),
             log_level: LoggingLevel::Debug,
@@ -208,7 +209,7 @@ impl Session {
             log_level: logs.then_some(self.log_level),
             peer: Peer {
                 version: self.version,
-                client_info: Some(self.client_info.clone()),
+                client_info: self.client_info.clone(),
                 capabilities: self.capabilities.clone(),
                 principal,
             },

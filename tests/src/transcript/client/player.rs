@@ -53,7 +53,7 @@ impl Play for Player {
             Input::Elapse(time) => self.elapse(*time),
             Input::Eof => self.connection.handle_eof(self.now),
             Input::Client(act) => self.act(act.clone()),
-            Input::Server(_) => self.out.broken("a client does not do this"),
+            Input::Server(_) | Input::Http(_) => self.out.broken("a client does not do this"),
         }
         self.drain();
         if self.connection.poll_timeout().is_some_and(|due| due <= self.now) {
