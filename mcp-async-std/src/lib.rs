@@ -190,6 +190,7 @@
 
 mod client;
 mod driver;
+mod http;
 mod process;
 #[cfg(feature = "async-std")]
 mod stdio;
@@ -198,6 +199,7 @@ pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
 };
+pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions};
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
@@ -213,5 +215,8 @@ pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersi
 pub use client::{connect, connect_command};
 pub use client::{run, run_command};
 pub use driver::serve;
+#[cfg(feature = "async-std")]
+pub use http::serve_http;
+pub use http::serve_http_on;
 #[cfg(feature = "async-std")]
 pub use stdio::{serve_stdio, serve_stdio_with};

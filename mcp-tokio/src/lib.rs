@@ -183,6 +183,8 @@ mod driver;
 mod http;
 mod process;
 mod stdio;
+#[cfg(feature = "tower")]
+mod tower;
 
 pub use mcp_proto;
 pub use mcp_proto::client::{
@@ -204,3 +206,5 @@ pub use client::{connect, connect_command, run, run_command};
 pub use driver::serve;
 pub use http::{serve_http, serve_http_until};
 pub use stdio::{serve_stdio, serve_stdio_with};
+#[cfg(feature = "tower")]
+pub use tower::{HttpBody, HttpFuture, HttpService};

@@ -55,7 +55,7 @@ pub use command::Command;
 pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Driven, Io, drive};
 pub use handler::Handler;
-pub use http::{Answering, Clock, HttpLink, HttpServer, Part, Visitor};
+pub use http::{Admission, Answering, Clock, HttpLink, HttpServer, Part, Visitor};
 use output::Output;
 #[cfg(feature = "schemars")]
 pub use result::Structured;

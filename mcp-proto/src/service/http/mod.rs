@@ -35,7 +35,7 @@ use crate::http::{self, Config, Endpoint, EndpointAction};
 use crate::server::{Outcome, Reply, ReplyId, Request, ServerEvent};
 use crate::time::Instant;
 
-pub use answering::{Answering, Part};
+pub use answering::{Admission, Answering, Part};
 pub use link::HttpLink;
 
 /// The clock and the timer of an adapter.
@@ -125,9 +125,18 @@ impl HttpServer {
         })
     }
 
-    /// The answer to a request that another HTTP stack has read.
-    pub fn answer(&self, now: Instant, head: &Head, body: &Bytes) -> Answering {
-        Answering::new(now, self.hub.clone(), head, body)
+    /// Takes the head of a request that another HTTP stack has read. With an
+    /// [`Admission`] its body is to be read; else this is the answer, whatever the body is.
+    pub fn admit(&self, head: Head) -> Result<Admission, Answering> {
+        Admission::new(self.hub.clone(), head)
+    }
+
+    /// The answer to a request that another HTTP stack has read to its end.
+    pub fn answer(&self, now: Instant, head: Head, body: &Bytes) -> Answering {
+        match self.admit(head) {
+            Ok(admission) => admission.answer(now, body),
+            Err(answering) => answering,
+        }
     }
 
     /// The settings.
