@@ -17,6 +17,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::poll_fn;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll, Waker};
 #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
 use std::sync::Mutex;
@@ -70,6 +71,10 @@ pub(super) struct Hub {
     #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
     on_event: Mutex<Option<Box<OnEvent>>>,
     spawn: Box<dyn Fn(Spawned) + Send + Sync>,
+    /// How many connections there were.
+    connections: AtomicU64,
+    /// When something of them was shown last.
+    told: Arc<AtomicU64>,
 }
 
 struct Shared {
@@ -107,6 +112,8 @@ impl HttpServer {
             running: Mutex::default(),
             on_event: Mutex::new(None),
             spawn: Box::new(spawn),
+            connections: AtomicU64::new(0),
+            told: Arc::default(),
         };
         Self { hub: Arc::new(hub) }
     }
@@ -121,7 +128,8 @@ impl HttpServer {
         let (hub, config) = (self.hub.clone(), &self.hub.config);
         Service::with(self.hub.catalog.clone(), config.server.limits.drain, |declaration| {
             let connection = http::Connection::new(now, declaration, config.clone());
-            HttpLink::new(hub, connection)
+            let number = hub.connections.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+            HttpLink::new(hub, number, connection)
         })
     }
 
