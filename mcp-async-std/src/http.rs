@@ -100,13 +100,13 @@ pub async fn serve_http_on(
             }
             // That one connection is gone.
             Some(Err(error)) if is_of_one(&error) => {}
-            Some(Err(_)) => drop(Timer::after(NO_ROOM).await),
+            Some(Err(_)) => _ = Timer::after(NO_ROOM).await,
         }
     }
     drop(listener);
     server.shutdown(clock.now());
     connections.0.reach(Phase::Stopping);
-    let late = async { drop(Timer::after(limits.drain + GRACE).await) };
+    let late = async { _ = Timer::after(limits.drain + GRACE).await };
     or(connections.0.fewer_than(1), late).await;
     Ok(())
 }
