@@ -1,6 +1,9 @@
-//! A server with one tool: `echo stdio`.
+//! A server with one tool: `echo stdio`, or `echo http --listen 127.0.0.1:8000`.
 
-use mcp_async_std::{Implementation, Registry, serve_stdio};
+use std::net::TcpListener;
+
+use async_std::task;
+use mcp_async_std::{HttpConfig, Implementation, Registry, serve_http, serve_stdio};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Echo {
@@ -9,10 +12,19 @@ struct Echo {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    if std::env::args().nth(1).as_deref() != Some("stdio") {
-        return Err("usage: echo stdio".into());
-    }
     let mut registry = Registry::new(Implementation::new("echo", env!("CARGO_PKG_VERSION")));
     registry.tool("echo", "Echoes its message", |echo: Echo, _| async { echo.message })?;
-    Ok(async_std::task::block_on(serve_stdio(registry))?)
+
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["stdio"] => task::block_on(serve_stdio(registry))?,
+        ["http", "--listen", address] => {
+            let listener = TcpListener::bind(address)?;
+            let config = HttpConfig::default();
+            eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
+            task::block_on(serve_http(listener, registry, config))?;
+        }
+        _ => return Err("usage: echo stdio, or echo http --listen ADDRESS".into()),
+    }
+    Ok(())
 }

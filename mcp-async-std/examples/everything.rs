@@ -1,11 +1,20 @@
-//! A server with something of everything: `everything stdio`.
+//! A server with something of everything: `everything stdio`, `everything http --listen
+//! 127.0.0.1:8000`.
 
-use mcp_tests::everything;
+use std::net::TcpListener;
+
+use async_std::task;
+use mcp_async_std::{serve_http, serve_stdio};
+use mcp_tests::everything::{Transport, registry};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    if std::env::args().nth(1).as_deref() != Some("stdio") {
-        return Err("usage: everything stdio".into());
+    match Transport::parse(std::env::args().skip(1))? {
+        Transport::Stdio => task::block_on(serve_stdio(registry()?))?,
+        Transport::Http { listen, config } => {
+            let listener = TcpListener::bind(listen)?;
+            eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
+            task::block_on(serve_http(listener, registry()?, *config))?;
+        }
     }
-    let registry = everything::registry()?;
-    Ok(async_std::task::block_on(mcp_async_std::serve_stdio(registry))?)
+    Ok(())
 }

@@ -13,8 +13,8 @@ use mcp_proto::Instant;
 use mcp_proto::server::Config;
 use mcp_proto::service::{Catalog, Driven, Io, Service, drive};
 
-/// How much is read at once, in bytes.
-const CHUNK: usize = 64 * 1024;
+/// How much is read at once, in bytes. It is zeroed for each read.
+const CHUNK: usize = 16 * 1024;
 
 /// Serves the peer at the other end of a stream until it ends, on any executor. Handlers take
 /// turns in the task that this runs in.
@@ -58,6 +58,7 @@ pub(crate) fn to_stderr(line: &str) {
 }
 
 /// The time of a conversation, whose streams may come and go.
+#[derive(Clone, Copy)]
 pub(crate) struct Clock {
     start: time::Instant,
 }
@@ -81,7 +82,7 @@ impl Clock {
         self.drive_until(service, reader, writer, std::future::pending()).await
     }
 
-    async fn drive_until(
+    pub(crate) async fn drive_until(
         &self,
         service: &mut impl Driven,
         reader: impl AsyncRead + Unpin,
@@ -90,26 +91,45 @@ impl Clock {
     ) -> io::Result<()> {
         let mut stop = pin!(stop);
         let mut stream = Stream {
-            start: self.start,
+            clock: *self,
             reader,
             writer,
-            input: vec![0; CHUNK],
-            timer: Timer::never(),
-            due: Instant::NEVER,
+            alarm: Alarm::new(*self),
             stop: Some(stop.as_mut()),
         };
         drive(service, &mut stream).await
     }
 }
 
-struct Stream<'a, R, W, S> {
-    start: time::Instant,
-    reader: R,
-    writer: W,
-    input: Vec<u8>,
+/// A timer for the deadlines of one machine after the other.
+pub(crate) struct Alarm {
+    clock: Clock,
     timer: Timer,
     /// What `timer` is set to.
     due: Instant,
+}
+
+impl Alarm {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, timer: Timer::never(), due: Instant::NEVER }
+    }
+
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        if self.due != at {
+            self.due = at;
+            self.timer.set_at(self.clock.start + at.duration_since(Instant::ZERO));
+        }
+        ready!(Pin::new(&mut self.timer).poll(context));
+        self.due = Instant::NEVER;
+        Poll::Ready(())
+    }
+}
+
+struct Stream<'a, R, W, S> {
+    clock: Clock,
+    reader: R,
+    writer: W,
+    alarm: Alarm,
     stop: Option<Pin<&'a mut S>>,
 }
 
@@ -120,12 +140,14 @@ where
     S: Future<Output = ()>,
 {
     fn now(&self) -> Instant {
-        Instant::ZERO + self.start.elapsed()
+        self.clock.now()
     }
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        let count = ready!(Pin::new(&mut self.reader).poll_read(context, &mut self.input))?;
-        Poll::Ready(Ok(Bytes::copy_from_slice(self.input.get(..count).unwrap_or_default())))
+        // On the stack, so that a connection that waits needs no memory for it.
+        let mut input = [0; CHUNK];
+        let count = ready!(Pin::new(&mut self.reader).poll_read(context, &mut input))?;
+        Poll::Ready(Ok(Bytes::copy_from_slice(input.get(..count).unwrap_or_default())))
     }
 
     fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
@@ -137,13 +159,7 @@ where
     }
 
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
-        if self.due != at {
-            self.due = at;
-            self.timer.set_at(self.start + at.duration_since(Instant::ZERO));
-        }
-        ready!(Pin::new(&mut self.timer).poll(context));
-        self.due = Instant::NEVER;
-        Poll::Ready(())
+        self.alarm.poll(context, at)
     }
 
     fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()> {

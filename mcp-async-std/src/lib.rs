@@ -34,6 +34,25 @@
 //! # }
 //! ```
 //!
+//! # Over HTTP
+//!
+//! ```no_run
+//! use mcp_async_std::{HttpConfig, serve_http};
+//!
+//! # async fn example(registry: mcp_async_std::Registry<mcp_async_std::Handler>) -> std::io::Result<()> {
+//! let mut config = HttpConfig::default();
+//! // Only these hosts, beside those of loopback, and no web pages: see `HttpConfig`.
+//! config.allowed_hosts.push("mcp.example.com".into());
+//! let listener = std::net::TcpListener::bind("127.0.0.1:8000")?;
+//! // At http://127.0.0.1:8000/mcp, until SIGINT or SIGTERM.
+//! serve_http(listener, registry, config).await
+//! # }
+//! ```
+//!
+//! The registry is the same; legacy clients get sessions. A modern request ends with its connection,
+//! and its handler is cancelled then; one of a session goes on, and the client may come back for the
+//! answer. [`serve_http_on`] does the same on any executor.
+//!
 //! # Handlers
 //!
 //! ```
@@ -186,10 +205,13 @@
 //! # Seeing the conversation
 //!
 //! With the environment variable `MCP_WIRE=1` it is printed on stderr in the transcript format.
-//! Strings under keys such as `password` and `token` are masked; free text and numbers are not.
+//! Strings under keys such as `password` and `token` are masked; free text and numbers are not. Over
+//! HTTP `1>` and `1<` are the two directions of the first connection, and fields that hold secrets are
+//! masked.
 
 mod client;
 mod driver;
+mod http;
 mod process;
 #[cfg(feature = "async-std")]
 mod stdio;
@@ -198,6 +220,7 @@ pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
 };
+pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions};
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
@@ -213,5 +236,8 @@ pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersi
 pub use client::{connect, connect_command};
 pub use client::{run, run_command};
 pub use driver::serve;
+#[cfg(feature = "async-std")]
+pub use http::serve_http;
+pub use http::serve_http_on;
 #[cfg(feature = "async-std")]
 pub use stdio::{serve_stdio, serve_stdio_with};

@@ -44,7 +44,9 @@ type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 #[cfg(unix)]
-use on_unix::{stdin, stdout, stop};
+pub(crate) use on_unix::stop;
+#[cfg(unix)]
+use on_unix::{stdin, stdout};
 
 #[cfg(unix)]
 mod on_unix {
@@ -75,7 +77,7 @@ mod on_unix {
     }
 
     /// Completes on SIGINT or SIGTERM; from now on neither ends the process.
-    pub(super) fn stop() -> io::Result<impl Future<Output = ()>> {
+    pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
         let mut signals = Signals::new([Signal::Int, Signal::Term])?;
         Ok(async move { drop(signals.next().await) })
     }
@@ -109,6 +111,6 @@ fn stdout() -> io::Result<Writer> {
 
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-fn stop() -> io::Result<impl Future<Output = ()>> {
+pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
     Ok(std::future::pending())
 }

@@ -11,8 +11,9 @@ use mcp_proto::Instant;
 use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time;
 
 use crate::driver::{Clock, Timer, shows_wire, to_stderr};
@@ -63,7 +64,7 @@ pub async fn serve_http_until(
     let limits = server.config().server.limits.clone();
     let (stopping, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
-    let tending = tend(server.clone(), clock);
+    let _tending = Tending::start(server.clone(), clock);
     let mut stop = pin!(stop);
     loop {
         let next = poll_fn(|context| {
@@ -92,7 +93,6 @@ pub async fn serve_http_until(
     let all = async { while connections.join_next().await.is_some() {} };
     let _ = time::timeout(limits.drain + GRACE, all).await;
     connections.shutdown().await;
-    tending.abort();
     Ok(())
 }
 
@@ -102,14 +102,27 @@ enum Next {
     Accepted(io::Result<(TcpStream, SocketAddr)>),
 }
 
-/// A server whose handlers are spawned.
+/// A server whose handlers are spawned on the runtime that this is called in.
 pub(crate) fn server(catalog: impl Into<Catalog>, config: Config) -> HttpServer {
-    HttpServer::new(catalog, config, random, |handler| drop(tokio::spawn(handler)))
+    let runtime = Handle::current();
+    HttpServer::new(catalog, config, random, move |handler| drop(runtime.spawn(handler)))
 }
 
-/// Sees to what belongs to no connection.
-pub(crate) fn tend(server: HttpServer, clock: Clock) -> tokio::task::JoinHandle<()> {
-    tokio::spawn(async move { server.tend(&mut Tender { clock, timer: Timer::new(clock) }).await })
+/// A task that sees to what belongs to no connection, until this is dropped.
+pub(crate) struct Tending(AbortHandle);
+
+impl Tending {
+    pub(crate) fn start(server: HttpServer, clock: Clock) -> Self {
+        let mut tender = Tender { clock, timer: Timer::new(clock) };
+        let task = tokio::spawn(async move { server.tend(&mut tender).await });
+        Self(task.abort_handle())
+    }
+}
+
+impl Drop for Tending {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// Serves one connection. What goes wrong with it concerns nobody else.

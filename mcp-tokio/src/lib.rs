@@ -137,6 +137,48 @@
 //! # Ok::<(), mcp_tokio::UsageError>(())
 //! ```
 //!
+//! # Over HTTP
+//!
+//! ```no_run
+//! use mcp_tokio::{HttpConfig, serve_http};
+//! use tokio::net::TcpListener;
+//!
+//! # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
+//! let mut config = HttpConfig::default();
+//! // Only these hosts, beside those of loopback, and no web pages: see `HttpConfig`.
+//! config.allowed_hosts.push("mcp.example.com".into());
+//! let listener = TcpListener::bind("127.0.0.1:8000").await?;
+//! // At http://127.0.0.1:8000/mcp, until SIGINT or SIGTERM.
+//! serve_http(listener, registry, config).await
+//! # }
+//! ```
+//!
+//! The registry is the same; legacy clients get sessions. A modern request ends with its connection,
+//! and its handler is cancelled then; one of a session goes on, and the client may come back for the
+//! answer.
+//!
+//! With the feature `tower`, `HttpService` is the same server behind axum, hyper or whatever else runs
+//! tower services, over HTTP/2 too:
+//!
+#![cfg_attr(feature = "tower", doc = "```no_run")]
+#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
+//! use axum::Router;
+//! use mcp_tokio::{HttpConfig, HttpService};
+//!
+//! # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
+//! let mcp = HttpService::new(registry, HttpConfig::default());
+//! let app = Router::new().route_service("/mcp", mcp.clone());
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+//! // Streams end when the service is told to, and axum waits for them.
+//! let stop = async move {
+//!     if tokio::signal::ctrl_c().await.is_ok() {
+//!         mcp.shutdown();
+//!     }
+//! };
+//! axum::serve(listener, app).with_graceful_shutdown(stop).await
+//! # }
+//! ```
+//!
 //! # Clients
 //!
 //! ```no_run
@@ -175,7 +217,9 @@
 //! # Seeing the conversation
 //!
 //! With the environment variable `MCP_WIRE=1` it is printed on stderr in the transcript format.
-//! Strings under keys such as `password` and `token` are masked; free text and numbers are not.
+//! Strings under keys such as `password` and `token` are masked; free text and numbers are not. Over
+//! HTTP `1>` and `1<` are the two directions of the first connection, and fields that hold secrets are
+//! masked; what another HTTP stack reads is not shown.
 
 mod blocking;
 mod client;
@@ -183,6 +227,8 @@ mod driver;
 mod http;
 mod process;
 mod stdio;
+#[cfg(feature = "tower")]
+mod tower;
 
 pub use mcp_proto;
 pub use mcp_proto::client::{
@@ -204,3 +250,5 @@ pub use client::{connect, connect_command, run, run_command};
 pub use driver::serve;
 pub use http::{serve_http, serve_http_until};
 pub use stdio::{serve_stdio, serve_stdio_with};
+#[cfg(feature = "tower")]
+pub use tower::{HttpBody, HttpFuture, HttpService};

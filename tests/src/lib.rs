@@ -11,6 +11,7 @@ pub mod children;
 pub mod compatibility;
 pub mod everything;
 pub mod fuzz;
+pub mod http;
 #[cfg(unix)]
 pub mod interop;
 #[cfg(unix)]

@@ -21,7 +21,7 @@ use crate::version::{Era, EraPolicy, ProtocolVersion};
 
 /// A request that passed the rungs of its head.
 #[derive(Clone, Debug)]
-pub(super) struct Admitted {
+pub(crate) struct Admitted {
     pub(super) method: Method,
     pub(super) principal: Option<Arc<str>>,
     /// What the answer tells a browser.
@@ -41,7 +41,7 @@ pub(super) struct Cors(Option<String>);
 
 /// An answer without the endpoint's help.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(crate) struct Refused {
     pub(super) head: ResponseHead,
     pub(super) error: Option<ProtocolError>,
 }
@@ -86,9 +86,10 @@ struct Fields<'a> {
 }
 
 /// Walks the rungs.
-pub(super) fn admit(config: &Config, head: &Head) -> Result<Admitted, Refused> {
+pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Refused> {
     let (method, target) = head.raw_line();
-    if target != config.path.as_bytes() && head.path() != config.path {
+    let is_here = config.path.is_empty() || target == config.path.as_bytes();
+    if !is_here && head.path() != config.path {
         return Err(Refused::bare(404));
     }
     let fields = Fields::of(head);

@@ -21,7 +21,8 @@ use crate::version::EraPolicy;
 pub struct Config {
     /// Eras and bounds.
     pub server: server::Config,
-    /// The path of the endpoint; default `/mcp`. Others are answered with 404.
+    /// The path of the endpoint; default `/mcp`. Others are answered with 404. Empty it is any
+    /// path, for servers behind a router that has chosen already.
     pub path: String,
     /// What legacy clients get; default sessions.
     pub sessions: Sessions,

@@ -19,7 +19,7 @@
 //!
 //! | rung | fails if | answer |
 //! |---|---|---|
-//! | path | it is not [`Config::path`]; the query is ignored | 404 |
+//! | path | it is not [`Config::path`], if that says any; the query is ignored | 404 |
 //! | host | it is not among [`Config::allowed_hosts`] | 403, an error without id |
 //! | origin | there is one, and it is not allowed | 403, an error without id |
 //! | auth | [`Config::authorize`] refuses | 401 or 403, with `WWW-Authenticate` |
@@ -45,6 +45,7 @@ mod media;
 mod security;
 mod status;
 
+pub(crate) use admit::{Admitted, admit};
 pub use config::{Authorization, Authorize, Config, Sessions};
 pub use connection::Connection;
 pub use endpoint::{Endpoint, EndpointAction};

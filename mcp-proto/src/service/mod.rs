@@ -37,6 +37,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
+use core::sync::atomic::AtomicU64;
 use core::task::Waker;
 
 use bytes::Bytes;
@@ -55,7 +56,7 @@ pub use command::Command;
 pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Driven, Io, drive};
 pub use handler::Handler;
-pub use http::{Answering, Clock, HttpLink, HttpServer, Part, Visitor};
+pub use http::{Admission, Answering, Clock, HttpLink, HttpServer, Part, Visitor};
 use output::Output;
 #[cfg(feature = "schemars")]
 pub use result::Structured;
@@ -78,6 +79,9 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
 
     /// Nobody reads any more. Returns whether there is still something to do about it.
     fn handle_disconnect(&mut self, now: Instant) -> bool;
+
+    /// Which of the connections of a server it is, and when something of them was told last.
+    fn number(&self) -> Option<(u64, Arc<AtomicU64>)>;
 
     /// Does what is to be done with others; `woken` if they asked for it. Returns whether there
     /// may be actions.
@@ -168,9 +172,14 @@ impl<L: Link> Service<L> {
 
     /// Shows the conversation to `sink`, line by line, in the transcript format: `C> ` what the
     /// client sends, `S> ` what the server sends, `@ ` the time that has passed, `! ` what
-    /// happens. Strings under keys that look secret are masked.
+    /// happens. Over HTTP, `1> ` and `1< ` are what the client and the server send on the first
+    /// connection. Strings under keys that look secret are masked, and so are values of such fields.
     pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
-        self.wire = Some(Wire::of_server(now, Box::new(sink)));
+        let sink = Box::new(sink);
+        self.wire = Some(match self.link.number() {
+            None => Wire::of_server(now, sink),
+            Some((number, told)) => Wire::of_connection(number, told, sink),
+        });
     }
 
     /// Tells `f` what the peer did wrong that is not answered, such as a response to nothing.
@@ -396,6 +405,11 @@ impl Link for Connection<Server> {
     /// There is nobody to serve.
     fn handle_disconnect(&mut self, _now: Instant) -> bool {
         false
+    }
+
+    /// It is the only one.
+    fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
+        None
     }
 
     /// A stream has nobody to share anything with.

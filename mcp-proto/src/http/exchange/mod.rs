@@ -110,14 +110,14 @@ impl Exchange {
     }
 
     /// One that is over: the answer to a head that no body could mend.
-    pub(super) fn refused(config: &Arc<Config>, refused: Refused) -> Self {
+    pub(crate) fn refused(config: &Arc<Config>, refused: Refused) -> Self {
         let mut exchange = Self::begin(Instant::NEVER, config, super::admit::Cors::default());
         exchange.answer.refuse(refused);
         exchange
     }
 
     /// One whose head is good.
-    pub(super) fn admitted(
+    pub(crate) fn admitted(
         now: Instant,
         declaration: &Arc<Declaration>,
         config: &Arc<Config>,

@@ -11,9 +11,39 @@ use super::super::runner::{Runner, Scope};
 use super::{Hub, Visitor};
 use crate::error::UsageError;
 use crate::frame::http1::Head;
-use crate::http::{Exchange, ExchangeAction, ResponseHead};
+use crate::http::{Admitted, Exchange, ExchangeAction, ResponseHead, admit};
 use crate::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
 use crate::time::Instant;
+
+/// A request whose head is good, so that its body is worth reading.
+#[derive(Debug)]
+pub struct Admission {
+    hub: Arc<Hub>,
+    head: Head,
+    admitted: Admitted,
+}
+
+impl Admission {
+    pub(super) fn new(hub: Arc<Hub>, head: Head) -> Result<Self, Answering> {
+        match admit(&hub.config, &head) {
+            Ok(admitted) => Ok(Self { hub, head, admitted }),
+            Err(refused) => {
+                let exchange = Exchange::refused(&hub.config, refused);
+                let runner = Runner::new(Catalog::clone(&hub.catalog));
+                Err(Answering::new(Instant::ZERO, hub, runner, exchange))
+            }
+        }
+    }
+
+    /// The answer, once the body is read.
+    pub fn answer(self, now: Instant, body: &Bytes) -> Answering {
+        let Self { hub, head, admitted } = self;
+        let runner = Runner::new(Catalog::clone(&hub.catalog));
+        let (declaration, config) = (&runner.offer.declaration, &hub.config);
+        let exchange = Exchange::admitted(now, declaration, config, admitted, &head, body);
+        Answering::new(now, hub, runner, exchange)
+    }
+}
 
 /// A request that another HTTP stack has read, and its answer. It is driven like a future: each
 /// [`turn`](Self::turn) takes the next part of the answer, or arranges for the waker to be woken.
@@ -39,9 +69,7 @@ pub enum Part {
 }
 
 impl Answering {
-    pub(super) fn new(now: Instant, hub: Arc<Hub>, head: &Head, body: &Bytes) -> Self {
-        let runner = Runner::new(Catalog::clone(&hub.catalog));
-        let exchange = Exchange::new(now, &runner.offer.declaration, &hub.config, head, body);
+    fn new(now: Instant, hub: Arc<Hub>, runner: Runner, exchange: Exchange) -> Self {
         let visitor = Visitor(runner.port.clone());
         Self { hub, exchange, runner, visitor, now, ended: false }
     }

@@ -1,6 +1,7 @@
 //! A socket of an [`HttpServer`](super::HttpServer): its machine, and visits to the endpoint.
 
 use alloc::sync::Arc;
+use core::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 
@@ -17,12 +18,13 @@ use crate::time::Instant;
 #[derive(Debug)]
 pub struct HttpLink {
     hub: Arc<Hub>,
+    number: u64,
     connection: Connection,
 }
 
 impl HttpLink {
-    pub(super) fn new(hub: Arc<Hub>, connection: Connection) -> Self {
-        Self { hub, connection }
+    pub(super) fn new(hub: Arc<Hub>, number: u64, connection: Connection) -> Self {
+        Self { hub, number, connection }
     }
 }
 
@@ -58,6 +60,10 @@ impl Link for HttpLink {
     fn handle_disconnect(&mut self, now: Instant) -> bool {
         self.connection.handle_disconnect(now);
         true
+    }
+
+    fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
+        Some((self.number, self.hub.told.clone()))
     }
 
     fn meet(&mut self, now: Instant, woken: bool, visitor: &Visitor) -> bool {

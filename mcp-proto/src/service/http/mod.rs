@@ -17,6 +17,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::poll_fn;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll, Waker};
 #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
 use std::sync::Mutex;
@@ -34,7 +35,7 @@ use crate::http::{self, Config, Endpoint, EndpointAction};
 use crate::server::{Outcome, Reply, ReplyId, Request, ServerEvent};
 use crate::time::Instant;
 
-pub use answering::{Answering, Part};
+pub use answering::{Admission, Answering, Part};
 pub use link::HttpLink;
 
 /// The clock and the timer of an adapter.
@@ -69,6 +70,10 @@ pub(super) struct Hub {
     #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
     on_event: Mutex<Option<Box<OnEvent>>>,
     spawn: Box<dyn Fn(Spawned) + Send + Sync>,
+    /// How many connections there were.
+    connections: AtomicU64,
+    /// When something of them was shown last.
+    told: Arc<AtomicU64>,
 }
 
 struct Shared {
@@ -103,6 +108,8 @@ impl HttpServer {
             running: Mutex::default(),
             on_event: Mutex::new(None),
             spawn: Box::new(spawn),
+            connections: AtomicU64::new(0),
+            told: Arc::default(),
         };
         Self { hub: Arc::new(hub) }
     }
@@ -117,13 +124,23 @@ impl HttpServer {
         let (hub, config) = (self.hub.clone(), &self.hub.config);
         Service::with(self.hub.catalog.clone(), config.server.limits.drain, |declaration| {
             let connection = http::Connection::new(now, declaration, config.clone());
-            HttpLink::new(hub, connection)
+            let number = hub.connections.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+            HttpLink::new(hub, number, connection)
         })
     }
 
-    /// The answer to a request that another HTTP stack has read.
-    pub fn answer(&self, now: Instant, head: &Head, body: &Bytes) -> Answering {
-        Answering::new(now, self.hub.clone(), head, body)
+    /// Takes the head of a request that another HTTP stack has read. With an
+    /// [`Admission`] its body is to be read; else this is the answer, whatever the body is.
+    pub fn admit(&self, head: Head) -> Result<Admission, Answering> {
+        Admission::new(self.hub.clone(), head)
+    }
+
+    /// The answer to a request that another HTTP stack has read to its end.
+    pub fn answer(&self, now: Instant, head: Head, body: &Bytes) -> Answering {
+        match self.admit(head) {
+            Ok(admission) => admission.answer(now, body),
+            Err(answering) => answering,
+        }
     }
 
     /// The settings.

@@ -1,13 +1,17 @@
 //! The conversation in the transcript format, as it happens.
 
+mod http;
+mod mask;
+
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
 use crate::client::ClientEvent;
 use crate::frame::{Line, LineReader};
-use crate::json::Raw;
 use crate::server::{CancelCause, ServerEvent};
 use crate::time::{Duration, Instant};
 
@@ -17,75 +21,95 @@ const A_MOMENT: Duration = Duration::from_millis(100);
 /// Of a longer line the beginning is shown.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// A key with one of these in its letters and digits has a secret for a value.
-const SECRETS: [&str; 9] = [
-    "password",
-    "passphrase",
-    "secret",
-    "apikey",
-    "privatekey",
-    "authorization",
-    "credential",
-    "cookie",
-    "token",
-];
-
-/// The protocol's own keys that look like it and are none.
-const PUBLIC: [&str; 1] = ["progresstoken"];
-
 pub(super) struct Wire {
     sink: Box<dyn FnMut(&str) + Send>,
     /// What lines of the peer, and of our own, begin with.
-    marks: [&'static str; 2],
+    marks: [String; 2],
+    /// What happens is told of this connection.
+    connection: Option<u64>,
     /// `None` after the end.
-    peer: Option<LineReader>,
-    own: LineReader,
-    last: Instant,
+    peer: Option<Lines>,
+    own: Lines,
+    told: Told,
 }
 
-/// A line of the client, and of the server.
-const CLIENT: &str = "C>";
-const SERVER: &str = "S>";
+/// When something was told last, in microseconds; connections of one server share it.
+pub(super) type Told = Arc<AtomicU64>;
+
+/// From bytes to lines.
+enum Lines {
+    Messages(LineReader),
+    Http(http::Lines),
+}
 
 impl Wire {
     pub(super) fn of_server(now: Instant, sink: Box<dyn FnMut(&str) + Send>) -> Self {
-        Self::new(now, sink, [CLIENT, SERVER])
+        Self::new(now, sink, ["C>", "S>"])
     }
 
     pub(super) fn of_client(now: Instant, sink: Box<dyn FnMut(&str) + Send>) -> Self {
-        Self::new(now, sink, [SERVER, CLIENT])
+        Self::new(now, sink, ["S>", "C>"])
     }
 
-    fn new(now: Instant, sink: Box<dyn FnMut(&str) + Send>, marks: [&'static str; 2]) -> Self {
-        let reader = || LineReader::new(MAX_LINE_BYTES);
-        Self { sink, marks, peer: Some(reader()), own: reader(), last: now }
+    /// One of the connections of a server over HTTP.
+    pub(super) fn of_connection(
+        number: u64,
+        told: Told,
+        sink: Box<dyn FnMut(&str) + Send>,
+    ) -> Self {
+        Self {
+            sink,
+            marks: [alloc::format!("{number}>"), alloc::format!("{number}<")],
+            connection: Some(number),
+            peer: Some(Lines::Http(http::Lines::default())),
+            own: Lines::Http(http::Lines::default()),
+            told,
+        }
+    }
+
+    fn new(now: Instant, sink: Box<dyn FnMut(&str) + Send>, marks: [&str; 2]) -> Self {
+        Self {
+            sink,
+            marks: marks.map(String::from),
+            connection: None,
+            peer: Some(Lines::messages()),
+            own: Lines::messages(),
+            told: Arc::new(AtomicU64::new(now.as_micros())),
+        }
     }
 
     pub(super) fn received(&mut self, now: Instant, data: Bytes) {
         let Some(mut peer) = self.peer.take() else { return };
         peer.push(data);
-        let [mark, _] = self.marks;
-        while let Some(line) = peer.next_line() {
-            self.message(now, mark, line);
+        while let Some(line) = peer.next() {
+            self.message(now, 0, &line);
         }
         self.peer = Some(peer);
     }
 
     pub(super) fn sent(&mut self, now: Instant, data: Bytes) {
+        self.cut_short(now);
         self.own.push(data);
-        let [_, mark] = self.marks;
-        while let Some(line) = self.own.next_line() {
-            self.message(now, mark, line);
+        while let Some(line) = self.own.next() {
+            self.message(now, 1, &line);
+        }
+    }
+
+    /// Shows the beginning of what the peer sends over HTTP before it is answered.
+    fn cut_short(&mut self, now: Instant) {
+        if let Some(Lines::Http(peer)) = &mut self.peer
+            && let Some(line) = peer.rest()
+        {
+            self.message(now, 0, &line);
         }
     }
 
     pub(super) fn ended(&mut self, now: Instant) {
-        let Some(mut peer) = self.peer.take() else { return };
-        let [mark, _] = self.marks;
+        let Some(peer) = self.peer.take() else { return };
         if let Some(line) = peer.finish() {
-            self.message(now, mark, line);
+            self.message(now, 0, &line);
         }
-        self.print(now, "! eof");
+        self.tell(now, "! eof");
     }
 
     pub(super) fn event(&mut self, now: Instant, event: &ServerEvent) {
@@ -104,13 +128,13 @@ impl Wire {
             ServerEvent::Pong { answered: false, .. } => "! no-pong".into(),
             ServerEvent::Request(_) | ServerEvent::Notification { .. } => return,
         };
-        self.print(now, &text);
+        self.tell(now, &text);
     }
 
     /// The stream was opened, for the first time or anew.
     pub(super) fn opened(&mut self, now: Instant) {
-        self.peer = Some(LineReader::new(MAX_LINE_BYTES));
-        self.own = LineReader::new(MAX_LINE_BYTES);
+        self.peer = Some(Lines::messages());
+        self.own = Lines::messages();
         self.print(now, "! open");
     }
 
@@ -136,67 +160,66 @@ impl Wire {
         self.print(now, &text);
     }
 
-    fn message(&mut self, now: Instant, who: &str, line: Line) {
-        let (Line::Complete(text) | Line::TooLong(text)) = line;
-        let mut shown = alloc::format!("{who} ");
-        mask(&String::from_utf8_lossy(&text), &mut shown);
+    fn message(&mut self, now: Instant, who: usize, line: &[u8]) {
+        let mut shown = self.marks.get(who).cloned().unwrap_or_default();
+        shown.push(' ');
+        let text = String::from_utf8_lossy(line);
+        match self.own {
+            Lines::Messages(_) => mask::message(&text, &mut shown),
+            Lines::Http(_) => mask::field(&text, &mut shown),
+        }
         self.print(now, &shown);
     }
 
+    /// Something happened, on one of several connections perhaps.
+    fn tell(&mut self, now: Instant, text: &str) {
+        match self.connection {
+            None => self.print(now, text),
+            Some(number) => self.print(now, &alloc::format!("{text} {number}")),
+        }
+    }
+
     fn print(&mut self, now: Instant, line: &str) {
-        let passed = now.duration_since(self.last);
+        let last = Instant::from_micros(self.told.load(Ordering::Relaxed));
+        let passed = now.duration_since(last);
         if passed >= A_MOMENT {
             let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
             let passed = Instant::from_micros(millis.saturating_mul(1000));
             (self.sink)(&alloc::format!("@ {passed}"));
-            self.last = now;
+            self.told.store(now.as_micros(), Ordering::Relaxed);
         }
         (self.sink)(line);
     }
 }
 
-/// Writes a message with its secrets masked: strings, also in an array, behind a key that looks
-/// secret. It looks at strings and what is between them alone, so that what is no JSON is shown
-/// as it is.
-fn mask(mut rest: &str, out: &mut String) {
-    let (mut secret, mut arrays) = (false, 0_u32);
-    while let Some((between, string)) = rest.find('"').and_then(|at| rest.split_at_checked(at)) {
-        for mark in between.chars() {
-            match mark {
-                '[' => arrays += 1,
-                ']' => arrays = arrays.saturating_sub(1),
-                ',' if arrays > 0 => {}
-                ',' | '{' | '}' => (secret, arrays) = (false, 0),
-                _ => {}
-            }
-        }
-        out.push_str(between);
-        let (string, after) = string.split_at_checked(length(string)).unwrap_or((string, ""));
-        if after.trim_start().starts_with(':') {
-            (secret, arrays) = (looks_secret(string), 0);
-            out.push_str(string);
-        } else {
-            out.push_str(if secret { "\"***\"" } else { string });
-        }
-        rest = after;
+impl Lines {
+    fn messages() -> Self {
+        Self::Messages(LineReader::new(MAX_LINE_BYTES))
     }
-    out.push_str(rest);
+
+    fn push(&mut self, data: Bytes) {
+        match self {
+            Self::Messages(reader) => reader.push(data),
+            Self::Http(lines) => lines.push(&data),
+        }
+    }
+
+    fn next(&mut self) -> Option<Bytes> {
+        match self {
+            Self::Messages(reader) => reader.next_line().map(text),
+            Self::Http(lines) => lines.next(),
+        }
+    }
+
+    fn finish(self) -> Option<Bytes> {
+        match self {
+            Self::Messages(mut reader) => reader.finish().map(text),
+            Self::Http(mut lines) => lines.rest(),
+        }
+    }
 }
 
-/// The length of the string that `text` begins with, quotes included.
-fn length(text: &str) -> usize {
-    let mut escaped = true;
-    let end = text.bytes().position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(text.len(), |end| end + 1)
-}
-
-fn looks_secret(key: &str) -> bool {
-    let key = Raw(key.as_bytes()).string().unwrap_or_default();
-    let letters = key.chars().filter(|letter| letter.is_alphanumeric());
-    let key: String = letters.flat_map(char::to_lowercase).collect();
-    SECRETS.iter().any(|secret| key.contains(secret)) && !PUBLIC.contains(&key.as_str())
+fn text(line: Line) -> Bytes {
+    let (Line::Complete(text) | Line::TooLong(text)) = line;
+    text
 }

@@ -1,0 +1,239 @@
+//! Streamable HTTP on async-io's sockets.
+
+use std::future::Future;
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_io::{Async, Timer};
+use event_listener::Event;
+use futures_lite::future::or;
+use mcp_proto::Instant;
+use mcp_proto::http::Config;
+use mcp_proto::service::{Catalog, HttpServer, Spawned};
+
+use crate::driver::{Alarm, Clock, shows_wire, to_stderr};
+
+/// How long to wait when the system has no room for another connection.
+const NO_ROOM: Duration = Duration::from_millis(50);
+
+/// How long connections may take to close beyond `Limits::drain`.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Serves legacy and modern clients that connect to `listener`, on async-std's threads, until
+/// SIGINT or SIGTERM; see [`serve_http_on`].
+///
+/// ```no_run
+/// # async fn example(registry: mcp_async_std::Registry<mcp_async_std::Handler>) -> std::io::Result<()> {
+/// let listener = std::net::TcpListener::bind("127.0.0.1:8000")?;
+/// let mut config = mcp_async_std::HttpConfig::default();
+/// config.allowed_hosts.push("mcp.example.com".into());
+/// mcp_async_std::serve_http(listener, registry, config).await
+/// # }
+/// ```
+#[cfg(feature = "async-std")]
+pub async fn serve_http(
+    listener: TcpListener,
+    catalog: impl Into<Catalog>,
+    config: Config,
+) -> io::Result<()> {
+    let spawn = |future| drop(async_std::task::spawn(future));
+    serve_http_on(listener, catalog, config, spawn, crate::stdio::stop()?).await
+}
+
+/// Serves legacy and modern clients that connect to `listener`, on any executor, until `stop`
+/// completes. `spawn` drives a future to its end somewhere: one for each connection, and one for
+/// each handler of a session that does not end at once.
+///
+/// ```no_run
+/// # use mcp_async_std::{HttpConfig, Implementation, Registry, serve_http_on};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let registry = Registry::new(Implementation::new("echo", "1.0.0"));
+/// let listener = std::net::TcpListener::bind("127.0.0.1:8000")?;
+/// let spawn = |future| smol::spawn(future).detach();
+/// let stop = std::future::pending();
+/// smol::block_on(serve_http_on(listener, registry, HttpConfig::default(), spawn, stop))?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// At the end nobody is accepted any more, streams that belong to no request end, subscriptions
+/// end with their result, and what is in flight gets `Limits::drain` (2 s) to be answered. A
+/// failure to accept a connection, such as too many open files, is waited out. With
+/// `Limits::max_connections` open the next one waits. Dropping this cuts all connections.
+///
+/// Fails if `listener` cannot be made non-blocking. The specification's page:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
+pub async fn serve_http_on(
+    listener: TcpListener,
+    catalog: impl Into<Catalog>,
+    config: Config,
+    spawn: impl Fn(Spawned) + Clone + Send + Sync + 'static,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let listener = Async::new(listener)?;
+    let clock = Clock::start();
+    let server = HttpServer::new(catalog, config, random, spawn.clone());
+    let limits = server.config().server.limits.clone();
+    let connections = Connections(Arc::default());
+    spawn(Box::pin(connections.0.clone().tend(server.clone(), clock)));
+
+    let mut stop = pin!(stop);
+    loop {
+        let accepted = async {
+            connections.0.fewer_than(limits.max_connections).await;
+            Some(listener.accept().await)
+        };
+        let stopped = async {
+            stop.as_mut().await;
+            None
+        };
+        match or(stopped, accepted).await {
+            None => break,
+            Some(Ok((socket, _))) => {
+                let one = One::of(&connections.0);
+                spawn(Box::pin(one.serve(server.clone(), clock, socket)));
+            }
+            // That one connection is gone.
+            Some(Err(error)) if is_of_one(&error) => {}
+            Some(Err(_)) => _ = Timer::after(NO_ROOM).await,
+        }
+    }
+    drop(listener);
+    server.shutdown(clock.now());
+    connections.0.reach(Phase::Stopping);
+    let late = async { _ = Timer::after(limits.drain + GRACE).await };
+    or(connections.0.fewer_than(1), late).await;
+    Ok(())
+}
+
+/// All connections of a listener; they are cut when this is dropped.
+struct Connections(Arc<Open>);
+
+/// What connections and their listener share.
+#[derive(Default)]
+struct Open {
+    count: AtomicUsize,
+    /// A connection has ended.
+    ended: Event,
+    phase: AtomicUsize,
+    /// The phase has changed.
+    changed: Event,
+}
+
+/// What the listener wants of its connections.
+#[derive(Clone, Copy)]
+enum Phase {
+    Stopping = 1,
+    Cut = 2,
+}
+
+impl Drop for Connections {
+    fn drop(&mut self) {
+        self.0.reach(Phase::Cut);
+    }
+}
+
+impl Open {
+    fn reach(&self, phase: Phase) {
+        self.phase.store(phase as usize, Ordering::SeqCst);
+        self.changed.notify(usize::MAX);
+    }
+
+    async fn reached(&self, phase: Phase) {
+        loop {
+            let changed = self.changed.listen();
+            if self.phase.load(Ordering::SeqCst) >= phase as usize {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    async fn fewer_than(&self, count: usize) {
+        loop {
+            let ended = self.ended.listen();
+            if self.count.load(Ordering::SeqCst) < count {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Sees to what belongs to no connection.
+    async fn tend(self: Arc<Self>, server: HttpServer, clock: Clock) {
+        let mut tender = Tender { clock, alarm: Alarm::new(clock) };
+        or(server.tend(&mut tender), self.reached(Phase::Cut)).await;
+    }
+}
+
+/// One of the connections that are counted.
+struct One(Arc<Open>);
+
+impl One {
+    fn of(open: &Arc<Open>) -> Self {
+        open.count.fetch_add(1, Ordering::SeqCst);
+        Self(open.clone())
+    }
+
+    /// Serves a connection. What goes wrong with it concerns nobody else.
+    async fn serve(self, server: HttpServer, clock: Clock, socket: Async<TcpStream>) {
+        // Without it the end of an answer might wait for the client's acknowledgement.
+        let _ = socket.get_ref().set_nodelay(true);
+        let mut service = server.connect(clock.now());
+        drop(server);
+        if shows_wire() {
+            service.show_wire(clock.now(), to_stderr);
+        }
+        let stop = self.0.reached(Phase::Stopping);
+        let driven = async {
+            let _ = clock.drive_until(&mut service, &socket, &socket, stop).await;
+        };
+        or(self.0.reached(Phase::Cut), driven).await;
+    }
+}
+
+impl Drop for One {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::SeqCst);
+        self.0.ended.notify(usize::MAX);
+    }
+}
+
+fn is_of_one(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    )
+}
+
+/// 128 bits that nobody can guess.
+fn random() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    // Without them there are no sessions to give out.
+    #[expect(clippy::expect_used, reason = "a system without randomness cannot serve")]
+    getrandom::fill(&mut bytes).expect("the system has random bytes");
+    bytes
+}
+
+struct Tender {
+    clock: Clock,
+    alarm: Alarm,
+}
+
+impl mcp_proto::service::Clock for Tender {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        self.alarm.poll(context, at)
+    }
+}

@@ -1,0 +1,141 @@
+//! The body of an answer, and how an answer is awaited.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use mcp_proto::service::{Answering, Part};
+
+use super::Shared;
+use crate::driver::Timer;
+
+/// The body of an answer: all of it at once, or a stream of events. Dropping a stream says that
+/// the client is gone, which cancels a modern request.
+pub struct HttpBody(State);
+
+enum State {
+    Whole(Bytes),
+    Stream(Box<Answer>),
+    Ended,
+}
+
+/// An answer that is being given.
+pub(super) struct Answer {
+    answering: Answering,
+    shared: Arc<Shared>,
+    timer: Option<Timer>,
+    /// Since it had to wait.
+    stopping: Option<Stopping>,
+}
+
+/// The wish that the server stops; none once it is known.
+type Stopping = Option<Pin<Box<dyn Future<Output = ()> + Send>>>;
+
+impl HttpBody {
+    /// A body that is known to its end.
+    pub(super) fn whole(data: Bytes) -> Self {
+        Self(if data.is_empty() { State::Ended } else { State::Whole(data) })
+    }
+
+    pub(super) fn stream(answer: Answer) -> Self {
+        Self(State::Stream(Box::new(answer)))
+    }
+}
+
+impl Answer {
+    /// `timer` is one that is used no more.
+    pub(super) fn new(answering: Answering, shared: Arc<Shared>, timer: Option<Timer>) -> Self {
+        Self { answering, shared, timer, stopping: None }
+    }
+
+    /// The next part of it.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Part> {
+        loop {
+            let now = self.shared.clock.now();
+            if let Some(part) = self.answering.turn(now, context.waker()) {
+                return Poll::Ready(part);
+            }
+            if self.poll_stopping(context).is_ready() {
+                self.answering.shutdown(now);
+                continue;
+            }
+            let Some(due) = self.answering.poll_timeout() else { return Poll::Pending };
+            let timer = self.timer.get_or_insert_with(|| Timer::new(self.shared.clock));
+            if timer.poll(context, due).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Ready once, when the server is to stop.
+    fn poll_stopping(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let stopping = self.stopping.get_or_insert_with(|| {
+            let mut stopped = self.shared.stopping.subscribe();
+            Some(Box::pin(async move { drop(stopped.wait_for(|stopped| *stopped).await) }))
+        });
+        let Some(stopped) = stopping else { return Poll::Pending };
+        let stopped = stopped.as_mut().poll(context);
+        if stopped.is_ready() {
+            *stopping = None;
+        }
+        stopped
+    }
+}
+
+impl Body for HttpBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let data = match &mut self.0 {
+            State::Ended => return Poll::Ready(None),
+            State::Whole(data) => {
+                let data = std::mem::take(data);
+                self.0 = State::Ended;
+                data
+            }
+            State::Stream(answer) => loop {
+                match std::task::ready!(answer.poll(context)) {
+                    Part::Data(data) => break data,
+                    // It was taken before.
+                    Part::Head(_) => {}
+                    Part::End => {
+                        self.0 = State::Ended;
+                        return Poll::Ready(None);
+                    }
+                }
+            },
+        };
+        Poll::Ready(Some(Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.0, State::Ended)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            State::Whole(data) => SizeHint::with_exact(data.len() as u64),
+            State::Stream(_) => SizeHint::default(),
+            State::Ended => SizeHint::with_exact(0),
+        }
+    }
+}
+
+impl fmt::Debug for HttpBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.0 {
+            State::Whole(_) => "Whole",
+            State::Stream(_) => "Stream",
+            State::Ended => "Ended",
+        };
+        f.debug_tuple("HttpBody").field(&state).finish()
+    }
+}

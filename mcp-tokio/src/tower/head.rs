@@ -1,0 +1,47 @@
+//! Heads in the words of the `http` crate.
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use mcp_proto::http::{Head, ResponseHead};
+
+/// The head of a request. Whom it is for is the authority of its URI if there is one, which is
+/// what HTTP/2 calls `:authority`, and else the field `Host`.
+pub(super) fn request(parts: &Parts) -> Head {
+    let uri = &parts.uri;
+    let target = uri.path_and_query().map_or(uri.path(), |target| target.as_str());
+    let mut head = Head::new(parts.method.as_str(), target);
+    if let Some(authority) = uri.authority() {
+        // RFC 9113, section 8.3.1: an authority "MUST NOT include the deprecated userinfo".
+        let authority = authority.as_str();
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        head.push("host", host.as_bytes());
+    }
+    for (name, value) in &parts.headers {
+        if name != header::HOST || uri.authority().is_none() {
+            head.push(name.as_str(), value.as_bytes());
+        }
+    }
+    head
+}
+
+/// A response with this head. A field that the `http` crate does not take is left out.
+pub(super) fn response<B>(head: ResponseHead, body: B) -> Response<B> {
+    let mut response = Response::new(body);
+    *response.status_mut() =
+        StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let fields = response.headers_mut();
+    fields.reserve(head.fields.len());
+    for (name, value) in head.fields {
+        let value = match value {
+            std::borrow::Cow::Borrowed(value) => Bytes::from_static(value.as_bytes()),
+            std::borrow::Cow::Owned(value) => value.into(),
+        };
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_maybe_shared(value))
+        {
+            fields.append(name, value);
+        }
+    }
+    response
+}

@@ -1,0 +1,117 @@
+//! A server as a tower service: for hyper, axum and whatever else runs such.
+//!
+//! In: requests that an HTTP stack has read, and their bodies as they come. Out: responses, whose
+//! bodies the stack polls. A request runs where it is polled, and nothing is spawned for it but
+//! handlers of sessions.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use http_body::Body;
+use mcp_proto::Limits;
+use mcp_proto::http::Config;
+use mcp_proto::service::{Catalog, HttpServer};
+use tokio::sync::watch;
+use tower_service::Service;
+
+use crate::driver::Clock;
+use crate::http::{Tending, server};
+
+mod body;
+mod head;
+mod request;
+
+pub use body::HttpBody;
+pub use request::HttpFuture;
+
+/// A server of legacy and modern clients as a tower service, for hyper, axum and whatever else
+/// runs such, over HTTP/1.1 and HTTP/2. Cheap to clone; all clones are the same server.
+///
+/// ```no_run
+/// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
+/// use mcp_tokio::{HttpConfig, HttpService};
+///
+/// let mcp = HttpService::new(registry, HttpConfig::default());
+/// let app = axum::Router::new().route_service("/mcp", mcp.clone());
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+/// let stop = async move {
+///     if tokio::signal::ctrl_c().await.is_ok() {
+///         mcp.shutdown();
+///     }
+/// };
+/// axum::serve(listener, app).with_graceful_shutdown(stop).await
+/// # }
+/// ```
+///
+/// It answers at every path that it gets requests for: whoever mounts it has chosen, with
+/// `Router::route_service`, or with `Router::nest_service` for all paths below one.
+/// [`Config::path`] is not looked at. All other settings hold, those for hosts and origins too.
+/// Of [`Limits`], those for heads, fields, idle connections and their number are the stack's to
+/// have.
+///
+/// The specification's page:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
+#[derive(Clone)]
+pub struct HttpService {
+    shared: Arc<Shared>,
+}
+
+/// What all requests of a server share.
+struct Shared {
+    server: HttpServer,
+    clock: Clock,
+    stopping: watch::Sender<bool>,
+    _tending: Tending,
+}
+
+impl HttpService {
+    /// A server on the runtime that this is called in, which needs its timer enabled.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn new(catalog: impl Into<Catalog>, mut config: Config) -> Self {
+        config.path.clear();
+        let (server, clock) = (server(catalog, config), Clock::start());
+        let tending = Tending::start(server.clone(), clock);
+        let (stopping, _) = watch::channel(false);
+        Self { shared: Arc::new(Shared { server, clock, stopping, _tending: tending }) }
+    }
+
+    /// The server is to stop: streams that belong to no request end, subscriptions end with their
+    /// result, and what is in flight gets `Limits::drain` (2 s) to be answered. Whoever runs the
+    /// service is to accept no more connections, and waits for those that are open.
+    pub fn shutdown(&self) {
+        self.shared.server.shutdown(self.shared.clock.now());
+        self.shared.stopping.send_replace(true);
+    }
+}
+
+impl Shared {
+    fn limits(&self) -> &Limits {
+        &self.server.config().server.limits
+    }
+}
+
+impl<B: Body> Service<Request<B>> for HttpService {
+    type Response = Response<HttpBody>;
+    type Error = Infallible;
+    type Future = HttpFuture<B>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> HttpFuture<B> {
+        HttpFuture::new(self.shared.clone(), request)
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService").field("server", &self.shared.server).finish_non_exhaustive()
+    }
+}
