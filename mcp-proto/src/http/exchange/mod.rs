@@ -248,14 +248,15 @@ impl Exchange {
         self.gone = true;
         self.answer.close();
         match &mut self.state {
-            State::Alone(server) | State::Listening { server, .. } => server.handle_disconnect(now),
+            State::Alone(server) => server.handle_disconnect(now),
             // What it wants, it wants to be told.
             State::Waiting(wanted)
                 if matches!(**wanted, Wanted::Listen { .. } | Wanted::Get { .. }) =>
             {
                 self.state = State::Answered;
             }
-            State::Answered | State::Waiting(_) | State::Reading(_) => {}
+            // Of the endpoint's; a visit takes it back.
+            State::Answered | State::Waiting(_) | State::Reading(_) | State::Listening { .. } => {}
         }
     }
 
