@@ -30,7 +30,7 @@ use super::endpoint::EndpointAction;
 use crate::error::{ProtocolError, UsageError};
 use crate::message::{ErrorData, Incoming, Message, Method, Outgoing, RequestId};
 use crate::server::{
-    Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
+    self, Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
 };
 use crate::time::Instant;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
@@ -45,6 +45,8 @@ use stream::{Event, Resumed, Stream, parse_event_id};
 /// The sessions of an endpoint.
 pub(super) struct Sessions<W> {
     config: Arc<Config>,
+    /// The settings of their machines.
+    server: Arc<server::Config>,
     ids: Box<dyn FnMut() -> [u8; 16] + Send>,
     /// By their ids.
     sessions: BTreeMap<u128, Box<Session<W>>>,
@@ -169,8 +171,10 @@ impl Place {
 
 impl<W: Clone> Sessions<W> {
     pub(super) fn new(config: Arc<Config>, ids: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
+        let server = server::Config { era_policy: EraPolicy::LegacyOnly, ..config.server.clone() };
         Self {
             config,
+            server: Arc::new(server),
             ids,
             sessions: BTreeMap::new(),
             scopes: BTreeMap::new(),
@@ -242,9 +246,8 @@ impl<W: Clone> Sessions<W> {
         if self.sessions.len() >= max_sessions {
             return Err((id, ProtocolError::TooManySessions { max_sessions }));
         }
-        let mut config = self.config.server.clone();
-        config.era_policy = EraPolicy::LegacyOnly;
-        let server = Server::shared(declaration.clone(), config, caller.principal.clone());
+        let (config, principal) = (self.server.clone(), caller.principal.clone());
+        let server = Server::shared(declaration.clone(), config, principal);
         let mut session = Box::new(Session::new(now, server));
         let (stream, reader) = session.ask(now, incoming, me, queue);
         let Some(version) = session.version() else {
