@@ -306,6 +306,8 @@ impl<W: Clone> Sessions<W> {
         if resumed == Resumed::Gap && number != COMMON {
             session.give_up(now, number, queue);
         }
+        // Somebody is there to be told of changes.
+        session.act(now, queue);
         session.begin(now);
         self.schedule.plan(key, session);
         let primes = session.version() == Some(ProtocolVersion::V2025_11_25);
@@ -517,7 +519,7 @@ impl<W: Clone> Session<W> {
         let error = ErrorData::internal("what came before this was not kept for long enough");
         let data = text(&Outgoing::Error { id: id.clone(), error });
         let event = Event { data, status: Some(200) };
-        let (wake, _) = stream.reopen(event, self.server.limits());
+        let wake = stream.reopen(now, event, self.server.limits());
         queue.extend(wake.map(EndpointAction::Wake));
         if let Some(id) = id {
             self.server.abandon(&id);
