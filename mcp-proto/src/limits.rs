@@ -91,7 +91,8 @@ pub struct Limits {
     /// The most events of a stream that are kept for a client that is not connected, or that
     /// comes back; default 256. Older ones are dropped.
     pub max_replay_events: usize,
-    /// The most bytes of them; default 1 MiB. The newest is kept whatever its size.
+    /// The most bytes of the events that are kept on all streams of a session; default 1 MiB. The
+    /// newest of a stream is kept whatever its size.
     pub max_replay_bytes: usize,
     /// How long the events of a stream are kept once all is said; default 60 s.
     pub replay_timeout: Duration,

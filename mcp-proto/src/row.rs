@@ -24,7 +24,12 @@ impl<V> Row<V> {
                     *entry = value;
                 }
             }
-            Err(at) => self.entries.insert(at, (number, value)),
+            Err(at) => {
+                if self.entries.capacity() == 0 {
+                    self.entries.reserve_exact(1);
+                }
+                self.entries.insert(at, (number, value));
+            }
         }
     }
 
@@ -45,6 +50,11 @@ impl<V> Row<V> {
     /// All of it, by ascending numbers.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &V)> {
         self.entries.iter().map(|(number, value)| (*number, value))
+    }
+
+    /// The same, to change.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut V)> {
+        self.entries.iter_mut().map(|(number, value)| (*number, value))
     }
 
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {

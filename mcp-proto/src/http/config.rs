@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::{Deref, DerefMut};
 
 use crate::frame::http1::Head;
 use crate::server;
@@ -20,7 +21,7 @@ use crate::version::EraPolicy;
 #[non_exhaustive]
 pub struct Config {
     /// Eras and bounds.
-    pub server: server::Config,
+    pub server: Shared<server::Config>,
     /// The path of the endpoint; default `/mcp`. Others are answered with 404. Empty it is any
     /// path, for servers behind a router that has chosen already.
     pub path: String,
@@ -37,6 +38,44 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// Who may send requests; default everybody.
     pub authorize: Option<Arc<Authorize>>,
+}
+
+/// A value that machines share; to change it is to change a copy.
+///
+/// ```
+/// use mcp_proto::http::Shared;
+/// use mcp_proto::server::Config;
+///
+/// let mut config: Shared<Config> = Config::default().into();
+/// config.limits.max_depth = 32;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Shared<T>(Arc<T>);
+
+impl<T> Shared<T> {
+    pub(super) fn share(&self) -> Arc<T> {
+        self.0.clone()
+    }
+}
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
 }
 
 /// What legacy clients get.
@@ -68,7 +107,7 @@ pub enum Authorization {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            server: server::Config::default(),
+            server: Shared::default(),
             path: "/mcp".into(),
             sessions: Sessions::default(),
             allowed_hosts: ["localhost", "127.0.0.1", "[::1]"].map(String::from).into(),

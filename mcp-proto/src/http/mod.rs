@@ -46,7 +46,7 @@ mod security;
 mod status;
 
 pub(crate) use admit::{Admitted, admit};
-pub use config::{Authorization, Authorize, Config, Sessions};
+pub use config::{Authorization, Authorize, Config, Sessions, Shared};
 pub use connection::Connection;
 pub use endpoint::{Endpoint, EndpointAction};
 pub use exchange::{Exchange, ExchangeAction};

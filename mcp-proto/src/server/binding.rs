@@ -23,23 +23,23 @@ impl Server {
     /// A server for one HTTP request of a modern client's.
     pub(crate) fn exchange(
         declaration: Arc<Declaration>,
-        config: Config,
+        config: Arc<Config>,
         principal: Option<Arc<str>>,
     ) -> Self {
-        let server = Self::new(declaration, config);
+        let server = Self::with(declaration, config);
         // It has one request, and says few things.
         let (calls, queue) = (Calls::with_capacity(1), VecDeque::with_capacity(2));
         let (opening, binding) = (Opening::Modern, Binding::Exchange);
         Self { opening, binding, principal, calls, queue, ..server }
     }
 
-    /// A server for the HTTP requests of one legacy client.
+    /// A server for the HTTP requests of one legacy client. It has the settings of all of them.
     pub(crate) fn shared(
         declaration: Arc<Declaration>,
-        config: Config,
+        config: Arc<Config>,
         principal: Option<Arc<str>>,
     ) -> Self {
-        Self { binding: Binding::Session, principal, ..Self::new(declaration, config) }
+        Self { binding: Binding::Session, principal, ..Self::with(declaration, config) }
     }
 
     /// What its replies have in common.

@@ -92,7 +92,7 @@ pub struct Config {
 #[derive(Debug)]
 pub struct Server {
     declaration: Arc<Declaration>,
-    config: Config,
+    config: Arc<Config>,
     /// Tells the replies of this machine from those of all others.
     scope: usize,
     opening: Opening,
@@ -136,6 +136,10 @@ enum Reason {
 impl Server {
     /// A server for a peer that has not said anything yet.
     pub fn new(declaration: Arc<Declaration>, config: Config) -> Self {
+        Self::with(declaration, Arc::new(config))
+    }
+
+    fn with(declaration: Arc<Declaration>, config: Arc<Config>) -> Self {
         // It is compared and never shown, so that no output depends on it.
         static SCOPES: AtomicUsize = AtomicUsize::new(0);
         Self {
@@ -317,6 +321,11 @@ impl Server {
             }
             action => action,
         }
+    }
+
+    /// The next action, without changes to tell of: they wait, and are told once.
+    pub(crate) fn poll_queued(&mut self) -> Option<ServerAction> {
+        self.queue.pop_front()
     }
 
     /// The next action if it is to send a message.

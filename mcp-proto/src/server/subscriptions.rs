@@ -6,7 +6,7 @@
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -18,6 +18,7 @@ use crate::json::{Json, Raw, write};
 use crate::limits::Limits;
 use crate::message::{Outgoing, Params, RequestId};
 use crate::meta::{SERVER_INFO, SUBSCRIPTION_ID};
+use crate::row::Row;
 use crate::types::SubscriptionFilter;
 
 /// The listener that is a legacy session; requests are counted from 1.
@@ -26,7 +27,7 @@ const SESSION: u64 = 0;
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     /// By the serial numbers of their requests.
-    listeners: BTreeMap<u64, Listener>,
+    listeners: Row<Listener>,
     /// Those that have something to be told, each once.
     stirred: VecDeque<u64>,
     /// The subscriptions in all, and the bytes of their URIs.
@@ -73,7 +74,7 @@ impl Subscriptions {
 
     /// The client of a legacy session has said that it is initialized.
     pub(super) fn start_session(&mut self) {
-        if let Some(session) = self.listeners.get_mut(&SESSION)
+        if let Some(session) = self.listeners.get_mut(SESSION)
             && !core::mem::replace(&mut session.ready, true)
             && !session.untold.is_empty()
         {
@@ -84,11 +85,11 @@ impl Subscriptions {
     /// The client of a legacy session wants to hear of a resource.
     pub(super) fn subscribe(&mut self, uri: &str, limits: &Limits) -> Result<(), ProtocolError> {
         let known =
-            self.listeners.get(&SESSION).is_some_and(|session| session.filter.uris.contains(uri));
+            self.listeners.get(SESSION).is_some_and(|session| session.filter.uris.contains(uri));
         if !known {
             self.admit(1, uri.len(), limits)?;
         }
-        if let Some(session) = self.listeners.get_mut(&SESSION)
+        if let Some(session) = self.listeners.get_mut(SESSION)
             && session.filter.uris.insert(uri.into())
         {
             self.count += 1;
@@ -99,7 +100,7 @@ impl Subscriptions {
 
     /// It does not want to any more.
     pub(super) fn unsubscribe(&mut self, uri: &str) {
-        if let Some(session) = self.listeners.get_mut(&SESSION)
+        if let Some(session) = self.listeners.get_mut(SESSION)
             && session.filter.uris.remove(uri)
         {
             session.untold.remove(&Change::ResourceUpdated(uri.into()));
@@ -109,10 +110,10 @@ impl Subscriptions {
     }
 
     pub(super) fn publish(&mut self, change: &Change) {
-        for (serial, listener) in &mut self.listeners {
+        for (serial, listener) in self.listeners.iter_mut() {
             if listener.filter.has(change) {
                 if listener.ready && listener.untold.is_empty() {
-                    self.stirred.push_back(*serial);
+                    self.stirred.push_back(serial);
                 }
                 listener.untold.insert(change.clone());
             }
@@ -127,7 +128,7 @@ impl Subscriptions {
     /// The next notification.
     fn next(&mut self) -> Option<Outgoing> {
         while let Some(serial) = self.stirred.pop_front() {
-            let Some(listener) = self.listeners.get_mut(&serial) else { continue };
+            let Some(listener) = self.listeners.get_mut(serial) else { continue };
             let Some(change) = listener.untold.pop_first() else { continue };
             if !listener.untold.is_empty() {
                 self.stirred.push_back(serial);
@@ -157,14 +158,14 @@ impl Subscriptions {
     }
 
     fn close(&mut self, serial: u64) -> Option<RequestId> {
-        let listener = self.listeners.remove(&serial)?;
+        let listener = self.listeners.remove(serial)?;
         self.count -= listener.filter.count();
         self.bytes -= listener.filter.bytes();
         listener.id
     }
 
     fn oldest(&self) -> Option<u64> {
-        self.listeners.keys().find(|serial| **serial != SESSION).copied()
+        self.listeners.iter().map(|(serial, _)| serial).find(|serial| *serial != SESSION)
     }
 }
 
@@ -208,7 +209,7 @@ impl Server {
     /// What a subscription of a modern client is for, if there is one.
     pub(crate) fn filter(&self) -> Option<Filter> {
         let serial = self.subscriptions.oldest()?;
-        self.subscriptions.listeners.get(&serial).map(|listener| listener.filter.clone())
+        self.subscriptions.listeners.get(serial).map(|listener| listener.filter.clone())
     }
 
     /// The next notification of a change.

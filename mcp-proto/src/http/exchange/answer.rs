@@ -185,10 +185,13 @@ impl Answer {
         if self.form == Form::Over || now < self.silent_until {
             return;
         }
-        let mut data = self.open(primes);
-        sse::comment(&mut data);
-        self.queue.push_back(ExchangeAction::Data(data.into()));
         self.silent_until = now + pause;
+        // Who does not take what was said is not told that there is nothing to say.
+        if self.queue.is_empty() {
+            let mut data = self.open(primes);
+            sse::comment(&mut data);
+            self.queue.push_back(ExchangeAction::Data(data.into()));
+        }
     }
 
     pub(super) fn event(&mut self, event: ServerEvent) {

@@ -208,7 +208,7 @@ impl Exchange {
         if let Incoming::Message(Message::Notification(_)) = &incoming {
             self.answer.accept();
         }
-        let config = self.config.server.clone();
+        let config = self.config.server.share();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
         let mirrored = Mirrored::of_raw(head.raw_fields());
         server.handle_message_from(now, incoming, Origin::head(&mirrored));
@@ -235,7 +235,7 @@ impl Exchange {
         if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = &incoming {
             self.answer.accept();
         }
-        let config = self.config.server.clone();
+        let config = self.config.server.share();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, caller.principal));
         server.open_stateless(&incoming, version);
         server.handle_message_from(now, incoming, Origin::stream(StreamId(1)));
@@ -250,14 +250,15 @@ impl Exchange {
         match &mut self.state {
             // "Disconnection SHOULD NOT be interpreted as the client cancelling its request."
             State::Alone(_) if self.answer.era == Era::Legacy => {}
-            State::Alone(server) | State::Listening { server, .. } => server.handle_disconnect(now),
+            State::Alone(server) => server.handle_disconnect(now),
             // What it wants, it wants to be told.
             State::Waiting(wanted)
                 if matches!(**wanted, Wanted::Listen { .. } | Wanted::Get { .. }) =>
             {
                 self.state = State::Answered;
             }
-            State::Answered | State::Waiting(_) | State::Reading(_) => {}
+            // Of the endpoint's; a visit takes it back.
+            State::Answered | State::Waiting(_) | State::Reading(_) | State::Listening { .. } => {}
         }
     }
 

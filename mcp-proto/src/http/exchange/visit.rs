@@ -92,7 +92,7 @@ impl Exchange {
                 Err(error) => self.answer.error(Era::Legacy, None, &error),
             },
             Wanted::Listen { incoming, head, principal } => {
-                let config = self.config.server.clone();
+                let config = self.config.server.share();
                 let server = Server::exchange(declaration.clone(), config, principal);
                 self.listen(now, endpoint, me, Box::new(server), incoming, &head);
             }

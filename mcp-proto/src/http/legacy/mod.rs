@@ -30,7 +30,7 @@ use super::endpoint::EndpointAction;
 use crate::error::{ProtocolError, UsageError};
 use crate::message::{ErrorData, Incoming, Message, Outgoing, RequestId};
 use crate::server::{
-    Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
+    self, Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
 };
 use crate::time::Instant;
 use crate::version::{EraPolicy, ProtocolVersion};
@@ -46,6 +46,8 @@ use stream::{Event, Resumed, Stream, parse_event_id};
 /// The sessions of an endpoint.
 pub(super) struct Sessions<W> {
     config: Arc<Config>,
+    /// The settings of their machines.
+    server: Arc<server::Config>,
     ids: Box<dyn FnMut() -> [u8; 16] + Send>,
     /// By their ids.
     sessions: BTreeMap<u128, Box<Session<W>>>,
@@ -57,8 +59,11 @@ pub(super) struct Sessions<W> {
 
 impl<W: Clone> Sessions<W> {
     pub(super) fn new(config: Arc<Config>, ids: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
+        let server =
+            server::Config { era_policy: EraPolicy::LegacyOnly, ..(*config.server).clone() };
         Self {
             config,
+            server: Arc::new(server),
             ids,
             sessions: BTreeMap::new(),
             scopes: BTreeMap::new(),
@@ -130,9 +135,8 @@ impl<W: Clone> Sessions<W> {
         if self.sessions.len() >= max_sessions {
             return Err((id, ProtocolError::TooManySessions { max_sessions }));
         }
-        let mut config = self.config.server.clone();
-        config.era_policy = EraPolicy::LegacyOnly;
-        let server = Server::shared(declaration.clone(), config, caller.principal.clone());
+        let (config, principal) = (self.server.clone(), caller.principal.clone());
+        let server = Server::shared(declaration.clone(), config, principal);
         let mut session = Box::new(Session::new(now, server));
         let (stream, reader) = session.ask(now, incoming, me, queue);
         let Some(version) = session.version() else {
@@ -191,6 +195,8 @@ impl<W: Clone> Sessions<W> {
         if resumed == Resumed::Gap && number != COMMON {
             session.give_up(now, number, queue);
         }
+        // Somebody is there to be told of changes.
+        session.act(now, queue);
         session.begin(now);
         self.schedule.plan(key, session);
         let primes = session.version() == Some(ProtocolVersion::V2025_11_25);
@@ -411,7 +417,7 @@ impl<W: Clone> Session<W> {
         let error = ErrorData::internal("what came before this was not kept for long enough");
         let data = text(&Outgoing::Error { id: id.clone(), error });
         let event = Event { data, status: Some(200) };
-        let (wake, _) = stream.reopen(now, event, self.server.limits());
+        let wake = stream.reopen(now, event, self.server.limits());
         queue.extend(wake.map(EndpointAction::Wake));
         if let Some(id) = id {
             self.server.abandon(&id);

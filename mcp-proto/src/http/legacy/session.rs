@@ -4,7 +4,8 @@
 //! are woken, and events for the application.
 //!
 //! Messages about a request go out on the stream of its POST. All others go out on the stream of
-//! the GET, number 0; while nobody reads that, they wait there.
+//! the GET, number 0; while nobody reads that, they wait there, and changes in the machine, which
+//! tells them once.
 
 use alloc::collections::VecDeque;
 
@@ -95,7 +96,9 @@ impl<W: Clone> Session<W> {
 
     /// Takes the machine's actions.
     pub(super) fn act(&mut self, now: Instant, queue: &mut Queue<W>) {
-        while let Some(action) = self.server.poll_action() {
+        let hears = self.streams.get(COMMON).is_some_and(Stream::is_read);
+        let next = if hears { Server::poll_action } else { Server::poll_queued };
+        while let Some(action) = next(&mut self.server) {
             match action {
                 ServerAction::Send { message, stream, rung } => {
                     let answers = message.is_answer();
@@ -114,6 +117,9 @@ impl<W: Clone> Session<W> {
         }
         self.used = now;
         self.rested = false;
+        if self.streams.len() > 1 {
+            self.forget_streams(now);
+        }
     }
 
     /// Gives back memory, if nothing was to be done for a moment.
@@ -136,10 +142,27 @@ impl<W: Clone> Session<W> {
         if let Some(stream) = self.streams.get_mut(stream) {
             let (wake, lost) = stream.say(now, event, limits);
             queue.extend(wake.map(EndpointAction::Wake));
-            if lost > 0 {
-                queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count: lost }));
+            let count = lost + self.make_room();
+            if count > 0 {
+                queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
             }
         }
+    }
+
+    /// Has the streams that keep the most forget their oldest events, until all of them together
+    /// keep what a session may. Returns how many of the events nobody had taken.
+    fn make_room(&mut self) -> u64 {
+        let max_replay_bytes = self.server.limits().max_replay_bytes;
+        let mut lost = 0;
+        while self.streams.iter().map(|(_, stream)| stream.bytes()).sum::<usize>()
+            > max_replay_bytes
+        {
+            let older = self.streams.values_mut().filter(|stream| stream.has_older());
+            let longest = older.max_by_key(|stream| stream.bytes());
+            let Some(was_taken) = longest.and_then(Stream::forget_oldest) else { break };
+            lost += u64::from(!was_taken);
+        }
+        lost
     }
 
     /// The reader of a stream goes away; if it has heard all, the stream goes too.
@@ -162,14 +185,21 @@ impl<W: Clone> Session<W> {
         queue.extend(woken.map(EndpointAction::Wake));
     }
 
-    /// Forgets what has been kept for long enough.
+    /// Forgets what has been kept for long enough, and the oldest of what is too much.
     pub(super) fn forget_streams(&mut self, now: Instant) {
+        let max_replay_bytes = self.server.limits().max_replay_bytes;
         let over = |stream: &Stream<W>| stream.kept_until() != Instant::NEVER;
-        let mut finished = self.streams.iter().filter(|(_, stream)| over(stream)).count();
+        let (mut count, mut bytes) = (0, 0);
+        for (_, stream) in self.streams.iter().filter(|(_, stream)| over(stream)) {
+            count += 1;
+            bytes += stream.bytes();
+        }
         self.streams.retain(|_, stream| {
-            let goes = over(stream) && (stream.kept_until() <= now || finished > MAX_FINISHED);
+            let too_many = count > MAX_FINISHED || count > 1 && bytes > max_replay_bytes;
+            let goes = over(stream) && (too_many || stream.kept_until() <= now);
             if goes {
-                finished -= 1;
+                count -= 1;
+                bytes -= stream.bytes();
             }
             !goes
         });

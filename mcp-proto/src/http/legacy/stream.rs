@@ -2,7 +2,8 @@
 //!
 //! In: messages of the session's machine. Out: events with numbers, to whoever is attached; the
 //! same again to a client that comes back and says which one it had last. A stream keeps as many
-//! as `Limits::max_replay_events` and `Limits::max_replay_bytes` allow.
+//! as `Limits::max_replay_events` allows, and all of a session together no more bytes than
+//! `Limits::max_replay_bytes`.
 //!
 //! [Specification: Resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
 
@@ -101,34 +102,36 @@ impl<W: Clone> Stream<W> {
         if self.finished {
             return (None, 0);
         }
+        self.kept_until = now + limits.replay_timeout;
         self.finished = event.status.is_some();
         self.kept_until = now + limits.replay_timeout;
         self.bytes = self.bytes.saturating_add(event.data.len());
         self.count += 1;
         self.events.push_back(event);
         let mut lost = 0;
-        while self.events.len() > 1
-            && (self.events.len() > limits.max_replay_events
-                || self.bytes > limits.max_replay_bytes)
+        while self.events.len() > limits.max_replay_events
+            && let Some(was_taken) = self.forget_oldest()
         {
-            if self.first() > self.taken {
-                lost += 1;
-            }
-            let gone = self.events.pop_front();
-            self.bytes -= gone.map_or(0, |event| event.data.len());
+            lost += u64::from(!was_taken);
         }
         (self.wake(), lost)
     }
 
+    /// Forgets the oldest event, unless it is the newest. Returns whether somebody had taken it.
+    pub(super) fn forget_oldest(&mut self) -> Option<bool> {
+        if self.events.len() <= 1 {
+            return None;
+        }
+        let was_taken = self.first() <= self.taken;
+        let gone = self.events.pop_front();
+        self.bytes -= gone.map_or(0, |event| event.data.len());
+        Some(was_taken)
+    }
+
     /// Says something for the last time, whatever was said before.
-    pub(super) fn reopen(
-        &mut self,
-        now: Instant,
-        event: Event,
-        limits: &Limits,
-    ) -> (Option<W>, u64) {
+    pub(super) fn reopen(&mut self, now: Instant, event: Event, limits: &Limits) -> Option<W> {
         self.finished = false;
-        self.say(now, event, limits)
+        self.say(now, event, limits).0
     }
 
     /// Nothing will be said any more. Returns who is to be woken.
@@ -220,6 +223,16 @@ impl<W: Clone> Stream<W> {
     /// The event before the first one that is kept and that nobody has taken.
     pub(super) fn before_untaken(&self) -> u64 {
         self.taken.max(self.first() - 1)
+    }
+
+    /// The bytes of the events that are kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether there are events to forget.
+    pub(super) fn has_older(&self) -> bool {
+        self.events.len() > 1
     }
 
     pub(super) fn is_read(&self) -> bool {

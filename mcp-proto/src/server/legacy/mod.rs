@@ -148,7 +148,7 @@ impl Server {
             Incoming::Message(Message::Request(request)) if matches!(request.method, Method::Initialize)
         );
         self.opening = if opens {
-            self.config.era_policy = EraPolicy::LegacyOnly;
+            Arc::make_mut(&mut self.config).era_policy = EraPolicy::LegacyOnly;
             Opening::Undecided
         } else {
             Opening::Legacy(Session {

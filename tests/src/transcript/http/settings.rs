@@ -44,7 +44,7 @@ impl Settings {
     /// The same for the machines.
     pub(super) fn config(&self) -> Config {
         let mut config = Config::default();
-        config.server = fixture::config(&self.server);
+        config.server = fixture::config(&self.server).into();
         config.sessions = self.sessions;
         config.path = self.path.clone().unwrap_or(config.path);
         config.allowed_hosts.extend(self.allowed_hosts.iter().cloned());
