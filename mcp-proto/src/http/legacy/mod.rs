@@ -248,12 +248,11 @@ impl<W: Clone> Sessions<W> {
         session.server.respond(now, reply, outcome);
         let dropped = session.server.dropped_replies() - before;
         session.act(now, queue);
-        let is_read = session.is_read();
-        self.dropped_replies = self.dropped_replies.saturating_add(dropped);
         // Whoever reads the answer comes along.
-        if !is_read {
+        if !session.is_read() {
             self.plan(key);
         }
+        self.dropped_replies = self.dropped_replies.saturating_add(dropped);
     }
 
     pub(super) fn notify(
