@@ -321,7 +321,6 @@ impl<W: Clone> Sessions<W> {
         while let Some(key) = self.schedule.expire(now) {
             let Some(session) = self.sessions.get_mut(&key) else { continue };
             session.scheduled = Instant::NEVER;
-            session.rest(now);
             if session.ends() <= now {
                 self.end(now, key, queue);
                 continue;
@@ -329,6 +328,8 @@ impl<W: Clone> Sessions<W> {
             session.server.handle_timeout(now);
             session.act_quietly(now, queue);
             session.forget_streams(now);
+            // Behind all that disturbs it: what is due stays due otherwise, and is looked at for ever.
+            session.rest(now);
             self.schedule.plan(key, session);
         }
     }
