@@ -25,8 +25,8 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::admit::{Admitted, Refused, admit};
-use super::body::Body;
+use super::admit::admit;
+use super::request::{Answering, Body, Request};
 use super::{Config, Endpoint, Exchange, ExchangeAction};
 use crate::deadlines::Deadlines;
 use crate::error::UsageError;
@@ -69,25 +69,6 @@ enum State {
     Body(Box<Request>),
     Answering(Box<Answering>),
     Lingering,
-}
-
-/// A request that is being read.
-#[derive(Debug)]
-struct Request {
-    head: Head,
-    kind: RequestKind,
-    admitted: Result<Admitted, Refused>,
-    body: Body,
-}
-
-/// A request that is being answered.
-#[derive(Debug)]
-struct Answering {
-    exchange: Exchange,
-    kind: RequestKind,
-    /// Since its head is sent.
-    framing: Option<Framing>,
-    ended: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -297,7 +278,7 @@ impl Connection {
             State::Between => (!in_head, in_head),
             State::Body(_) | State::Answering(_) | State::Lingering => (false, false),
         };
-        let Limits { connection_idle_timeout, head_timeout, .. } = *self.limits();
+        let Limits { connection_idle_timeout, head_timeout, .. } = self.config.server.limits;
         for (reason, runs, after) in
             [(Reason::Idle, idle, connection_idle_timeout), (Reason::Head, head, head_timeout)]
         {
@@ -373,13 +354,6 @@ impl Connection {
             self.state = State::Between;
             self.life = Life::Gone;
         }
-    }
-}
-
-impl Answering {
-    fn is_over(&self) -> bool {
-        let visits = self.exchange.needs_endpoint();
-        (self.ended && !visits) || self.exchange.is_over()
     }
 }
 

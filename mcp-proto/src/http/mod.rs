@@ -34,7 +34,6 @@
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 mod admit;
-mod body;
 mod config;
 mod connection;
 mod endpoint;
@@ -42,6 +41,7 @@ mod exchange;
 mod legacy;
 mod listeners;
 mod media;
+mod request;
 mod security;
 mod status;
 

@@ -158,9 +158,10 @@ impl Exchange {
                 }
                 Next::End => {
                     // A session that ends with its server has nothing to say about a request.
-                    match endpoint.closing {
-                        true => self.answer.give_up(),
-                        false => self.answer.end(),
+                    if endpoint.closing {
+                        self.answer.give_up();
+                    } else {
+                        self.answer.end();
                     }
                     return endpoint.sessions.leave(now, &place, true);
                 }

@@ -254,12 +254,11 @@ impl<W: Clone> Sessions<W> {
         session.server.respond(now, reply, outcome);
         let dropped = session.server.dropped_replies() - before;
         session.act(now, queue);
-        let is_read = session.is_read();
-        self.dropped_replies = self.dropped_replies.saturating_add(dropped);
         // Whoever reads the answer comes along.
-        if !is_read {
+        if !session.is_read() {
             self.plan(key);
         }
+        self.dropped_replies = self.dropped_replies.saturating_add(dropped);
     }
 
     pub(super) fn notify(
@@ -328,7 +327,6 @@ impl<W: Clone> Sessions<W> {
         while let Some(key) = self.schedule.expire(now) {
             let Some(session) = self.sessions.get_mut(&key) else { continue };
             session.scheduled = Instant::NEVER;
-            session.rest(now);
             if session.ends() <= now {
                 self.end(now, key, queue);
                 continue;
@@ -336,6 +334,8 @@ impl<W: Clone> Sessions<W> {
             session.server.handle_timeout(now);
             session.act_quietly(now, queue);
             session.forget_streams(now);
+            // Behind all that disturbs it: what is due stays due otherwise, and is looked at for ever.
+            session.rest(now);
             self.schedule.plan(key, session);
         }
     }
