@@ -8,6 +8,9 @@ pub(super) type Type = (&'static str, &'static str);
 pub(super) const JSON: Type = ("application", "json");
 pub(super) const EVENTS: Type = ("text", "event-stream");
 
+/// What nearly all clients accept, so that it is worth a look before it is parsed.
+const USUAL: &[u8] = b"application/json, text/event-stream";
+
 /// Whether a `Content-Type` is this, with whatever parameters.
 pub(super) fn is(value: &[u8], (first, second): Type) -> bool {
     let Some((left, right)) = split_type(value) else { return false };
@@ -39,6 +42,11 @@ impl Accept {
 
     /// One more field.
     pub(super) fn add(&mut self, value: &[u8]) {
+        if value == USUAL {
+            let allows = Allows { specificity: 3, allowed: true };
+            *self = Self { json: allows, events: allows, absent: false };
+            return;
+        }
         self.absent = false;
         for range in split(value, b',') {
             let Some((first, second)) = split_type(range) else { continue };

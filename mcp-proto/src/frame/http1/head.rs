@@ -124,6 +124,18 @@ impl Head {
         })
     }
 
+    /// Those fields whose names somebody wants, without a look at the text of others.
+    pub(crate) fn fields_if(
+        &self,
+        wants: impl Fn(&[u8]) -> bool,
+    ) -> impl Iterator<Item = (&str, &[u8])> {
+        self.fields.iter().filter_map(move |field| {
+            let value = wants(self.bytes(field.name, field.name_end))
+                .then(|| self.bytes(field.value, field.value_end))?;
+            Some((self.text(field.name, field.name_end), value))
+        })
+    }
+
     /// The value of the first field with this name, in any case.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         self.all(name).next()

@@ -218,7 +218,9 @@ impl Exchange {
         }
         let config = self.config.server.clone();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
-        let mirrored = Mirrored::of(head.fields());
+        let mirrored = Mirrored::of(
+            head.fields_if(|name| name.first().is_some_and(|first| b"mM".contains(first))),
+        );
         server.handle_message_from(now, incoming, Origin::head(&mirrored));
         self.state = State::Alone(server);
     }
