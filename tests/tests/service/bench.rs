@@ -71,7 +71,7 @@ impl Bench {
     pub(crate) fn spawn_by_hand(&mut self) -> Hands {
         let hands = Hands::default();
         let spawned = hands.clone();
-        self.service.spawn_with(move |future| spawned.0.lock().unwrap().push(future));
+        self.service.spawn_with(move |future| spawned.take(future));
         hands
     }
 
@@ -189,8 +189,16 @@ pub(crate) fn failure(id: u32, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
 }
 
+/// Counts how often it is woken.
 #[derive(Default)]
-struct Wakes(AtomicUsize);
+pub(crate) struct Wakes(AtomicUsize);
+
+impl Wakes {
+    /// How often since this was last asked.
+    pub(crate) fn take(&self) -> usize {
+        self.0.swap(0, Ordering::SeqCst)
+    }
+}
 
 impl Wake for Wakes {
     fn wake(self: Arc<Self>) {
@@ -289,6 +297,11 @@ pub(crate) fn panic_quietly() {
 pub(crate) struct Hands(Arc<Mutex<Vec<Spawned>>>, Arc<Wakes>);
 
 impl Hands {
+    /// Takes a future.
+    pub(crate) fn take(&self, future: Spawned) {
+        self.0.lock().unwrap().push(future);
+    }
+
     /// Polls each once; those that are done go.
     pub(crate) fn poll(&self) {
         let waker = Waker::from(self.1.clone());

@@ -8,6 +8,7 @@ mod catalog;
 mod client;
 mod drive;
 mod handlers;
+mod http;
 mod input;
 mod notifications;
 mod offers;

@@ -64,11 +64,11 @@ pub(super) struct Hub {
     port: Arc<Port>,
     #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
     shared: Mutex<Shared>,
-    /// The handlers of sessions that were pending.
+    /// The handlers of sessions that have not ended.
     #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
     running: Mutex<BTreeMap<ReplyId, Arc<Cancel>>>,
     #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
-    on_event: Mutex<Option<Box<OnEvent>>>,
+    on_event: Mutex<Option<Arc<OnEvent>>>,
     spawn: Box<dyn Fn(Spawned) + Send + Sync>,
     /// How many connections there were.
     connections: AtomicU64,
@@ -83,7 +83,7 @@ struct Shared {
     tended: Instant,
 }
 
-type OnEvent = dyn FnMut(&ServerEvent) + Send;
+type OnEvent = dyn Fn(&ServerEvent) + Send + Sync;
 
 impl HttpServer {
     /// A server that nobody is connected to. `ids` makes 128 random bits that nobody can guess;
@@ -114,9 +114,11 @@ impl HttpServer {
         Self { hub: Arc::new(hub) }
     }
 
-    /// Tells `f` what happens in sessions: faults of clients, messages that were lost.
-    pub fn on_event(&self, f: impl FnMut(&ServerEvent) + Send + 'static) {
-        *lock(&self.hub.on_event) = Some(Box::new(f));
+    /// Tells `f` what happens in sessions: faults of clients, messages that were lost. It may be
+    /// told by several threads at a time.
+    pub fn on_event(&self, f: impl Fn(&ServerEvent) + Send + Sync + 'static) {
+        let before = lock(&self.hub.on_event).replace(Arc::new(f));
+        drop(before);
     }
 
     /// A service for a socket that was accepted at `now`.
@@ -220,7 +222,9 @@ impl Hub {
                 offer.notify(handler, &params);
             }
             event => {
-                if let Some(on_event) = &mut *lock(&self.on_event) {
+                // It may do anything, and must not find the lock held.
+                let on_event = lock(&self.on_event).clone();
+                if let Some(on_event) = on_event {
                     on_event(&event);
                 }
             }
@@ -234,10 +238,14 @@ impl Hub {
             Err(reply) => return self.respond(now, reply, gone()),
             Ok(called) => called,
         };
+        // It may be cancelled on another connection before it was polled.
+        lock(&self.running).insert(reply.id(), cancel.clone());
         match begin(reply, cancel, call) {
-            Started::Done(reply, outcome) => self.respond(now, reply, outcome),
+            Started::Done(reply, outcome) => {
+                lock(&self.running).remove(&reply.id());
+                self.respond(now, reply, outcome);
+            }
             Started::Pending(job) => {
-                lock(&self.running).insert(job.id(), job.cancel());
                 (self.spawn)(Box::pin(Elsewhere::new(job, self.port.clone())));
             }
         }

@@ -1,0 +1,172 @@
+//! Modern requests run where they are driven, and end with who asked.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcp_proto::http::Head;
+use mcp_proto::server::{List, Progress};
+use mcp_proto::service::{Catalog, Context, Driven};
+use mcp_proto::types::LoggingLevel;
+use serde_json::{Value, json};
+
+use super::site::Site;
+use crate::bench::{Gate, Log, panic_quietly, registry};
+
+#[test]
+fn an_answer_that_is_ready_comes_whole() {
+    let site = Site::new(registry(|_: Value, _| async { "done" }));
+    let mut asked = site.answer("tools/call", Some("t"), json!({"name": "t"}));
+    let (status, text, ended) = asked.out();
+    assert_eq!((status, ended, site.hands.count()), (Some(200), true, 0));
+    assert!(text.contains(r#""text":"done""#), "{text}");
+    assert_eq!(asked.out(), (None, String::new(), true));
+}
+
+#[test]
+fn a_head_that_is_refused_needs_no_body() {
+    let site = Site::new(registry(|_: Value, _| async { "done" }));
+    let mut head = Head::new("POST", "/mcp");
+    head.push("host", b"evil.example");
+    assert!(site.server.admit(head.clone()).is_err());
+    let (status, _, ended) = site.answer_to(head, Bytes::new()).out();
+    assert_eq!((status, ended), (Some(403), true));
+}
+
+#[test]
+fn handlers_report_and_are_woken_where_they_are_driven() {
+    let gate = Gate::default();
+    let theirs = gate.clone();
+    let mut offered = registry(move |_: Value, context: Context| {
+        let gate = theirs.clone();
+        async move {
+            context.progress(Progress::new(1.0));
+            gate.passed().await;
+            context.log(LoggingLevel::Error, "so far");
+            context.sleep(Duration::from_secs(1)).await;
+            "passed"
+        }
+    });
+    offered.logging();
+    let mut site = Site::new(offered);
+    let mut asked = site.answer("tools/call", Some("t"), json!({"name": "t"}));
+    let (status, text, ended) = asked.out();
+    assert_eq!((status, ended), (Some(200), false));
+    assert!(text.contains(r#""progress":1"#), "{text}");
+    asked.wakes.take();
+    gate.open();
+    assert_eq!((asked.wakes.take(), site.hands.count()), (1, 0));
+    let (_, text, ended) = asked.out();
+    assert!(text.contains("so far") && !ended, "{text}");
+    let due = asked.answering.poll_timeout().unwrap();
+    assert_eq!(due.duration_since(site.now()), Duration::from_secs(1));
+    site.pass(Duration::from_secs(1));
+    let (_, text, ended) = asked.out();
+    assert!(text.contains("passed") && ended, "{text}");
+}
+
+#[test]
+fn a_modern_handler_ends_with_its_connection() {
+    for asked_by_another_stack in [false, true] {
+        let log = Log::default();
+        let notes = log.clone();
+        let site = Site::new(registry(move |_: Value, context: Context| {
+            let notes = notes.clone();
+            async move {
+                let _drop = notes.note_drop();
+                context.cancelled().await;
+                notes.note("cancelled");
+                "never told"
+            }
+        }));
+        if asked_by_another_stack {
+            let mut asked = site.answer("tools/call", Some("t"), json!({"name": "t"}));
+            assert_eq!(asked.out(), (None, String::new(), false));
+            drop(asked);
+        } else {
+            let mut socket = site.connect();
+            socket.call_modern(1);
+            socket.service.handle_eof(site.now());
+            socket.turn();
+            assert!(socket.service.is_closed());
+        }
+        assert_eq!(log.take(), ["cancelled", "dropped"], "{asked_by_another_stack}");
+    }
+}
+
+#[test]
+fn a_panic_is_answered_and_the_connection_goes_on() {
+    let site = Site::new(registry(|_: Value, _| async {
+        panic_quietly();
+        "never told"
+    }));
+    let mut socket = site.connect();
+    for id in 1..3 {
+        socket.call_modern(id);
+        assert!(socket.out().contains("the handler panicked"));
+    }
+}
+
+#[test]
+fn a_subscription_hears_of_changes_and_of_the_end() {
+    let mut offered = registry(|_: Value, _| async { "done" });
+    offered.list_changed(List::Tools);
+    let catalog = Catalog::from(offered);
+    let mut site = Site::new(catalog.clone());
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let mut asked = site.answer("subscriptions/listen", None, filter);
+    let (status, text, ended) = asked.out();
+    assert_eq!((status, ended), (Some(200), false));
+    assert!(text.contains("notifications/subscriptions/acknowledged"), "{text}");
+    let updated = catalog.update(|registry| {
+        registry.remove_tool("t");
+        Ok(())
+    });
+    updated.unwrap();
+    site.tend();
+    assert!(asked.wakes.take() > 0);
+    let (_, text, _) = asked.out();
+    assert!(text.contains("notifications/tools/list_changed"), "{text}");
+
+    site.server.shutdown(site.now());
+    assert!(asked.wakes.take() > 0);
+    let (_, text, ended) = asked.out();
+    assert!(text.contains(r#""id":1,"result":{"#) && ended, "{text}");
+}
+
+#[test]
+fn the_end_gives_a_handler_its_time_and_no_more() {
+    let gate = Gate::default();
+    let theirs = gate.clone();
+    let mut site = Site::new(registry(move |_: Value, _| {
+        let gate = theirs.clone();
+        async move {
+            gate.passed().await;
+            "passed"
+        }
+    }));
+    let call = || json!({"name": "t"});
+    let mut slow = site.answer("tools/call", Some("t"), call());
+    slow.out();
+    slow.answering.shutdown(site.now());
+    assert_eq!(slow.out(), (None, String::new(), false));
+    site.pass(Duration::from_secs(2));
+    let (status, _, ended) = slow.out();
+    assert_eq!((status, ended), (Some(503), true));
+    let mut quick = site.answer("tools/call", Some("t"), call());
+    quick.out();
+    quick.answering.shutdown(site.now());
+    gate.open();
+    let (status, text, ended) = quick.out();
+    assert_eq!((status, ended), (Some(200), true));
+    assert!(text.contains("passed"), "{text}");
+}
+
+#[test]
+fn what_another_connection_does_not_concern_wakes_nobody() {
+    let site = Site::new(registry(|_: Value, _| async { "done" }));
+    let (mut one, other) = (site.connect(), site.connect());
+    one.call_modern(1);
+    let out = one.out();
+    assert!(out.contains(r#""text":"done""#), "{out}");
+    assert_eq!((other.wakes(), site.tender_wakes()), (0, 0));
+}

@@ -1,0 +1,275 @@
+//! A server over HTTP without sockets: connections, and what tends it, are driven by hand.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcp_proto::Instant;
+use mcp_proto::http::{Config, Head};
+use mcp_proto::service::{Answering, Catalog, Clock, Driven, HttpLink, HttpServer, Part, Service};
+use serde_json::{Value, json};
+
+use crate::bench::{Hands, Wakes};
+
+/// A server, its time, and what it has spawned.
+pub(crate) struct Site {
+    pub(crate) server: HttpServer,
+    pub(crate) hands: Hands,
+    time: Time,
+    tending: Pin<Box<dyn Future<Output = ()>>>,
+    tender: Arc<Wakes>,
+}
+
+/// One connection.
+pub(crate) struct Socket {
+    pub(crate) service: Service<HttpLink>,
+    time: Time,
+    wakes: Arc<Wakes>,
+    waker: Waker,
+    session: Option<String>,
+}
+
+/// A request that another stack has read.
+pub(crate) struct Asked {
+    pub(crate) answering: Answering,
+    time: Time,
+    pub(crate) wakes: Arc<Wakes>,
+    waker: Waker,
+}
+
+#[derive(Clone)]
+pub(crate) struct Time(Arc<Mutex<Instant>>);
+
+impl Time {
+    pub(crate) fn now(&self) -> Instant {
+        *self.0.lock().unwrap()
+    }
+}
+
+impl Clock for Time {
+    fn now(&self) -> Instant {
+        Self::now(self)
+    }
+
+    /// Whoever lets time pass polls again.
+    fn poll_timer(&mut self, _: &mut Context<'_>, at: Instant) -> Poll<()> {
+        if Self::now(self) >= at { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Site {
+    pub(crate) fn new(catalog: impl Into<Catalog>) -> Self {
+        Self::with(catalog, Config::default())
+    }
+
+    pub(crate) fn with(catalog: impl Into<Catalog>, config: Config) -> Self {
+        let (hands, mut ids) = (Hands::default(), 0_u128);
+        let spawned = hands.clone();
+        let ids = move || {
+            ids += 1;
+            ids.to_be_bytes()
+        };
+        let server = HttpServer::new(catalog, config, ids, move |future| spawned.take(future));
+        let time = Time(Arc::new(Mutex::new(Instant::ZERO)));
+        let (tended, mut clock) = (server.clone(), time.clone());
+        let tending = Box::pin(async move { tended.tend(&mut clock).await });
+        let mut site = Self { server, hands, time, tending, tender: Arc::default() };
+        site.tend();
+        site
+    }
+
+    /// Polls what tends the server.
+    pub(crate) fn tend(&mut self) {
+        let waker = Waker::from(self.tender.clone());
+        let tended = self.tending.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(tended.is_pending());
+    }
+
+    /// How often what tends the server was woken since this was last asked.
+    pub(crate) fn tender_wakes(&self) -> usize {
+        self.tender.take()
+    }
+
+    /// Polls what was spawned, and what tends the server if it was woken by that.
+    pub(crate) fn run(&mut self) {
+        self.hands.poll();
+        if self.tender_wakes() > 0 {
+            self.tend();
+        }
+    }
+
+    pub(crate) fn pass(&mut self, time: Duration) {
+        let mut now = self.time.0.lock().unwrap();
+        *now = *now + time;
+        drop(now);
+        self.tend();
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.time.now()
+    }
+
+    /// A connection.
+    pub(crate) fn connect(&self) -> Socket {
+        let service = self.server.connect(self.time.now());
+        let wakes = Arc::<Wakes>::default();
+        let waker = Waker::from(wakes.clone());
+        Socket { service, time: self.time.clone(), wakes, waker, session: None }
+    }
+
+    /// A connection that has opened a session.
+    pub(crate) fn session(&self) -> Socket {
+        let mut socket = self.connect();
+        let client = json!({"name": "c", "version": "1"});
+        let capabilities = json!({"elicitation": {}});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
+        let answer = socket.ask(&request(0, "initialize", params));
+        let (_, session) = answer.split_once("Mcp-Session-Id: ").expect(&answer);
+        socket.session = session.split_once("\r\n").map(|(id, _)| id.to_owned());
+        let method = "notifications/initialized";
+        let answer = socket.ask(&json!({"jsonrpc": "2.0", "method": method}));
+        assert!(answer.starts_with("HTTP/1.1 202 "), "{answer}");
+        socket
+    }
+
+    /// A modern request that another stack has read.
+    pub(crate) fn answer(&self, method: &str, name: Option<&str>, params: Value) -> Asked {
+        let body = modern(1, method, params).to_string();
+        let mut head = Head::new("POST", "/mcp");
+        for (field, value) in fields(method, name) {
+            head.push(field, value.as_bytes());
+        }
+        self.answer_to(head, body.into())
+    }
+
+    /// Any request that another stack has read.
+    pub(crate) fn answer_to(&self, head: Head, body: Bytes) -> Asked {
+        let answering = self.server.answer(self.time.now(), head, &body);
+        let wakes = Arc::<Wakes>::default();
+        let waker = Waker::from(wakes.clone());
+        Asked { answering, time: self.time.clone(), wakes, waker }
+    }
+}
+
+impl Socket {
+    /// Another one in the same session.
+    pub(crate) fn again(&self, site: &Site) -> Self {
+        Self { session: self.session.clone(), ..site.connect() }
+    }
+
+    /// Sends a message and takes what is answered at once.
+    pub(crate) fn ask(&mut self, message: &Value) -> String {
+        self.post(message);
+        self.out()
+    }
+
+    /// Sends a message in the session.
+    pub(crate) fn post(&mut self, message: &Value) {
+        self.send("POST", &[], &message.to_string());
+    }
+
+    /// Calls the tool `t` as a modern client.
+    pub(crate) fn call_modern(&mut self, id: u32) {
+        let body = modern(id, "tools/call", json!({"name": "t"})).to_string();
+        self.send("POST", &fields("tools/call", Some("t"))[3..], &body);
+    }
+
+    pub(crate) fn send(&mut self, method: &str, more: &[(&str, &str)], body: &str) {
+        let mut text = format!("{method} /mcp HTTP/1.1\r\nContent-Length: {}\r\n", body.len());
+        for (name, value) in fields("", None)[..3].iter().chain(more) {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if let Some(session) = &self.session {
+            text.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
+        }
+        let bytes = format!("{text}\r\n{body}");
+        self.service.handle_bytes(self.time.now(), bytes.into());
+        self.turn();
+    }
+
+    /// The stream of the session.
+    pub(crate) fn listen(&mut self) {
+        self.send("GET", &[], "");
+        let head = self.out();
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    }
+
+    pub(crate) fn turn(&mut self) {
+        self.service.turn(self.time.now(), &self.waker);
+    }
+
+    /// How often the service was woken since this was last asked.
+    pub(crate) fn wakes(&self) -> usize {
+        self.wakes.take()
+    }
+
+    /// Has its turn if it was woken, and says what it sends then.
+    pub(crate) fn woken(&mut self) -> String {
+        assert!(self.wakes() > 0, "nobody woke it");
+        self.turn();
+        self.out()
+    }
+
+    /// What the service sends.
+    pub(crate) fn out(&mut self) -> String {
+        let mut bytes = Vec::new();
+        while !self.service.output().is_empty() {
+            bytes.extend_from_slice(self.service.output());
+            self.service.handle_written(self.service.output().len());
+            self.turn();
+        }
+        String::from_utf8(bytes).unwrap()
+    }
+}
+
+impl Asked {
+    /// The status and the data that can be taken, and whether it has ended.
+    pub(crate) fn out(&mut self) -> (Option<u16>, String, bool) {
+        let (mut status, mut text) = (None, String::new());
+        loop {
+            match self.answering.turn(self.time.now(), &self.waker) {
+                Some(Part::Head(head)) => status = Some(head.status),
+                Some(Part::Data(data)) => text.push_str(std::str::from_utf8(&data).unwrap()),
+                Some(Part::End) => return (status, text, true),
+                None => return (status, text, false),
+            }
+        }
+    }
+}
+
+/// A request.
+pub(crate) fn request(id: u32, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// A call of the tool `t`.
+pub(crate) fn call(id: u32) -> Value {
+    request(id, "tools/call", json!({"name": "t", "_meta": {"progressToken": id}}))
+}
+
+/// A modern request.
+pub(crate) fn modern(id: u32, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/logLevel": "info",
+        "progressToken": id,
+    });
+    request(id, method, params)
+}
+
+/// The fields of a request; from the fourth on those of a modern one.
+fn fields<'a>(method: &'a str, name: Option<&'a str>) -> Vec<(&'static str, &'a str)> {
+    let mut fields = vec![
+        ("Host", "localhost"),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", method),
+    ];
+    fields.extend(name.map(|name| ("Mcp-Name", name)));
+    fields
+}
