@@ -395,6 +395,9 @@ impl Machine for Connection {
     }
 
     fn handle_eof(&mut self, now: Instant) {
+        if self.life == Life::Closed {
+            return;
+        }
         self.now = now;
         self.reader.end();
         match &mut self.state {
@@ -407,6 +410,9 @@ impl Machine for Connection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if self.life == Life::Closed {
+            return;
+        }
         self.now = now;
         if let State::Answering(answering) = &mut self.state {
             answering.exchange.handle_timeout(now);
