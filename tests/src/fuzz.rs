@@ -5,6 +5,7 @@
 
 mod client;
 mod headers;
+mod http;
 mod http1;
 mod line;
 mod listeners;
@@ -20,6 +21,7 @@ mod stdio;
 
 pub use client::{ClientOp, ClientScript, client_stdio, run_client};
 pub use headers::headers;
+pub use http::server_http;
 pub use http1::{http1, http1_pieces};
 pub use line::line;
 pub use message::message;

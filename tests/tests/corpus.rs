@@ -20,6 +20,7 @@ const TARGETS: &[Target] = &[
     ("message", fuzz::message),
     ("pair", fuzz::pair),
     ("request_state", fuzz::request_state),
+    ("server_http", fuzz::server_http),
     ("server_stdio", fuzz::server_stdio),
 ];
 
@@ -56,6 +57,11 @@ fn the_pair_corpus_replays() {
 #[test]
 fn the_request_state_corpus_replays() {
     replay("request_state");
+}
+
+#[test]
+fn the_server_http_corpus_replays() {
+    replay("server_http");
 }
 
 #[test]

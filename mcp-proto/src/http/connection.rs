@@ -369,6 +369,9 @@ impl Machine for Connection {
     }
 
     fn handle_eof(&mut self, now: Instant) {
+        if self.life == Life::Closed {
+            return;
+        }
         self.now = now;
         self.reader.end();
         match &mut self.state {
