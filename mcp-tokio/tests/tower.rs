@@ -1,6 +1,6 @@
 //! The tower service: where it is mounted, HTTP/2, and what becomes of its bodies.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on ends")]
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -82,9 +82,9 @@ async fn t47_the_authority_is_the_host() {
 async fn over_http_2_many_requests_share_a_connection() {
     let (mcp, _) = service();
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
-    let served = hyper_util::service::TowerToHyperService::new(mcp.clone());
+    let mounted = hyper_util::service::TowerToHyperService::new(mcp.clone());
     let builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-    let server = tokio::spawn(builder.serve_connection(TokioIo::new(theirs), served));
+    let server = tokio::spawn(builder.serve_connection(TokioIo::new(theirs), mounted));
     let (mut client, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(ours))
             .await

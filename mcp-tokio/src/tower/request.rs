@@ -60,7 +60,7 @@ impl<B: Body> HttpFuture<B> {
     pub(super) fn new(shared: Arc<Shared>, request: Request<B>) -> Self {
         let (parts, body) = request.into_parts();
         let state = match shared.server.admit(head::request(&parts)) {
-            Err(answering) => State::Answering(Answer::new(answering, shared, None)),
+            Err(answering) => State::Answering(Answer::new(*answering, shared, None)),
             Ok(_) if is_longer(body.size_hint().lower(), shared.limits().max_body_bytes) => {
                 State::Refused(ResponseHead::new(413))
             }

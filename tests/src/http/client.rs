@@ -70,10 +70,12 @@ impl Client {
         let mut params = params.clone();
         let mut fields = vec![("Mcp-Method", method)];
         if self.session.is_none() {
-            params["_meta"] = json!({
+            let meta = json!({
                 "io.modelcontextprotocol/protocolVersion": MODERN,
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
+            let members = params.as_object_mut();
+            members.map(|members| members.insert("_meta".to_owned(), meta));
             fields.push(("MCP-Protocol-Version", MODERN));
             fields.extend(name.map(|name| ("Mcp-Name", name)));
         }
@@ -108,10 +110,10 @@ impl Client {
             text.push_str("Host: localhost\r\n");
         }
         for (name, value) in fields.iter().chain([&accept]) {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            text.extend([*name, ": ", *value, "\r\n"]);
         }
         if let Some(session) = &self.session {
-            text.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
+            text.extend(["Mcp-Session-Id: ", session, "\r\n"]);
         }
         self.raw(&format!("{text}\r\n{body}"))
     }
@@ -199,7 +201,7 @@ impl Response {
 /// The text in the answer of a tool.
 pub(super) fn text(answer: &str) -> Result<String, Box<dyn Error>> {
     let answer: Value = serde_json::from_str(answer)?;
-    let text = answer["result"]["content"][0]["text"].as_str();
+    let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
     Ok(text.ok_or_else(|| format!("no text in {answer}"))?.to_owned())
 }
 

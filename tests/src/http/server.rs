@@ -103,7 +103,7 @@ fn registry(gate: &Stop, told: &Sender<&'static str>) -> Result<Registry<Handler
                     return Poll::Ready(());
                 }
                 let cancelled = cancelled.as_mut().poll(task);
-                cancelled.map(|_| report("cancelled"))
+                cancelled.map(|()| report("cancelled"))
             })
             .await;
             "waited"

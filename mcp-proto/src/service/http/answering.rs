@@ -1,5 +1,6 @@
 //! A request that another HTTP stack has read, and its answer.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::task::Waker;
@@ -24,13 +25,13 @@ pub struct Admission {
 }
 
 impl Admission {
-    pub(super) fn new(hub: Arc<Hub>, head: Head) -> Result<Self, Answering> {
+    pub(super) fn new(hub: Arc<Hub>, head: Head) -> Result<Self, Box<Answering>> {
         match admit(&hub.config, &head) {
             Ok(admitted) => Ok(Self { hub, head, admitted }),
             Err(refused) => {
                 let exchange = Exchange::refused(&hub.config, refused);
                 let runner = Runner::new(Catalog::clone(&hub.catalog));
-                Err(Answering::new(Instant::ZERO, hub, runner, exchange))
+                Err(Box::new(Answering::new(Instant::ZERO, hub, runner, exchange)))
             }
         }
     }
@@ -146,7 +147,12 @@ impl Answering {
             ServerEvent::Request(request) => {
                 self.runner.start(now, &mut self.exchange, request, false);
             }
-            event => self.runner.react(event),
+            event @ (ServerEvent::Cancelled { .. }
+            | ServerEvent::Notification { .. }
+            | ServerEvent::Pong { .. }
+            | ServerEvent::MessagesLost { .. }
+            | ServerEvent::PeerFault(_)
+            | ServerEvent::Closed) => self.runner.react(event),
         }
     }
 

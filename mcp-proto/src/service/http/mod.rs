@@ -133,7 +133,7 @@ impl HttpServer {
 
     /// Takes the head of a request that another HTTP stack has read. With an
     /// [`Admission`] its body is to be read; else this is the answer, whatever the body is.
-    pub fn admit(&self, head: Head) -> Result<Admission, Answering> {
+    pub fn admit(&self, head: Head) -> Result<Admission, Box<Answering>> {
         Admission::new(self.hub.clone(), head)
     }
 
@@ -141,7 +141,7 @@ impl HttpServer {
     pub fn answer(&self, now: Instant, head: Head, body: &Bytes) -> Answering {
         match self.admit(head) {
             Ok(admission) => admission.answer(now, body),
-            Err(answering) => answering,
+            Err(answering) => *answering,
         }
     }
 
@@ -221,7 +221,11 @@ impl Hub {
                 let offer = lock(&self.shared).offer.clone();
                 offer.notify(handler, &params);
             }
-            event => {
+            event @ (ServerEvent::Request(_)
+            | ServerEvent::Pong { .. }
+            | ServerEvent::MessagesLost { .. }
+            | ServerEvent::PeerFault(_)
+            | ServerEvent::Closed) => {
                 // It may do anything, and must not find the lock held.
                 let on_event = lock(&self.on_event).clone();
                 if let Some(on_event) = on_event {
@@ -334,7 +338,9 @@ impl Drop for Hub {
         self.catalog.leave(&self.port);
         self.port.close();
         let running = core::mem::take(&mut *lock(&self.running));
-        running.into_values().for_each(|cancel| cancel.set());
+        for cancel in running.into_values() {
+            cancel.set();
+        }
     }
 }
 

@@ -131,7 +131,8 @@ fn changes_reach_the_stream_of_a_session() {
     let mut socket = site.session();
     let mut stream = socket.again(&site);
     stream.listen();
-    (stream.wakes(), site.tender_wakes());
+    stream.wakes();
+    site.tender_wakes();
     let updated = catalog.update(|registry| {
         let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
         registry.tool_with(Tool::new("more", schema), |_: Value, _| async { "more" }).map(|_| ())

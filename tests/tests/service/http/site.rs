@@ -84,8 +84,8 @@ impl Site {
     /// Polls what tends the server.
     pub(crate) fn tend(&mut self) {
         let waker = Waker::from(self.tender.clone());
-        let tended = self.tending.as_mut().poll(&mut Context::from_waker(&waker));
-        assert!(tended.is_pending());
+        let polled = self.tending.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
     }
 
     /// How often what tends the server was woken since this was last asked.
@@ -127,7 +127,7 @@ impl Site {
         let capabilities = json!({"elicitation": {}});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
         let answer = socket.ask(&request(0, "initialize", params));
-        let (_, session) = answer.split_once("Mcp-Session-Id: ").expect(&answer);
+        let (_, session) = answer.split_once("Mcp-Session-Id: ").unwrap();
         socket.session = session.split_once("\r\n").map(|(id, _)| id.to_owned());
         let method = "notifications/initialized";
         let answer = socket.ask(&json!({"jsonrpc": "2.0", "method": method}));
@@ -180,10 +180,10 @@ impl Socket {
     pub(crate) fn send(&mut self, method: &str, more: &[(&str, &str)], body: &str) {
         let mut text = format!("{method} /mcp HTTP/1.1\r\nContent-Length: {}\r\n", body.len());
         for (name, value) in fields("", None)[..3].iter().chain(more) {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            text.extend([*name, ": ", *value, "\r\n"]);
         }
         if let Some(session) = &self.session {
-            text.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
+            text.extend(["Mcp-Session-Id: ", session, "\r\n"]);
         }
         let bytes = format!("{text}\r\n{body}");
         self.service.handle_bytes(self.time.now(), bytes.into());
