@@ -136,6 +136,11 @@ impl<W: Clone> Endpoint<W> {
         self.queue.pop_front()
     }
 
+    /// Whether such a request is not answered yet.
+    pub(crate) fn is_in_flight(&mut self, about: ReplyId) -> bool {
+        self.sessions.is_in_flight(about)
+    }
+
     /// All of the next actions.
     pub(crate) fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
         if self.queue.is_empty() { VecDeque::new() } else { core::mem::take(&mut self.queue) }

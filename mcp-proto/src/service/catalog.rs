@@ -127,8 +127,17 @@ impl Catalog {
         })
     }
 
+    /// What is offered.
+    pub(super) fn offer(&self) -> Offer {
+        self.with(|state| state.offer.clone())
+    }
+
     /// `port` is not to be told any more.
     pub(super) fn leave(&self, port: &Arc<Port>) {
+        // Nobody else knows those that have not joined.
+        if Arc::weak_count(port) == 0 {
+            return;
+        }
         self.with(|state| state.ports.retain(|other| !ptr::eq(other.as_ptr(), Arc::as_ptr(port))));
     }
 

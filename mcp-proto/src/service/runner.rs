@@ -54,6 +54,13 @@ impl Runner {
         Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None }
     }
 
+    /// One whose machine is gone before the catalog changes, or does not care.
+    pub(super) fn of_one(catalog: Catalog) -> Self {
+        let port = Arc::new(Port::new(catalog.clone()));
+        let offer = catalog.offer();
+        Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None }
+    }
+
     /// Something happened that concerns a handler.
     pub(super) fn react(&mut self, event: ServerEvent) {
         match event {

@@ -41,8 +41,8 @@ impl HttpBody {
         Self(if data.is_empty() { State::Ended } else { State::Whole(data) })
     }
 
-    pub(super) fn stream(answer: Answer) -> Self {
-        Self(State::Stream(Box::new(answer)))
+    pub(super) fn stream(answer: Box<Answer>) -> Self {
+        Self(State::Stream(answer))
     }
 }
 
@@ -105,7 +105,7 @@ impl Body for HttpBody {
                 match std::task::ready!(answer.poll(context)) {
                     Part::Data(data) => break data,
                     // It was taken before.
-                    Part::Head(_) => {}
+                    Part::Head(_) | Part::Whole(..) => {}
                     Part::End => {
                         self.0 = State::Ended;
                         return Poll::Ready(None);

@@ -35,8 +35,8 @@ pin_project! {
 }
 
 enum State {
-    Reading(Reading),
-    Answering(Answer),
+    Reading(Box<Reading>),
+    Answering(Box<Answer>),
     Refused(ResponseHead),
     Done,
 }
@@ -60,13 +60,13 @@ impl<B: Body> HttpFuture<B> {
     pub(super) fn new(shared: Arc<Shared>, request: Request<B>) -> Self {
         let (parts, body) = request.into_parts();
         let state = match shared.server.admit(head::request(&parts)) {
-            Err(answering) => State::Answering(Answer::new(*answering, shared, None)),
+            Err(answering) => State::Answering(Box::new(Answer::new(*answering, shared, None))),
             Ok(_) if is_longer(body.size_hint().lower(), shared.limits().max_body_bytes) => {
                 State::Refused(ResponseHead::new(413))
             }
             Ok(admission) => {
                 let read = Read::One(Bytes::new());
-                State::Reading(Reading { shared, admission, read, timer: None })
+                State::Reading(Box::new(Reading { shared, admission, read, timer: None }))
             }
         };
         Self { body, state }
@@ -83,18 +83,22 @@ impl<B: Body> Future for HttpFuture<B> {
                 State::Reading(reading) => {
                     let read = ready!(reading.poll(this.body.as_mut(), context));
                     *this.state = match (std::mem::replace(this.state, State::Done), read) {
-                        (State::Reading(reading), Ok(())) => State::Answering(reading.answer()),
+                        (State::Reading(reading), Ok(())) => {
+                            State::Answering(Box::new(reading.answer()))
+                        }
                         (_, Ok(())) => State::Done,
                         (_, Err(status)) => State::Refused(ResponseHead::new(status)),
                     };
                 }
                 State::Answering(answer) => match ready!(answer.poll(context)) {
+                    Part::Whole(head, data) => {
+                        *this.state = State::Done;
+                        return Poll::Ready(Ok(head::response(head, HttpBody::whole(data))));
+                    }
                     Part::Head(head) => {
-                        let data = head.length.and_then(|_| all(answer, context));
-                        let before = std::mem::replace(this.state, State::Done);
-                        let body = match (data, before) {
-                            (None, State::Answering(answer)) => HttpBody::stream(answer),
-                            (data, _) => HttpBody::whole(data.unwrap_or_default()),
+                        let body = match std::mem::replace(this.state, State::Done) {
+                            State::Answering(answer) => HttpBody::stream(answer),
+                            _ => HttpBody::whole(Bytes::new()),
                         };
                         return Poll::Ready(Ok(head::response(head, body)));
                     }
@@ -177,18 +181,6 @@ impl Read {
         match self {
             Self::One(bytes) => bytes,
             Self::More(bytes) => bytes.freeze(),
-        }
-    }
-}
-
-/// All of the body of an answer whose length is known. It is there already.
-fn all(answer: &mut Answer, context: &mut Context<'_>) -> Option<Bytes> {
-    let mut all = Bytes::new();
-    loop {
-        match answer.poll(context) {
-            Poll::Ready(Part::Data(data)) if all.is_empty() => all = data,
-            Poll::Ready(Part::End) => return Some(all),
-            Poll::Ready(Part::Data(_) | Part::Head(_)) | Poll::Pending => return None,
         }
     }
 }

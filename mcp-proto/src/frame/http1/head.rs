@@ -82,16 +82,15 @@ impl Head {
         if length > usize::from(u16::MAX) || !is_token(name.as_bytes()) || !is_field_text(value) {
             return;
         }
-        let mut text = match core::mem::take(&mut self.text) {
-            Text::Slice(text) => text.to_vec(),
-            Text::Built(text) => text,
-        };
+        if let Text::Slice(text) = &self.text {
+            self.text = Text::Built(text.to_vec());
+        }
+        let Text::Built(text) = &mut self.text else { return };
         let start = position(text.len());
         text.extend_from_slice(name.as_bytes());
         let name_end = position(text.len());
         text.extend_from_slice(value);
         let value_end = position(text.len());
-        self.text = Text::Built(text);
         self.fields.push(Field { name: start, name_end, value: name_end, value_end });
     }
 

@@ -9,10 +9,31 @@ pub(super) fn is_token(text: &[u8]) -> bool {
 
 /// Whether this byte may be in a token.
 pub(super) fn is_token_byte(byte: u8) -> bool {
-    matches!(byte,
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'!' | b'#'..=b'\'' | b'*' | b'+' | b'.'
-        | b'^'..=b'`' | b'|' | b'~')
+    TOKEN_BYTES.has(byte)
 }
+
+/// A set of bytes.
+struct Bytes([bool; 256]);
+
+impl Bytes {
+    fn has(&self, byte: u8) -> bool {
+        self.0.get(usize::from(byte)).copied().unwrap_or_default()
+    }
+}
+
+const TOKEN_BYTES: &Bytes = &{
+    let mut bytes = [false; 256];
+    let mut byte = u8::MIN;
+    while byte < u8::MAX {
+        if let Some(is) = bytes.split_at_mut(byte as usize).1.first_mut() {
+            *is = matches!(byte,
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'!' | b'#'..=b'\'' | b'*' | b'+'
+                | b'.' | b'^'..=b'`' | b'|' | b'~');
+        }
+        byte += 1;
+    }
+    Bytes(bytes)
+};
 
 /// Whether this may be the value of a field, or an extension of a chunk: it has no controls but
 /// tabs.

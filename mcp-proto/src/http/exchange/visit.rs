@@ -33,7 +33,7 @@ impl Exchange {
         match core::mem::replace(&mut self.state, State::Answered) {
             State::Waiting(wanted) => self.ask(now, endpoint, me, *wanted),
             State::Reading(place) if self.gone => endpoint.sessions.leave(now, &place, false),
-            State::Reading(place) => self.read(now, endpoint, place),
+            State::Reading(place) => self.read(now, endpoint, place, true),
             State::Listening { listener, .. } if self.gone => endpoint.listeners.remove(listener),
             State::Listening { mut server, listener } => {
                 let untold = endpoint.listeners.take(listener);
@@ -70,10 +70,10 @@ impl Exchange {
                 match sessions.post(now, declaration, &caller, incoming, me, queue) {
                     Ok(Posted::Accepted) => self.answer.accept(),
                     Ok(Posted::Answered { status, data }) => self.answer.finish(status, data, None),
-                    Ok(Posted::Asked(place)) => self.read(now, endpoint, place),
+                    Ok(Posted::Asked(place)) => self.read(now, endpoint, place, false),
                     Ok(Posted::Opened(place)) => {
                         self.answer.session = Some(place.session_id());
-                        self.read(now, endpoint, place);
+                        self.read(now, endpoint, place, false);
                     }
                     Err((id, error)) => self.answer.error(Era::Legacy, id, &error),
                 }
@@ -82,7 +82,7 @@ impl Exchange {
                 match sessions.get(now, &caller, last_event_id.as_deref(), me, queue) {
                     Ok(place) => {
                         self.answer.stream(place.priming(place.after()).as_deref());
-                        self.read(now, endpoint, place);
+                        self.read(now, endpoint, place, false);
                     }
                     Err(error) => self.answer.error(Era::Legacy, None, &error),
                 }
@@ -121,8 +121,14 @@ impl Exchange {
         };
     }
 
-    /// Takes what there is on a stream.
-    fn read<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, mut place: Place) {
+    /// Takes what there is on a stream; `waited` if there was something to wait for.
+    fn read<W: Clone>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<W>,
+        mut place: Place,
+        waited: bool,
+    ) {
         let mut taken = 0;
         self.more = false;
         loop {
@@ -161,6 +167,12 @@ impl Exchange {
                     if endpoint.closing {
                         self.answer.give_up();
                     } else {
+                        // "If the input is a JSON-RPC request, the server MUST either return
+                        // `Content-Type: text/event-stream` […] or `application/json`"; one
+                        // that was cancelled has no answer.
+                        if waited && self.answer.is_undecided() {
+                            self.answer.stream(None);
+                        }
                         self.answer.end();
                     }
                     return endpoint.sessions.leave(now, &place, true);

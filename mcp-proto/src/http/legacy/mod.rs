@@ -82,7 +82,6 @@ impl<W: Clone> Sessions<W> {
         me: &W,
         queue: &mut Queue<W>,
     ) -> Result<Posted, (Option<RequestId>, ProtocolError)> {
-        let id = request_id(&incoming);
         let opens = opens(&incoming);
         let key = match caller.session {
             Token::Absent if opens => {
@@ -90,8 +89,10 @@ impl<W: Clone> Sessions<W> {
             }
             _ => match self.find(caller) {
                 Err(error @ ProtocolError::SessionNotFound) => return Err((None, error)),
-                Err(error) => return Err((id, error)),
-                Ok(_) if opens => return Err((id, ProtocolError::UnexpectedInitialize)),
+                Err(error) => return Err((request_id(&incoming), error)),
+                Ok(_) if opens => {
+                    return Err((request_id(&incoming), ProtocolError::UnexpectedInitialize));
+                }
                 Ok(key) => key,
             },
         };
@@ -99,7 +100,7 @@ impl<W: Clone> Sessions<W> {
             return Err((None, ProtocolError::SessionNotFound));
         };
         if let Err(error) = check_version(session, caller, queue) {
-            return Err((id, error));
+            return Err((request_id(&incoming), error));
         }
         session.begin(now);
         let posted = match &incoming {
@@ -272,6 +273,11 @@ impl<W: Clone> Sessions<W> {
         session.server.notify(now, about, notification)?;
         session.act(now, queue);
         Ok(())
+    }
+
+    /// Whether a request is not answered yet.
+    pub(super) fn is_in_flight(&mut self, about: ReplyId) -> bool {
+        self.of(about).is_some_and(|(_, session)| session.server.stream_of(about).is_some())
     }
 
     /// Has the client of a request poll for the answer.

@@ -30,7 +30,7 @@ impl Admission {
             Ok(admitted) => Ok(Self { hub, head, admitted }),
             Err(refused) => {
                 let exchange = Exchange::refused(&hub.config, refused);
-                let runner = Runner::new(Catalog::clone(&hub.catalog));
+                let runner = Runner::of_one(Catalog::clone(&hub.catalog));
                 Err(Box::new(Answering::new(Instant::ZERO, hub, runner, exchange)))
             }
         }
@@ -39,7 +39,7 @@ impl Admission {
     /// The answer, once the body is read.
     pub fn answer(self, now: Instant, body: &Bytes) -> Answering {
         let Self { hub, head, admitted } = self;
-        let runner = Runner::new(Catalog::clone(&hub.catalog));
+        let runner = Runner::of_one(Catalog::clone(&hub.catalog));
         let (declaration, config) = (&runner.offer.declaration, &hub.config);
         let exchange = Exchange::admitted(now, declaration, config, admitted, &head, body);
         Answering::new(now, hub, runner, exchange)
@@ -61,7 +61,9 @@ pub struct Answering {
 /// A part of an answer.
 #[derive(Debug)]
 pub enum Part {
-    /// The head; it comes first.
+    /// All of an answer: head, and body.
+    Whole(ResponseHead, Bytes),
+    /// The head of a stream; it comes first.
     Head(ResponseHead),
     /// Some of the body.
     Data(Bytes),
@@ -106,6 +108,9 @@ impl Answering {
         loop {
             while let Some(action) = self.exchange.poll_action() {
                 match action {
+                    ExchangeAction::Head(head) if head.length.is_some() => {
+                        return Some(Part::Whole(head, self.body(now)));
+                    }
                     ExchangeAction::Head(head) => return Some(Part::Head(head)),
                     ExchangeAction::Data(data) => return Some(Part::Data(data)),
                     ExchangeAction::End => {
@@ -135,6 +140,20 @@ impl Answering {
                 self.runner.poll(now, &mut self.exchange, slot, false);
             }
         }
+    }
+
+    /// The rest of an answer whose length is known: it is there.
+    fn body(&mut self, now: Instant) -> Bytes {
+        let mut body = Bytes::new();
+        while let Some(action) = self.exchange.poll_action() {
+            match action {
+                ExchangeAction::Data(data) => body = data,
+                ExchangeAction::Event(event) => self.event(now, event),
+                ExchangeAction::Head(_) => {}
+                ExchangeAction::End => self.ended = true,
+            }
+        }
+        body
     }
 
     fn visit(&mut self, now: Instant) {

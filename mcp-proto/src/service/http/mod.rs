@@ -242,14 +242,16 @@ impl Hub {
             Err(reply) => return self.respond(now, reply, gone()),
             Ok(called) => called,
         };
-        // It may be cancelled on another connection before it was polled.
-        lock(&self.running).insert(reply.id(), cancel.clone());
         match begin(reply, cancel, call) {
-            Started::Done(reply, outcome) => {
-                lock(&self.running).remove(&reply.id());
-                self.respond(now, reply, outcome);
-            }
+            Started::Done(reply, outcome) => self.respond(now, reply, outcome),
             Started::Pending(job) => {
+                let (about, cancel) = (job.id(), job.cancel());
+                lock(&self.running).insert(about, cancel.clone());
+                // It may have been cancelled on another connection before it was put there.
+                if !lock(&self.shared).endpoint.is_in_flight(about) {
+                    lock(&self.running).remove(&about);
+                    cancel.set();
+                }
                 (self.spawn)(Box::pin(Elsewhere::new(job, self.port.clone())));
             }
         }

@@ -231,6 +231,10 @@ impl Asked {
         let (mut status, mut text) = (None, String::new());
         loop {
             match self.answering.turn(self.time.now(), &self.waker) {
+                Some(Part::Whole(head, data)) => {
+                    status = Some(head.status);
+                    text.push_str(std::str::from_utf8(&data).unwrap());
+                }
                 Some(Part::Head(head)) => status = Some(head.status),
                 Some(Part::Data(data)) => text.push_str(std::str::from_utf8(&data).unwrap()),
                 Some(Part::End) => return (status, text, true),
