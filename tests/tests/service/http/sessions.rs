@@ -51,6 +51,25 @@ fn a_handler_outlives_its_connection() {
 }
 
 #[test]
+fn nothing_is_read_behind_the_end_of_input() {
+    let (mut site, gate) = gated();
+    let mut socket = site.session();
+    let mut other = socket.again(&site);
+    other.listen();
+    socket.post(&call(1));
+    for one in [&mut socket, &mut other] {
+        assert!(one.service.wants_read());
+        one.service.handle_eof(site.now());
+        one.turn();
+        // A stream that has ended is always ready: the driver would read nothing for ever.
+        assert!(!one.service.wants_read() && !one.service.is_closed());
+    }
+    gate_passes(&mut site, &gate);
+    assert!(socket.woken().ends_with(&answer(1, "passed")));
+    assert!(socket.service.is_closed());
+}
+
+#[test]
 fn progress_and_logs_go_before_the_answer_on_its_stream() {
     let gate = Gate::default();
     let theirs = gate.clone();
