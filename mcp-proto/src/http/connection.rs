@@ -436,6 +436,8 @@ impl Machine for Connection {
 
     fn wants_read(&self) -> bool {
         match (self.life, &self.state) {
+            // Nothing comes behind the end, however long a legacy client's answer takes.
+            (Life::Open, _) if self.reader.has_ended() => false,
             (Life::Open, State::Answering(_)) => self.reader.buffered() < AHEAD,
             (Life::Open, State::Between | State::Body(_) | State::Lingering) => true,
             (Life::Ending | Life::Gone | Life::Closed, _) => false,

@@ -77,6 +77,9 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
     /// The server is to stop.
     fn shutdown(&mut self, now: Instant);
 
+    /// How long a peer may leave unread what is too much to say more; `None` is for ever.
+    fn patience(&self) -> Option<Duration>;
+
     /// Nobody reads any more. Returns whether there is still something to do about it.
     fn handle_disconnect(&mut self, now: Instant) -> bool;
 
@@ -98,6 +101,8 @@ pub struct Service<L: Link = Connection<Server>> {
     output: Output,
     /// Some of it was written since the last turn.
     written: bool,
+    /// When a peer that leaves unread what is too much is taken for gone.
+    stalled: Option<Instant>,
     drain: Duration,
     life: Life,
     /// The endpoint asks for a visit.
@@ -157,6 +162,7 @@ impl<L: Link> Service<L> {
             on_fault: None,
             output: Output::default(),
             written: false,
+            stalled: None,
             drain,
             life: Life::Open,
             visits: false,
@@ -187,9 +193,19 @@ impl<L: Link> Service<L> {
         self.on_fault = Some(Box::new(f));
     }
 
+    /// A peer that reads nothing for so long is gone.
+    fn tire(&mut self, now: Instant) {
+        if !self.written && self.stalled.is_some_and(|until| until <= now) {
+            self.handle_deaf();
+        }
+    }
+
     /// Drops what a peer has not read in time.
     fn give_up(&mut self, now: Instant) {
         let written = core::mem::take(&mut self.written);
+        let patience = self.link.patience().filter(|_| self.is_clogged());
+        let since = self.stalled.filter(|_| !written);
+        self.stalled = patience.map(|patience| since.unwrap_or(now + patience));
         if let Life::Closed { until, patient } = &mut self.life {
             if *patient && written {
                 *until = now + self.drain;
@@ -277,6 +293,7 @@ impl<L: Link> Driven for Service<L> {
     fn turn(&mut self, now: Instant, waker: &Waker) {
         self.now = now;
         self.runner.port.begin_turn(now, waker);
+        self.tire(now);
         if self.link.poll_timeout().is_some_and(|at| at <= now) {
             self.link.handle_timeout(now);
         }
@@ -324,7 +341,8 @@ impl<L: Link> Driven for Service<L> {
                 None
             }
         };
-        self.link.poll_timeout().into_iter().chain(sleep).chain(until).min()
+        let times = [self.link.poll_timeout(), sleep, until, self.stalled];
+        times.into_iter().flatten().min()
     }
 
     fn wants_read(&self) -> bool {
@@ -341,7 +359,13 @@ impl<L: Link> Driven for Service<L> {
     }
 
     fn is_clogged(&self) -> bool {
-        self.life == Life::Open && self.output.waiting() > MAX_OUTPUT_BYTES
+        let may_wait = match self.life {
+            Life::Open => true,
+            // What a client is told over HTTP does not end with what it sends.
+            Life::Ending => L::MEETS,
+            Life::Stopping | Life::Closed { .. } | Life::GivenUp => false,
+        };
+        may_wait && self.is_full()
     }
 
     fn patience(&self) -> Option<Instant> {
@@ -400,6 +424,11 @@ impl Link for Connection<Server> {
 
     fn shutdown(&mut self, now: Instant) {
         Self::shutdown(self, now);
+    }
+
+    /// A pipe has one peer, which may take its time.
+    fn patience(&self) -> Option<Duration> {
+        None
     }
 
     /// There is nobody to serve.

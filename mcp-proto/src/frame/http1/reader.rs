@@ -130,6 +130,11 @@ impl RequestReader {
         matches!(self.state, State::Body { .. })
     }
 
+    /// Whether the input has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
     /// How many bytes have come and were not polled. Once it was polled to `None` they are less
     /// than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
     pub fn buffered(&self) -> usize {

@@ -255,10 +255,7 @@ impl<W: Clone> Sessions<W> {
         session.server.respond(now, reply, outcome);
         let dropped = session.server.dropped_replies() - before;
         session.act(now, queue);
-        // Whoever reads the answer comes along.
-        if !session.is_read() {
-            self.plan(key);
-        }
+        self.plan(key);
         self.dropped_replies = self.dropped_replies.saturating_add(dropped);
     }
 

@@ -12,7 +12,7 @@ use crate::error::UsageError;
 use crate::http::Connection;
 use crate::machine::{Action, Machine};
 use crate::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// A socket of an [`HttpServer`](super::HttpServer).
 #[derive(Debug)]
@@ -55,6 +55,10 @@ impl Link for HttpLink {
 
     fn shutdown(&mut self, now: Instant) {
         self.connection.shutdown(now);
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        Some(self.hub.config.server.limits.connection_idle_timeout)
     }
 
     fn handle_disconnect(&mut self, now: Instant) -> bool {

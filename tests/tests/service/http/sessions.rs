@@ -51,6 +51,25 @@ fn a_handler_outlives_its_connection() {
 }
 
 #[test]
+fn nothing_is_read_behind_the_end_of_input() {
+    let (mut site, gate) = gated();
+    let mut socket = site.session();
+    let mut other = socket.again(&site);
+    other.listen();
+    socket.post(&call(1));
+    for one in [&mut socket, &mut other] {
+        assert!(one.service.wants_read());
+        one.service.handle_eof(site.now());
+        one.turn();
+        // A stream that has ended is always ready: the driver would read nothing for ever.
+        assert!(!one.service.wants_read() && !one.service.is_closed());
+    }
+    gate_passes(&mut site, &gate);
+    assert!(socket.woken().ends_with(&answer(1, "passed")));
+    assert!(socket.service.is_closed());
+}
+
+#[test]
 fn progress_and_logs_go_before_the_answer_on_its_stream() {
     let gate = Gate::default();
     let theirs = gate.clone();
@@ -232,26 +251,27 @@ fn sessions_and_handlers_have_their_deadlines_without_connections() {
 
 #[test]
 fn a_client_that_does_not_read_costs_no_more_than_a_limit() {
-    let mut offered = registry(|_: Value, context: Context| async move {
-        loop {
-            context.log(LoggingLevel::Error, "x".repeat(10_000));
-            context.sleep(Duration::from_millis(1)).await;
-        }
-        #[expect(unreachable_code, reason = "it says what the handler would answer")]
-        ""
-    });
-    offered.logging();
-    let mut site = Site::new(offered);
-    let mut socket = site.session();
-    socket.post(&call(1));
-    for _ in 0..1000 {
-        site.pass(Duration::from_millis(1));
-        site.run();
+    for has_ended in [false, true] {
+        let (mut site, mut socket) = flooded(has_ended);
+        let kept = socket.service.output().len();
+        let all = socket.out().len();
+        assert!(all < 4 * 1024 * 1024, "{kept}, {all}");
+        site.pass(Duration::from_secs(75));
         socket.turn();
+        assert!(!socket.service.is_closed(), "it has read");
     }
-    let kept = socket.service.output().len();
-    let all = socket.out().len();
-    assert!(all < 4 * 1024 * 1024, "{kept}, {all}");
+}
+
+#[test]
+fn a_client_that_never_reads_is_gone_after_a_while() {
+    for has_ended in [false, true] {
+        let (mut site, mut socket) = flooded(has_ended);
+        let due = socket.service.poll_timeout().unwrap();
+        assert!(due <= site.now() + Duration::from_secs(75), "Limits::connection_idle_timeout");
+        site.pass(Duration::from_secs(75));
+        socket.turn();
+        assert!(socket.service.is_closed() && socket.service.output().is_empty());
+    }
 }
 
 #[test]
@@ -319,6 +339,31 @@ fn events_of_sessions_are_told() {
     let mut socket = site.session();
     socket.ask(&json!({"jsonrpc": "2.0", "id": 77, "result": {}}));
     assert_eq!(log.take().len(), 1);
+}
+
+/// A connection that was told much and has read nothing; its input may have ended.
+fn flooded(has_ended: bool) -> (Site, Socket) {
+    let mut offered = registry(|_: Value, context: Context| async move {
+        loop {
+            context.log(LoggingLevel::Error, "x".repeat(10_000));
+            context.sleep(Duration::from_millis(1)).await;
+        }
+        #[expect(unreachable_code, reason = "it says what the handler would answer")]
+        ""
+    });
+    offered.logging();
+    let mut site = Site::new(offered);
+    let mut socket = site.session();
+    socket.post(&call(1));
+    if has_ended {
+        socket.service.handle_eof(site.now());
+    }
+    for _ in 0..1000 {
+        site.pass(Duration::from_millis(1));
+        site.run();
+        socket.turn();
+    }
+    (site, socket)
 }
 
 fn gated() -> (Site, Gate) {
