@@ -48,7 +48,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    pub(super) fn new(catalog: Catalog) -> Self {
+    pub(super) fn new(catalog: &Catalog) -> Self {
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.join(&port);
         Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None }
