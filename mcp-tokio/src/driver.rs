@@ -15,7 +15,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{self, Sleep};
 
 /// How much is read at once, in bytes.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 16 * 1024;
 
 /// Serves the peer at the other end of a stream until it ends.
 ///

@@ -118,9 +118,10 @@ fn before_initialize_only_a_ping_is_served() {
 #[test]
 fn batches_exist_in_one_revision() {
     for case in streams().filter(|case| case.kind == Kind::Batch) {
-        let expected = match case.opened == Opened::LegacyWithBatches {
-            true => Route::Legacy,
-            false => Route::Reject(Refusal::UnexpectedBatch),
+        let expected = if case.opened == Opened::LegacyWithBatches {
+            Route::Legacy
+        } else {
+            Route::Reject(Refusal::UnexpectedBatch)
         };
         assert_eq!(case.route(), expected, "{case:?}");
     }

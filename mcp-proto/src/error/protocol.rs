@@ -1,5 +1,6 @@
 //! What a peer can do wrong: rung, code and page.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 
 use super::{ErrorCode, HeaderError, Rung};
@@ -195,7 +196,7 @@ pub enum ProtocolError {
         /// Which step of the validation it is.
         rung: Rung,
         /// What is wrong.
-        error: HeaderError,
+        error: Box<HeaderError>,
     },
     /// Over HTTP: a request for a host that is not this server's.
     HostNotAllowed {
@@ -248,7 +249,7 @@ pub enum ProtocolError {
 impl ProtocolError {
     /// A header that does not repeat the body, at this rung.
     pub(crate) fn header(rung: Rung) -> impl FnOnce(HeaderError) -> Self {
-        move |error| Self::HeaderMismatch { rung, error }
+        move |error| Self::HeaderMismatch { rung, error: Box::new(error) }
     }
 
     /// The rung at which the message failed.
@@ -275,7 +276,9 @@ impl ProtocolError {
             | Self::UnexpectedInitialize
             | Self::ModernOnLegacy
             | Self::ModernNotServed
-            | Self::UnexpectedRequest { .. } => Rung::Era,
+            | Self::UnexpectedRequest { .. }
+            | Self::VersionNotServed { .. }
+            | Self::VersionDiffers { .. } => Rung::Era,
             Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Rung::Envelope,
             Self::UnsupportedVersion { .. } => Rung::Version,
             Self::HeaderMismatch { rung, .. } => *rung,
@@ -283,7 +286,6 @@ impl ProtocolError {
             Self::OriginNotAllowed { .. } => Rung::Origin,
             Self::UnsupportedMediaType => Rung::Media,
             Self::NotAcceptable { .. } => Rung::Accept,
-            Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => Rung::Era,
             Self::SessionNotFound => Rung::Session,
             Self::UnknownEvent => Rung::Resumption,
             Self::MethodNotFound { .. } => Rung::Method,

@@ -8,6 +8,7 @@
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 
@@ -86,7 +87,7 @@ struct Fields<'a> {
 }
 
 /// Walks the rungs.
-pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Refused> {
+pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refused>> {
     let (method, target) = head.raw_line();
     let is_here = config.path.is_empty() || target == config.path.as_bytes();
     if !is_here && head.path() != config.path {
@@ -123,7 +124,7 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Refused> {
     })
 }
 
-fn authorize(config: &Config, head: &Head) -> Result<Option<Arc<str>>, Refused> {
+fn authorize(config: &Config, head: &Head) -> Result<Option<Arc<str>>, Box<Refused>> {
     let Some(authorize) = &config.authorize else { return Ok(None) };
     let (status, challenge) = match authorize(head) {
         Authorization::Allow(principal) => return Ok(principal),
@@ -171,7 +172,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The rungs http-method, media and accept.
-    fn method(&self, config: &Config, head: &Head) -> Result<Method, Refused> {
+    fn method(&self, config: &Config, head: &Head) -> Result<Method, Box<Refused>> {
         let method = match head.raw_line().0 {
             b"POST" => Method::Post,
             b"GET" => Method::Get,
@@ -214,17 +215,17 @@ fn claims_modern(config: &Config, head: &Head) -> bool {
 
 impl Refused {
     /// Without a body.
-    fn bare(status: u16) -> Self {
-        Self { head: ResponseHead::new(status), error: None }
+    fn bare(status: u16) -> Box<Self> {
+        Box::new(Self { head: ResponseHead::new(status), error: None })
     }
 
     /// With an error in the body.
-    fn error(error: ProtocolError) -> Self {
+    fn error(error: ProtocolError) -> Box<Self> {
         let status = super::status(error.rung(), Era::Modern);
-        Self { head: ResponseHead::new(status), error: Some(error) }
+        Box::new(Self { head: ResponseHead::new(status), error: Some(error) })
     }
 
-    fn method(allowed: &'static str) -> Self {
+    fn method(allowed: &'static str) -> Box<Self> {
         let mut refused = Self::bare(405);
         refused.head.fields.push(("Allow", allowed.into()));
         refused
@@ -232,7 +233,7 @@ impl Refused {
 }
 
 /// What a browser asks before it sends a page's request.
-fn preflight(config: &Config, head: &Head, cors: &Cors) -> Refused {
+fn preflight(config: &Config, head: &Head, cors: &Cors) -> Box<Refused> {
     let mut refused = Refused::bare(204);
     let mut names: alloc::vec::Vec<Cow<'_, str>> =
         ALLOWED_HEADERS.iter().map(|name| Cow::Borrowed(*name)).collect();

@@ -24,6 +24,10 @@ use crate::time::Instant;
 
 /// What an [`Endpoint`] wants done.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is a request that goes to the application, and not kept"
+)]
 #[non_exhaustive]
 pub enum EndpointAction<W> {
     /// Have the exchange of this visit again.

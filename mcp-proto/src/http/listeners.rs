@@ -17,6 +17,7 @@ use crate::server::{Change, Filter};
 pub(super) struct ListenerId(u64);
 
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "they are its listeners")]
 pub(super) struct Listeners<W> {
     listeners: Row<Listener<W>>,
     serials: u64,

@@ -1,6 +1,8 @@
 //! A request as a connection reads it, and as it is answered. A body that comes in one piece is
 //! not copied.
 
+use alloc::boxed::Box;
+
 use bytes::{Bytes, BytesMut};
 
 use super::Exchange;
@@ -12,7 +14,7 @@ use crate::frame::http1::{Framing, Head, RequestKind};
 pub(super) struct Request {
     pub(super) head: Head,
     pub(super) kind: RequestKind,
-    pub(super) admitted: Result<Admitted, Refused>,
+    pub(super) admitted: Result<Admitted, Box<Refused>>,
     pub(super) body: Body,
 }
 

@@ -142,14 +142,14 @@ impl Service {
     pub fn new(catalog: impl Into<Catalog>, config: Config) -> Self {
         let drain = config.limits.drain;
         let connect = |declaration| Connection::server(declaration, config);
-        Self::with(catalog.into(), drain, connect)
+        Self::with(&catalog.into(), drain, connect)
     }
 }
 
 impl<L: Link> Service<L> {
     /// A service of a machine that `connect` makes.
     fn with(
-        catalog: Catalog,
+        catalog: &Catalog,
         drain: Duration,
         connect: impl FnOnce(Arc<Declaration>) -> L,
     ) -> Self {

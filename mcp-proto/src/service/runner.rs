@@ -48,14 +48,14 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    pub(super) fn new(catalog: Catalog) -> Self {
+    pub(super) fn new(catalog: &Catalog) -> Self {
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.join(&port);
         Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None }
     }
 
     /// One whose machine is gone before the catalog changes, or does not care.
-    pub(super) fn of_one(catalog: Catalog) -> Self {
+    pub(super) fn of_one(catalog: &Catalog) -> Self {
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.offer();
         Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None }

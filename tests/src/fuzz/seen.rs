@@ -52,6 +52,7 @@ impl Seen {
     }
 
     /// A fault is told for the record, and nothing hangs on it.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other event is to be seen here")]
     pub(super) fn event(&mut self, event: &ServerEvent) {
         assert!(!self.closed, "an event after the end");
         let event = match event {

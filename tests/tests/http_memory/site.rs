@@ -223,6 +223,7 @@ impl Site {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other event is to be seen here")]
     fn event(&mut self, number: Number, event: ServerEvent) {
         match event {
             ServerEvent::Request(request) => {

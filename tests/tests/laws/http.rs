@@ -1,7 +1,7 @@
 //! The laws of sockets that share an endpoint: whatever is said on them, in whatever order their
 //! verbs are called, nothing panics, every request has one answer, and nothing stays.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -298,6 +298,7 @@ impl Disorder {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is owed anything")]
     fn event(&mut self, event: ServerEvent) {
         match event {
             ServerEvent::Request(request) => {
@@ -321,9 +322,10 @@ impl Disorder {
 
     fn notify(&mut self, now: Instant, which: usize, notification: Notification) {
         let Some(about) = self.seen else { return };
-        let _ = match about.is_shared() {
-            true => self.endpoint.notify(now, about, notification),
-            false => self.sockets[which].notify(now, about, notification),
+        let _ = if about.is_shared() {
+            self.endpoint.notify(now, about, notification)
+        } else {
+            self.sockets[which].notify(now, about, notification)
         };
     }
 

@@ -2,6 +2,7 @@
 //!
 //! In: what there is to say. Out: [`ExchangeAction`]s. The form follows from what is said first.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -76,8 +77,8 @@ impl Answer {
     }
 
     /// Answers without looking at the body.
-    pub(super) fn refuse(&mut self, refused: Refused) {
-        let Refused { mut head, error } = refused;
+    pub(super) fn refuse(&mut self, refused: Box<Refused>) {
+        let Refused { mut head, error } = *refused;
         let body = error.map(|error| text(&Outgoing::Error { id: None, error: (&error).into() }));
         if let Some(body) = &body {
             head.fields.push(("Content-Type", JSON.into()));

@@ -110,7 +110,7 @@ impl Exchange {
     }
 
     /// One that is over: the answer to a head that no body could mend.
-    pub(crate) fn refused(config: &Arc<Config>, refused: Refused) -> Self {
+    pub(crate) fn refused(config: &Arc<Config>, refused: Box<Refused>) -> Self {
         let mut exchange = Self::begin(Instant::NEVER, config, super::admit::Cors::default());
         exchange.answer.refuse(refused);
         exchange
@@ -172,10 +172,8 @@ impl Exchange {
             }
         };
         let policy = self.config.policy();
-        let opened = match caller.version.is_modern() {
-            true => Opened::ModernExchange,
-            false => Opened::Exchange,
-        };
+        let opened =
+            if caller.version.is_modern() { Opened::ModernExchange } else { Opened::Exchange };
         let (kind, claim) = server::facts(&incoming);
         let row = negotiate::classify(opened, policy, kind, claim);
         match row.map_or(Route::Drop, |row| row.route) {

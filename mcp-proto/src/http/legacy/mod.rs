@@ -44,6 +44,7 @@ pub(super) use stream::Next;
 use stream::{Event, Resumed, Stream, parse_event_id};
 
 /// The sessions of an endpoint.
+#[expect(clippy::struct_field_names, reason = "they are its sessions")]
 pub(super) struct Sessions<W> {
     config: Arc<Config>,
     /// The settings of their machines.
@@ -87,7 +88,7 @@ impl<W: Clone> Sessions<W> {
             Token::Absent if opens => {
                 return self.open(now, declaration, caller, incoming, me, queue);
             }
-            _ => match self.find(caller) {
+            Token::Absent | Token::Invalid | Token::Id(_) => match self.find(caller) {
                 Err(error @ ProtocolError::SessionNotFound) => return Err((None, error)),
                 Err(error) => return Err((request_id(&incoming), error)),
                 Ok(_) if opens => {

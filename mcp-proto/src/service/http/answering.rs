@@ -7,7 +7,6 @@ use core::task::Waker;
 
 use bytes::Bytes;
 
-use super::super::catalog::Catalog;
 use super::super::runner::{Runner, Scope};
 use super::{Hub, Visitor};
 use crate::error::UsageError;
@@ -30,7 +29,7 @@ impl Admission {
             Ok(admitted) => Ok(Self { hub, head, admitted }),
             Err(refused) => {
                 let exchange = Exchange::refused(&hub.config, refused);
-                let runner = Runner::of_one(Catalog::clone(&hub.catalog));
+                let runner = Runner::of_one(&hub.catalog);
                 Err(Box::new(Answering::new(Instant::ZERO, hub, runner, exchange)))
             }
         }
@@ -39,7 +38,7 @@ impl Admission {
     /// The answer, once the body is read.
     pub fn answer(self, now: Instant, body: &Bytes) -> Answering {
         let Self { hub, head, admitted } = self;
-        let runner = Runner::of_one(Catalog::clone(&hub.catalog));
+        let runner = Runner::of_one(&hub.catalog);
         let (declaration, config) = (&runner.offer.declaration, &hub.config);
         let exchange = Exchange::admitted(now, declaration, config, admitted, &head, body);
         Answering::new(now, hub, runner, exchange)

@@ -124,7 +124,7 @@ impl HttpServer {
     /// A service for a socket that was accepted at `now`.
     pub fn connect(&self, now: Instant) -> Service<HttpLink> {
         let (hub, config) = (self.hub.clone(), &self.hub.config);
-        Service::with(self.hub.catalog.clone(), config.server.limits.drain, |declaration| {
+        Service::with(&self.hub.catalog, config.server.limits.drain, |declaration| {
             let connection = http::Connection::new(now, declaration, config.clone());
             let number = hub.connections.fetch_add(1, Ordering::Relaxed).saturating_add(1);
             HttpLink::new(hub, number, connection)

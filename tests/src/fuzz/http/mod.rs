@@ -390,6 +390,7 @@ impl Play {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other event is to be seen here")]
     fn event(&mut self, link: usize, event: ServerEvent) {
         self.log.push(match &event {
             ServerEvent::Request(request) => {

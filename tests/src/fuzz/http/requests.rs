@@ -41,6 +41,7 @@ pub(super) struct World<'a> {
 }
 
 /// The request number `number`, with an argument.
+#[expect(clippy::too_many_lines, reason = "it is the list of what clients send")]
 pub(super) fn request(number: u8, argument: u8, world: World<'_>) -> Sent {
     let World { mark, session, event } = world;
     let session = session.unwrap_or("00000000000000000000000000000bad").to_owned();
@@ -64,7 +65,7 @@ pub(super) fn request(number: u8, argument: u8, world: World<'_>) -> Sent {
         let token = format!("\"_meta\":{{\"progressToken\":\"{mark}\"}}");
         message("tools/call", &format!("{arguments},{token}"))
     };
-    let tool = if number % 2 == 0 { "hold" } else { "echo" };
+    let tool = if number.is_multiple_of(2) { "hold" } else { "echo" };
     sent.bytes = match number % 32 {
         0..=3 => {
             sent.marks.push(mark.clone());
@@ -77,8 +78,12 @@ pub(super) fn request(number: u8, argument: u8, world: World<'_>) -> Sent {
         }
         8 | 9 => {
             (sent.kind, sent.session) = (Kind::Initialize, None);
-            let version = ["2025-11-25", "2025-03-26", "2025-06-18", "2026-07-28"];
-            let version = version[usize::from(argument / 4 % 4)];
+            let version = match argument / 4 % 4 {
+                0 => "2025-11-25",
+                1 => "2025-03-26",
+                2 => "2025-06-18",
+                _ => "2026-07-28",
+            };
             post("", &initialize(&id, version))
         }
         10 => {

@@ -5,7 +5,7 @@
 //! | 0 to 127 | an argument | the client of connection `byte % 4` sends request `byte / 4` of [`requests`](super::requests) |
 //! | 128 | a length up to 15, and so many bytes | a client writes them |
 //! | 129, 130, 131 | a connection | the end of its input; a reset; its driver stops to look, or looks again |
-//! | 132, 133 | tens of milliseconds; nothing | time passes; up to the next deadline |
+//! | 132; 133, or any other | tens of milliseconds; nothing | time passes; up to the next deadline |
 //! | 134 to 139 | which one | a handler answers, answers what is void, tells, logs, or closes its stream |
 //! | 140, 141, 142 | what | a change; another declaration; the end |
 
@@ -66,7 +66,6 @@ impl Script {
                 130 => Op::Disconnect(usize::from(next() % 4)),
                 131 => Op::Drive(usize::from(next() % 4)),
                 132 => Op::Tick(Duration::from_millis(10 * u64::from(next()))),
-                133 => Op::Deadline,
                 134 | 135 => {
                     let byte = next();
                     Op::Respond { at: usize::from(byte / 4), manner: byte % 4 }
@@ -87,6 +86,7 @@ impl Script {
 }
 
 /// Small bounds and short times, so that scripts reach them.
+#[expect(clippy::indexing_slicing, reason = "two bits choose one of four")]
 fn config([mode, bounds, times]: [u8; 3]) -> Config {
     let mut config = Config::default();
     config.sessions = match mode % 8 {

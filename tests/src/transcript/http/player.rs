@@ -260,15 +260,13 @@ impl Player {
     }
 
     fn respond(&mut self, call: &str, from: usize, reply: Reply, outcome: Outcome) {
-        match self.sockets.get_mut(&from) {
-            Some(socket) => socket.connection.respond(self.now, reply, outcome),
-            None => {
-                let before = self.endpoint.dropped_replies();
-                self.endpoint.respond(self.now, reply, outcome);
-                if self.endpoint.dropped_replies() > before {
-                    self.out.push(format!("! dropped {call}"));
-                }
-            }
+        if let Some(socket) = self.sockets.get_mut(&from) {
+            return socket.connection.respond(self.now, reply, outcome);
+        }
+        let before = self.endpoint.dropped_replies();
+        self.endpoint.respond(self.now, reply, outcome);
+        if self.endpoint.dropped_replies() > before {
+            self.out.push(format!("! dropped {call}"));
         }
     }
 

@@ -1,5 +1,7 @@
 //! A server over HTTP without sockets: connections, and what tends it, are driven by hand.
 
+#![expect(clippy::needless_pass_by_value, reason = "a test says in place what it sends")]
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -116,8 +118,13 @@ impl Site {
     pub(crate) fn connect(&self) -> Socket {
         let service = self.server.connect(self.time.now());
         let wakes = Arc::<Wakes>::default();
-        let waker = Waker::from(wakes.clone());
-        Socket { service, time: self.time.clone(), wakes, waker, session: None }
+        Socket {
+            service,
+            time: self.time.clone(),
+            waker: Waker::from(wakes.clone()),
+            wakes,
+            session: None,
+        }
     }
 
     /// A connection that has opened a session.
@@ -149,8 +156,7 @@ impl Site {
     pub(crate) fn answer_to(&self, head: Head, body: Bytes) -> Asked {
         let answering = self.server.answer(self.time.now(), head, &body);
         let wakes = Arc::<Wakes>::default();
-        let waker = Waker::from(wakes.clone());
-        Asked { answering, time: self.time.clone(), wakes, waker }
+        Asked { answering, time: self.time.clone(), waker: Waker::from(wakes.clone()), wakes }
     }
 }
 
