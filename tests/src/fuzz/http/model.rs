@@ -121,7 +121,9 @@ impl Model {
         while let Some(found) = reader.found.pop_front() {
             match found {
                 Found::End => at += 1,
-                found => self.found((link, at), found),
+                Found::Head { .. } | Found::Body(_) | Found::Event(..) | Found::Primed(_) => {
+                    self.found((link, at), found);
+                }
             }
         }
     }
@@ -185,7 +187,7 @@ impl Model {
                 let session = session.or(opened.filter(|_| kind == Kind::Initialize));
                 assert!(session.is_some(), "an event of no session: {event}");
                 let session = session.unwrap_or_default();
-                self.event(exchange, kind, &session, event, &text, resumed.as_deref());
+                self.event(exchange, kind, &session, &event, &text, resumed.as_deref());
             }
         }
     }
@@ -195,11 +197,11 @@ impl Model {
         exchange: Exchange,
         kind: Kind,
         session: &str,
-        event: String,
+        event: &str,
         text: &str,
         resumed: Option<&str>,
     ) {
-        let key = (session.to_owned(), event.clone());
+        let key = (session.to_owned(), event.to_owned());
         let stream = event.split_once('-').map_or("", |(stream, _)| stream).to_owned();
         if let Some(before) = self.events.get(&key) {
             assert_eq!(before, text, "{event} says something else");
@@ -207,21 +209,17 @@ impl Model {
         } else {
             self.events.insert(key.clone(), text.to_owned());
             if let Some((_, events)) = self.sessions.iter_mut().find(|(id, _)| id == session) {
-                events.push(event.clone());
+                events.push(event.to_owned());
             }
         }
-        match kind {
-            Kind::Get => {
-                let of =
-                    resumed.and_then(|id| id.split_once('-')).map_or("0", |(stream, _)| stream);
-                assert_eq!(of, stream, "{event} on another stream");
-            }
-            _ => {
-                let began = self.streams.entry((session.to_owned(), stream)).or_insert(exchange);
-                assert_eq!(*began, exchange, "{event} on another exchange");
-            }
+        if kind == Kind::Get {
+            let of = resumed.and_then(|id| id.split_once('-')).map_or("0", |(stream, _)| stream);
+            assert_eq!(of, stream, "{event} on another stream");
+        } else {
+            let began = self.streams.entry((session.to_owned(), stream)).or_insert(exchange);
+            assert_eq!(*began, exchange, "{event} on another exchange");
         }
-        self.said(exchange, kind, Some(session), Some(key), text, None);
+        self.said(exchange, kind, Some(session), Some(&key), text, None);
     }
 
     /// Somebody reads a message, with the event that it stands in.
@@ -230,24 +228,23 @@ impl Model {
         exchange: Exchange,
         kind: Kind,
         session: Option<&str>,
-        event: Option<(String, String)>,
+        event: Option<&(String, String)>,
         text: &str,
         id: Option<&str>,
     ) {
         let answers = !text.contains("\"method\":");
-        if let (Some(id), true, None) = (id, answers, &event) {
+        if let (Some(id), true, None) = (id, answers, event) {
             let is_its = text.contains(&format!("\"id\":{id}")) || !text.contains("\"id\":");
             assert!(is_its, "the answer to another request: {text}");
         }
         let Some(mark) = self.mark(text) else { return };
         let from = self.marks.get(&mark).copied().unwrap_or((usize::MAX, 0));
-        match kind {
-            Kind::Get => {
-                let of = self.sent.get(&from.0).and_then(|sent| sent.get(from.1));
-                let of = of.and_then(|sent| sent.session.as_deref());
-                assert_eq!(of, session, "to another session: {text}");
-            }
-            _ => assert_eq!(from, exchange, "to another exchange: {text}"),
+        if kind == Kind::Get {
+            let of = self.sent.get(&from.0).and_then(|sent| sent.get(from.1));
+            let of = of.and_then(|sent| sent.session.as_deref());
+            assert_eq!(of, session, "to another session: {text}");
+        } else {
+            assert_eq!(from, exchange, "to another exchange: {text}");
         }
         let before = if answers {
             assert!(self.asked.contains_key(&mark), "nobody was asked: {text}");
@@ -255,8 +252,8 @@ impl Model {
         } else {
             self.said.entry(text.to_owned())
         };
-        let known = before.or_insert_with(|| event.clone());
-        assert!(*known == event, "said twice: {text}");
+        let known = before.or_insert_with(|| event.cloned());
+        assert!(known.as_ref() == event, "said twice: {text}");
         let first = event.is_none() && !self.once(exchange, text);
         assert!(!first, "said twice: {text}");
     }

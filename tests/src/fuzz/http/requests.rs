@@ -1,6 +1,8 @@
 //! What clients send: requests with a mark of their own, whole and well-formed but for what each is
 //! about.
 
+#![expect(clippy::indexing_slicing, reason = "a remainder is an index")]
+
 /// A request, and what is known of it.
 pub(super) struct Sent {
     pub(super) bytes: Vec<u8>,
@@ -41,6 +43,7 @@ pub(super) struct World<'a> {
 }
 
 /// The request number `number`, with an argument.
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 pub(super) fn request(number: u8, argument: u8, world: World<'_>) -> Sent {
     let World { mark, session, event } = world;
     let session = session.unwrap_or("00000000000000000000000000000bad").to_owned();
@@ -64,7 +67,7 @@ pub(super) fn request(number: u8, argument: u8, world: World<'_>) -> Sent {
         let token = format!("\"_meta\":{{\"progressToken\":\"{mark}\"}}");
         message("tools/call", &format!("{arguments},{token}"))
     };
-    let tool = if number % 2 == 0 { "hold" } else { "echo" };
+    let tool = if number.is_multiple_of(2) { "hold" } else { "echo" };
     sent.bytes = match number % 32 {
         0..=3 => {
             sent.marks.push(mark.clone());

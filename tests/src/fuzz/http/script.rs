@@ -9,6 +9,8 @@
 //! | 134 to 139 | which one | a handler answers, answers what is void, tells, logs, or closes its stream |
 //! | 140, 141, 142 | what | a change; another declaration; the end |
 
+#![expect(clippy::indexing_slicing, reason = "a remainder is an index")]
+
 use mcp_proto::http::{Config, Sessions};
 use mcp_proto::{Duration, EraPolicy};
 
@@ -66,7 +68,6 @@ impl Script {
                 130 => Op::Disconnect(usize::from(next() % 4)),
                 131 => Op::Drive(usize::from(next() % 4)),
                 132 => Op::Tick(Duration::from_millis(10 * u64::from(next()))),
-                133 => Op::Deadline,
                 134 | 135 => {
                     let byte = next();
                     Op::Respond { at: usize::from(byte / 4), manner: byte % 4 }
