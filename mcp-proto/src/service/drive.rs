@@ -129,10 +129,12 @@ fn poll_drive(
             }
         }
         service.turn(now, context.waker());
-        let clogged = service.is_clogged();
+        let mut again = service.is_clogged();
         let written = match poll_write(service, io, flushed, context) {
             Poll::Ready(Err(error)) if is_gone(&error) && service.handle_deaf() => {
                 *flushed = true;
+                // What it makes of that comes in its next turn.
+                again = true;
                 Poll::Ready(())
             }
             Poll::Ready(written) => Poll::Ready(written?),
@@ -141,7 +143,7 @@ fn poll_drive(
         if service.has_given_up() || service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }
-        turns = clogged && written.is_ready();
+        turns = again && written.is_ready();
     }
     // Under a flood of input the loop above never comes to this.
     let _ = poll_stop(service, io, now, context);
