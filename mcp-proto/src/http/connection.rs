@@ -229,7 +229,6 @@ impl Connection {
             }
             Ok(_) | Err(_) => {}
         }
-        self.deadlines.set(Reason::Body, self.now + self.limits().body_timeout);
         self.state = State::Body(Box::new(Request { head, kind, admitted, body }));
     }
 
@@ -274,22 +273,24 @@ impl Connection {
     /// Sets the deadlines of the state that it is in.
     fn watch(&mut self) {
         let in_head = self.reader.is_in_head();
-        let (idle, head) = match self.state {
-            State::Between => (!in_head, in_head),
-            State::Body(_) | State::Answering(_) | State::Lingering => (false, false),
+        let running = match self.state {
+            State::Between if in_head => Some(Reason::Head),
+            State::Between => Some(Reason::Idle),
+            State::Body(_) => Some(Reason::Body),
+            State::Answering(_) | State::Lingering => None,
         };
-        let Limits { connection_idle_timeout, head_timeout, .. } = self.config.server.limits;
-        for (reason, runs, after) in
-            [(Reason::Idle, idle, connection_idle_timeout), (Reason::Head, head, head_timeout)]
-        {
-            if !runs {
+        let Limits { connection_idle_timeout, head_timeout, body_timeout, .. } =
+            self.config.server.limits;
+        for (reason, after) in [
+            (Reason::Idle, connection_idle_timeout),
+            (Reason::Head, head_timeout),
+            (Reason::Body, body_timeout),
+        ] {
+            if running != Some(reason) {
                 self.deadlines.clear(reason);
             } else if !self.deadlines.has(reason) {
                 self.deadlines.set(reason, self.now + after);
             }
-        }
-        if !matches!(self.state, State::Body(_)) {
-            self.deadlines.clear(Reason::Body);
         }
     }
 
