@@ -147,9 +147,9 @@ impl Player {
 
     /// The connection with this number, which is opened if it was not.
     fn socket(&mut self, number: usize) -> &mut Socket {
-        let (now, declaration, config) = (self.now, self.registry.declaration(), &self.config);
+        let Self { now, registry, config, .. } = self;
         self.sockets.entry(number).or_insert_with(|| Socket {
-            connection: Connection::new(now, declaration, config.clone()),
+            connection: Connection::new(*now, registry.declaration(), config.clone()),
             reader: Reader::default(),
             session: None,
             closed: false,
