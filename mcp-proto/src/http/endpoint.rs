@@ -136,6 +136,11 @@ impl<W: Clone> Endpoint<W> {
         self.queue.pop_front()
     }
 
+    /// Whether a handler owes the answer to such a request.
+    pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
+        self.sessions.is_owed(about)
+    }
+
     /// All of the next actions.
     pub(crate) fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
         if self.queue.is_empty() { VecDeque::new() } else { core::mem::take(&mut self.queue) }

@@ -287,6 +287,13 @@ impl<W: Clone> Sessions<W> {
         Ok(())
     }
 
+    /// Whether a handler owes the answer to a request.
+    pub(super) fn is_owed(&self, about: ReplyId) -> bool {
+        let key = self.scopes.get(&about.scope());
+        let session = key.and_then(|key| self.sessions.get(key));
+        session.is_some_and(|session| session.server.is_owed(about))
+    }
+
     pub(super) fn declare(
         &mut self,
         now: Instant,
