@@ -6,6 +6,7 @@ use core::task::Waker;
 
 use bytes::Bytes;
 
+use super::super::ROUNDS;
 use super::super::catalog::Catalog;
 use super::super::runner::{Runner, Scope};
 use super::{Hub, Visitor};
@@ -102,7 +103,8 @@ impl Answering {
         if self.ended {
             return Some(Part::End);
         }
-        loop {
+        // What is left after that many rounds has the waker woken.
+        for _ in 0..ROUNDS {
             while let Some(action) = self.exchange.poll_action() {
                 match action {
                     ExchangeAction::Head(head) => return Some(Part::Head(head)),
@@ -134,6 +136,7 @@ impl Answering {
                 self.runner.poll(now, &mut self.exchange, slot, false);
             }
         }
+        None
     }
 
     fn visit(&mut self, now: Instant) {
