@@ -140,9 +140,9 @@ impl<W: Clone> Endpoint<W> {
         self.queue.pop_front()
     }
 
-    /// Whether such a request is not answered yet.
-    pub(crate) fn is_in_flight(&mut self, about: ReplyId) -> bool {
-        self.sessions.is_in_flight(about)
+    /// Whether a handler owes the answer to such a request.
+    pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
+        self.sessions.is_owed(about)
     }
 
     /// All of the next actions.

@@ -63,6 +63,11 @@ impl Server {
         self.deadlines.shrink();
     }
 
+    /// Whether a handler owes the answer to a request.
+    pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
+        about.scope == self.scope && self.calls.is_in_handler(about.serial)
+    }
+
     /// The stream that a request came in with.
     pub(crate) fn stream_of(&mut self, about: ReplyId) -> Option<StreamId> {
         if about.scope != self.scope {

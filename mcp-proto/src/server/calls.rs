@@ -171,6 +171,10 @@ impl Calls {
         self.queue.get_mut(at).map(|(_, call)| call)
     }
 
+    pub(super) fn is_in_handler(&self, serial: u64) -> bool {
+        self.place(serial).is_some()
+    }
+
     pub(super) fn find(&self, id: &RequestId) -> Option<u64> {
         self.by_id.get(id).copied()
     }

@@ -131,6 +131,11 @@ impl Port {
         if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
     }
 
+    /// Whether anything has come in.
+    pub(super) fn has_work(&self) -> bool {
+        !self.lock().work.is_empty()
+    }
+
     /// What has come in beside wakes.
     pub(super) fn take_commands(&self) -> (Vec<Command>, News) {
         let work = &mut self.lock().work;

@@ -120,7 +120,7 @@ impl Runner {
         request: Request,
         is_clogged: bool,
     ) {
-        match self.offer.call(&self.port, request) {
+        match self.offer.call(&self.port, request, Arc::new(Cancel::new())) {
             Err(reply) => scope.respond(now, reply, gone()),
             Ok(Called { reply, cancel, call }) => {
                 let spawn = self.spawn.as_deref_mut();
@@ -184,6 +184,7 @@ impl Offer {
         &self,
         port: &Arc<Port>,
         request: Request,
+        cancel: Arc<Cancel>,
     ) -> Result<Called<impl FnOnce() -> Running + use<>>, Reply> {
         let Request { reply, params, arguments, peer, .. } = request;
         let Some(handler) = self.registry.handler(request.handler).cloned() else {
@@ -197,7 +198,6 @@ impl Offer {
             #[cfg(feature = "request-state")]
             request: request.handler.asks().then(|| (request.method, params.detach())),
         };
-        let cancel = Arc::new(Cancel::new());
         let context = Context::new(port.clone(), cancel.clone(), reply.id(), asked);
         let call = move || handler.call(Given { params, arguments }, context);
         Ok(Called { reply, cancel, call })

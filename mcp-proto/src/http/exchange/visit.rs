@@ -31,7 +31,16 @@ impl Exchange {
     /// the client does not read, there should be no visit: what is said waits at the endpoint.
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         match core::mem::replace(&mut self.state, State::Answered) {
-            State::Waiting(wanted) => self.ask(now, endpoint, me, *wanted),
+            State::Waiting(wanted) => {
+                self.ask(now, endpoint, me, *wanted);
+                // Nobody comes again for a client that is gone.
+                if let State::Reading(place) = &self.state
+                    && self.gone
+                {
+                    endpoint.sessions.leave(now, place, false);
+                    self.state = State::Answered;
+                }
+            }
             State::Reading(place) if self.gone => endpoint.sessions.leave(now, &place, false),
             State::Reading(place) => self.read(now, endpoint, place, true),
             State::Listening { listener, .. } if self.gone => endpoint.listeners.remove(listener),

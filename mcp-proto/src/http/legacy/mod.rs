@@ -273,11 +273,6 @@ impl<W: Clone> Sessions<W> {
         Ok(())
     }
 
-    /// Whether a request is not answered yet.
-    pub(super) fn is_in_flight(&mut self, about: ReplyId) -> bool {
-        self.of(about).is_some_and(|(_, session)| session.server.stream_of(about).is_some())
-    }
-
     /// Has the client of a request poll for the answer.
     pub(super) fn close_stream(
         &mut self,
@@ -292,6 +287,13 @@ impl<W: Clone> Sessions<W> {
             queue.extend(stream.poll().map(EndpointAction::Wake));
         }
         Ok(())
+    }
+
+    /// Whether a handler owes the answer to a request.
+    pub(super) fn is_owed(&self, about: ReplyId) -> bool {
+        let key = self.scopes.get(&about.scope());
+        let session = key.and_then(|key| self.sessions.get(key));
+        session.is_some_and(|session| session.server.is_owed(about))
     }
 
     pub(super) fn declare(

@@ -168,8 +168,9 @@ impl<W: Clone> Session<W> {
     /// The reader of a stream goes away; if it has heard all, the stream goes too.
     pub(super) fn detach(&mut self, now: Instant, stream: u64, reader: u64, has_heard_all: bool) {
         if let Some(left) = self.streams.get_mut(stream) {
-            left.detach(now, reader, self.server.limits());
-            if has_heard_all && left.is_finished() && !left.is_read() {
+            // Whoever was replaced has not heard what those behind it wait for.
+            let reads = left.detach(now, reader, self.server.limits());
+            if reads && has_heard_all && left.is_finished() {
                 self.streams.remove(stream);
             } else {
                 self.forget_streams(now);

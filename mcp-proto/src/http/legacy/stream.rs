@@ -102,7 +102,6 @@ impl<W: Clone> Stream<W> {
         if self.finished {
             return (None, 0);
         }
-        self.kept_until = now + limits.replay_timeout;
         self.finished = event.status.is_some();
         self.kept_until = now + limits.replay_timeout;
         self.bytes = self.bytes.saturating_add(event.data.len());
@@ -157,13 +156,15 @@ impl<W: Clone> Stream<W> {
         (self.readers, before)
     }
 
-    /// A reader goes away.
-    pub(super) fn detach(&mut self, now: Instant, reader: u64, limits: &Limits) {
-        if self.reader.as_ref().is_some_and(|current| current.number == reader) {
+    /// A reader goes away. Returns whether it was there, and not replaced by another one.
+    pub(super) fn detach(&mut self, now: Instant, reader: u64, limits: &Limits) -> bool {
+        let reads = self.reader.as_ref().is_some_and(|current| current.number == reader);
+        if reads {
             self.reader = None;
             self.polls = false;
             self.kept_until = now + limits.replay_timeout;
         }
+        reads
     }
 
     /// What a reader finds behind the event `after`; the number of that is one more.

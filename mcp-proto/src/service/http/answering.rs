@@ -7,6 +7,7 @@ use core::task::Waker;
 
 use bytes::Bytes;
 
+use super::super::ROUNDS;
 use super::super::runner::{Runner, Scope};
 use super::{Hub, Visitor};
 use crate::error::UsageError;
@@ -104,7 +105,8 @@ impl Answering {
         if self.ended {
             return Some(Part::End);
         }
-        loop {
+        // What is left after that many rounds has the waker woken.
+        for _ in 0..ROUNDS {
             while let Some(action) = self.exchange.poll_action() {
                 match action {
                     ExchangeAction::Head(head) if head.length.is_some() => {
@@ -139,6 +141,7 @@ impl Answering {
                 self.runner.poll(now, &mut self.exchange, slot, false);
             }
         }
+        None
     }
 
     /// The rest of an answer whose length is known: it is there.

@@ -26,10 +26,10 @@ use std::sync::{MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use super::catalog::{Catalog, Offer};
-use super::port::{Cancel, Command, News, Port};
+use super::port::{Cancel, Command, Port};
 use super::runner::{Called, gone};
 use super::tasks::{Elsewhere, Started, begin};
-use super::{Service, Spawned};
+use super::{ROUNDS, Service, Spawned};
 use crate::frame::http1::Head;
 use crate::http::{self, Config, Endpoint, EndpointAction};
 use crate::server::{Outcome, Reply, ReplyId, Request, ServerEvent};
@@ -183,9 +183,14 @@ impl Hub {
         now: Instant,
         f: impl FnOnce(&mut Endpoint<Visitor>) -> R,
     ) -> R {
+        self.share(now, |shared| f(&mut shared.endpoint))
+    }
+
+    /// The same with all that is shared.
+    fn share<R>(self: &Arc<Self>, now: Instant, f: impl FnOnce(&mut Shared) -> R) -> R {
         let (result, first, others, sooner) = {
             let mut shared = lock(&self.shared);
-            let result = f(&mut shared.endpoint);
+            let result = f(&mut shared);
             // Mostly it is one thing.
             let first = shared.endpoint.poll_action();
             let others = shared.endpoint.take_actions();
@@ -237,18 +242,26 @@ impl Hub {
 
     /// Calls the handler of a session's request.
     fn start(self: &Arc<Self>, now: Instant, request: Request) {
-        let offer = lock(&self.shared).offer.clone();
-        let Called { reply, cancel, call } = match offer.call(&self.port, request) {
+        let (about, cancel) = (request.reply.id(), Arc::new(Cancel::new()));
+        // Another connection may have cancelled it meanwhile.
+        let (offer, is_owed) = {
+            let shared = lock(&self.shared);
+            (shared.offer.clone(), shared.endpoint.is_owed(about))
+        };
+        if !is_owed {
+            return;
+        }
+        let Called { reply, cancel, call } = match offer.call(&self.port, request, cancel) {
             Err(reply) => return self.respond(now, reply, gone()),
             Ok(called) => called,
         };
         match begin(reply, cancel, call) {
             Started::Done(reply, outcome) => self.respond(now, reply, outcome),
             Started::Pending(job) => {
-                let (about, cancel) = (job.id(), job.cancel());
+                let cancel = job.cancel();
                 lock(&self.running).insert(about, cancel.clone());
-                // It may have been cancelled on another connection before it was put there.
-                if !lock(&self.shared).endpoint.is_in_flight(about) {
+                // Or before it was among those that run.
+                if !lock(&self.shared).endpoint.is_owed(about) {
                     lock(&self.running).remove(&about);
                     cancel.set();
                 }
@@ -259,16 +272,28 @@ impl Hub {
 
     /// Answers after what the handler has reported.
     fn respond(self: &Arc<Self>, now: Instant, reply: Reply, outcome: Outcome) {
-        let (commands, news) = self.port.take_commands();
-        if !news.is_empty() {
-            self.learn(now, news);
-        }
-        self.with(now, |endpoint| {
-            for command in commands {
-                self.obey(now, endpoint, command);
-            }
-            endpoint.respond(now, reply, outcome);
+        let before = self.share(now, |shared| {
+            let before = self.catch_up(now, shared);
+            shared.endpoint.respond(now, reply, outcome);
+            before
         });
+        drop(before);
+    }
+
+    /// Does what has been reported. It is taken out and done under one lock: else somebody could
+    /// answer a request between the two, and what its handler has told before would be lost.
+    /// Returns what is to be dropped without the lock.
+    fn catch_up(&self, now: Instant, shared: &mut Shared) -> Option<Offer> {
+        let (commands, news) = self.port.take_commands();
+        let before = news.offer.map(|offer| shared.take(now, offer));
+        for change in &news.changes {
+            // It was declared when it was published.
+            let _ = shared.endpoint.publish(now, change);
+        }
+        for command in commands {
+            self.obey(now, &mut shared.endpoint, command);
+        }
+        before
     }
 
     fn obey(&self, now: Instant, endpoint: &mut Endpoint<Visitor>, command: Command) {
@@ -287,50 +312,38 @@ impl Hub {
         }
     }
 
-    /// The catalog has changed.
-    fn learn(self: &Arc<Self>, now: Instant, news: News) {
-        let mut before = None;
-        if let Some(offer) = news.offer {
-            let mut shared = lock(&self.shared);
-            if offer.generation > shared.offer.generation {
-                before = Some(core::mem::replace(&mut shared.offer, offer));
-            }
-        }
-        let offer = before.is_some().then(|| lock(&self.shared).offer.clone());
-        drop(before);
-        self.with(now, |endpoint| {
-            if let Some(offer) = offer {
-                endpoint.declare(now, offer.declaration);
-            }
-            for change in &news.changes {
-                // It was declared when it was published.
-                let _ = endpoint.publish(now, change);
-            }
-        });
-    }
-
     /// Does what is to be done, and says when there is more.
     fn turn(self: &Arc<Self>, now: Instant, waker: &Waker) -> Option<Instant> {
         self.port.begin_turn(now, waker);
-        lock(&self.shared).tended = Instant::NEVER;
-        self.with(now, |endpoint| {
-            if endpoint.poll_timeout().is_some_and(|at| at <= now) {
-                endpoint.handle_timeout(now);
-            }
-        });
-        while let Some(work) = self.port.take_work() {
-            if !work.news.is_empty() {
-                self.learn(now, work.news);
-            }
-            self.with(now, |endpoint| {
-                for command in work.commands {
-                    self.obey(now, endpoint, command);
+        // What is left after that many rounds has the driver woken again.
+        for _ in 0..ROUNDS {
+            let before = self.share(now, |shared| {
+                shared.tended = Instant::NEVER;
+                if shared.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+                    shared.endpoint.handle_timeout(now);
                 }
+                self.catch_up(now, shared)
             });
+            drop(before);
+            if !self.port.has_work() {
+                break;
+            }
         }
         self.port.end_turn();
         let due = lock(&self.shared).endpoint.poll_timeout();
         due.into_iter().chain(self.port.next_sleep()).min()
+    }
+}
+
+impl Shared {
+    /// The catalog has changed. Returns what is not offered any more: handlers may run anything
+    /// when they are dropped.
+    fn take(&mut self, now: Instant, offer: Offer) -> Offer {
+        if offer.generation <= self.offer.generation {
+            return offer;
+        }
+        self.endpoint.declare(now, offer.declaration.clone());
+        core::mem::replace(&mut self.offer, offer)
     }
 }
 

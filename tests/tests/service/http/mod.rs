@@ -3,4 +3,5 @@
 mod modern;
 mod sessions;
 mod site;
+mod threads;
 mod wire;

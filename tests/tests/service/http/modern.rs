@@ -1,5 +1,7 @@
 //! Modern requests run where they are driven, and end with who asked.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,7 +12,7 @@ use mcp_proto::types::LoggingLevel;
 use serde_json::{Value, json};
 
 use super::site::Site;
-use crate::bench::{Gate, Log, panic_quietly, registry};
+use crate::bench::{Gate, Log, panic_quietly, registry, yield_now};
 
 #[test]
 fn an_answer_that_is_ready_comes_whole() {
@@ -62,6 +64,25 @@ fn handlers_report_and_are_woken_where_they_are_driven() {
     site.pass(Duration::from_secs(1));
     let (_, text, ended) = asked.out();
     assert!(text.contains("passed") && ended, "{text}");
+}
+
+#[test]
+fn a_handler_that_always_goes_on_leaves_others_their_turn() {
+    let polls = Arc::new(AtomicUsize::new(0));
+    let counted = polls.clone();
+    let site = Site::new(registry(move |_: Value, _| {
+        let polls = counted.clone();
+        async move {
+            while polls.fetch_add(1, Ordering::SeqCst) < 10_000 {
+                yield_now().await;
+            }
+            "done"
+        }
+    }));
+    let mut asked = site.answer("tools/call", Some("t"), json!({"name": "t"}));
+    assert_eq!(asked.out(), (None, String::new(), false));
+    assert!(polls.load(Ordering::SeqCst) < 100);
+    assert_eq!(asked.wakes.take(), 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_proto::Json;
-use mcp_proto::http::Config;
+use mcp_proto::http::{Config, Head};
 use mcp_proto::server::{List, Progress, ServerEvent};
 use mcp_proto::service::{Catalog, Context, Driven, Interrupt};
 use mcp_proto::types::{
@@ -67,6 +67,41 @@ fn nothing_is_read_behind_the_end_of_input() {
     gate_passes(&mut site, &gate);
     assert!(socket.woken().ends_with(&answer(1, "passed")));
     assert!(socket.service.is_closed());
+}
+
+#[test]
+fn a_request_whose_client_is_gone_at_once_keeps_no_session() {
+    let (mut site, gate) = gated();
+    let socket = site.session();
+    let mut head = Head::new("POST", "/mcp");
+    let session = socket.session.clone().unwrap();
+    for (name, value) in [
+        ("host", "localhost"),
+        ("content-type", "application/json"),
+        ("mcp-session-id", session.as_str()),
+    ] {
+        head.push(name, value.as_bytes());
+    }
+    drop(site.answer_to(head, call(1).to_string().into()));
+    assert_eq!(site.hands.count(), 1, "it is asked all the same");
+    gate_passes(&mut site, &gate);
+    site.pass(Duration::from_secs(30 * 60));
+    assert_eq!(site.server.sessions(), 0, "Limits::session_idle_timeout");
+}
+
+#[test]
+fn a_reader_that_was_replaced_takes_nothing_along() {
+    let (mut site, gate) = gated();
+    let mut socket = site.session();
+    let (mut second, mut third) = (socket.again(&site), socket.again(&site));
+    socket.post(&call(1));
+    second.send("GET", &[("Last-Event-ID", "2-0")], "");
+    gate_passes(&mut site, &gate);
+    drop(second);
+    socket.woken();
+    third.send("GET", &[("Last-Event-ID", "2-0")], "");
+    let out = third.out();
+    assert!(out.contains(&answer(1, "passed")), "{out}");
 }
 
 #[test]

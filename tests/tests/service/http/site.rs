@@ -31,7 +31,7 @@ pub(crate) struct Socket {
     time: Time,
     wakes: Arc<Wakes>,
     waker: Waker,
-    session: Option<String>,
+    pub(crate) session: Option<String>,
 }
 
 /// A request that another stack has read.

@@ -1,0 +1,79 @@
+//! What a handler tells comes before its answer, whoever takes it to the endpoint.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{self, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use mcp_proto::Instant;
+use mcp_proto::service::{Clock, Context, HttpServer};
+use mcp_proto::types::LoggingLevel;
+use serde_json::Value;
+
+use super::site::{Site, call};
+use crate::bench::registry;
+
+#[test]
+fn what_is_told_right_before_an_answer_is_not_lost() {
+    let mut offered = registry(|_: Value, context: Context| async move {
+        context.log(LoggingLevel::Error, "so far");
+        "done"
+    });
+    offered.logging();
+    let site = Site::new(offered);
+    let server = site.server.clone();
+    let mut socket = site.session();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let tending = scope.spawn(|| tend(&server, &over));
+        let lost = (1..=5000).filter(|id| {
+            let mut answer = socket.ask(&call(*id));
+            // The other thread may have the wake in its hands.
+            while !answer.contains("done") {
+                thread::yield_now();
+                socket.turn();
+                answer.push_str(&socket.out());
+            }
+            !answer.contains("so far")
+        });
+        let lost = lost.count();
+        over.store(true, Ordering::SeqCst);
+        tending.thread().unpark();
+        assert_eq!(lost, 0);
+    });
+}
+
+/// Tends a server on a thread of its own.
+fn tend(server: &HttpServer, over: &AtomicBool) {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let (mut clock, mut context) = (Still, task::Context::from_waker(&waker));
+    let mut tending = pin!(server.tend(&mut clock));
+    while !over.load(Ordering::SeqCst) {
+        assert!(tending.as_mut().poll(&mut context).is_pending());
+        thread::park_timeout(Duration::from_millis(100));
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// No time passes.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Instant {
+        Instant::ZERO
+    }
+
+    fn poll_timer(&mut self, _: &mut task::Context<'_>, _: Instant) -> Poll<()> {
+        Poll::Pending
+    }
+}
