@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::env;
 use std::error::Error;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use mcp_bench::usage::{cpu_time, peak_memory};
 use serde::Deserialize;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -37,6 +38,7 @@ const META: &str = concat!(
 fn main() -> Result<()> {
     let options = Options::from_arguments(env::args().skip(1)).ok_or(USAGE)?;
     let mut server = Server::start(&options)?;
+    let process = server.child.id();
     server.open(options.era)?;
 
     let message = text(35);
@@ -46,12 +48,12 @@ fn main() -> Result<()> {
 
     let message = text(options.message);
     let calls = Calls::new(options.era, 1 + WARM_UP..1 + WARM_UP + options.calls, &message);
-    let (start, cpu) = (Instant::now(), server.cpu_time()?);
+    let (start, cpu) = (Instant::now(), cpu_time(process)?);
     let replies = server.exchange(&calls, options.in_flight)?;
-    let (elapsed, cpu) = (start.elapsed(), server.cpu_time()? - cpu);
+    let (elapsed, cpu) = (start.elapsed(), cpu_time(process)? - cpu);
     calls.check(&replies, &message)?;
 
-    let peak = server.peak_memory()?;
+    let peak = peak_memory(process)?;
     server.stop()?;
     let count = options.calls as f64;
     println!("calls_per_s={:.0}", count / elapsed.as_secs_f64());
@@ -163,23 +165,6 @@ impl Server {
                 return Ok(ended);
             }
         }
-    }
-
-    /// What all its threads have spent so far.
-    fn cpu_time(&self) -> Result<Duration> {
-        let mut nanoseconds = 0;
-        for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
-            let schedstat = fs::read_to_string(thread?.path().join("schedstat"))?;
-            nanoseconds += schedstat.split(' ').next().unwrap_or_default().parse::<u64>()?;
-        }
-        Ok(Duration::from_nanos(nanoseconds))
-    }
-
-    /// The most memory that was resident so far, in bytes.
-    fn peak_memory(&self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
-        Ok(peak.ok_or("no VmHWM")?.trim().parse::<u64>()? * 1024)
     }
 
     /// Ends the server's input and expects that it has nothing to complain about.

@@ -1,0 +1,135 @@
+//! Starts a server that speaks HTTP, calls its tools, checks the answers, and prints what they
+//! cost.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use mcp_bench::usage::{cpu_time, resident_memory};
+
+mod client;
+mod server;
+
+use client::{Call, Client, Era, NUMBER};
+use server::Server;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const USAGE: &str = "usage:
+load-http calls ERA CALL COUNT -- SERVER...                     makes calls on one connection
+load-http sessions COUNT -- SERVER...                           opens sessions on one connection
+load-http connections COUNT -- SERVER...                        opens them, one call on each
+load-http wrk ERA CALL CONNECTIONS SECONDS CPU SCRIPT -- SERVER...
+                                                                has wrk make calls, from that CPU
+ERA is session, stateless (a legacy client without a session) or modern; CALL is echo, report, which
+reports progress once, or fixed, which is echo, but the ids of answers are not looked at.";
+
+const WARM_UP: u64 = 300;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let mut sides = arguments.splitn(2, |argument| argument == "--");
+    let what: Vec<&str> = sides.next().unwrap_or_default().iter().map(String::as_str).collect();
+    let server = Server::start(sides.next().filter(|command| !command.is_empty()).ok_or(USAGE)?)?;
+    match what[..] {
+        ["calls", era, call, count] => {
+            make_calls(&server, era.parse()?, call.parse()?, count.parse()?)?;
+        }
+        ["sessions", count] => open_sessions(&server, count.parse()?)?,
+        ["connections", count] => open_connections(&server, count.parse()?)?,
+        ["wrk", era, call, connections, seconds, cpu, script] => {
+            let wrk = Wrk { connections: connections.parse()?, seconds, cpu, script };
+            wrk.run(&server, era.parse()?, call.parse()?)?;
+        }
+        _ => return Err(USAGE.into()),
+    }
+    server.stop()
+}
+
+fn make_calls(server: &Server, era: Era, call: Call, count: u64) -> Result<()> {
+    let mut client = Client::open(server.address(), era)?;
+    (0..WARM_UP + count).try_for_each(|id| client.call(call, NUMBER + id))
+}
+
+/// How much memory an idle session takes, the first few aside, for which room was made at once.
+fn open_sessions(server: &Server, count: u64) -> Result<()> {
+    let mut client = Client::connect(server.address())?;
+    let mut open = |count| (0..count).try_for_each(|_| client.open_session());
+    let aside = count / 100;
+    open(aside)?;
+    let before = settled(server)?;
+    open(count - aside)?;
+    println!("bytes={}", (settled(server)? - before) / (count - aside));
+    Ok(())
+}
+
+/// How much memory an idle connection takes, likewise.
+fn open_connections(server: &Server, count: u64) -> Result<()> {
+    let mut clients = Vec::new();
+    let mut open = |count| -> Result<()> {
+        for _ in 0..count {
+            let mut client = Client::open(server.address(), Era::Modern)?;
+            client.call(Call::Echo, NUMBER)?;
+            clients.push(client);
+        }
+        Ok(())
+    };
+    let aside = count / 100;
+    open(aside)?;
+    let before = settled(server)?;
+    open(count - aside)?;
+    println!("bytes={}", (settled(server)? - before) / (count - aside));
+    Ok(())
+}
+
+/// The server's memory once it has done what is left to do behind an answer.
+fn settled(server: &Server) -> Result<u64> {
+    thread::sleep(Duration::from_millis(500));
+    resident_memory(server.process())
+}
+
+struct Wrk<'a> {
+    connections: usize,
+    seconds: &'a str,
+    cpu: &'a str,
+    script: &'a str,
+}
+
+impl Wrk<'_> {
+    /// CPU time of the server by request, while each connection keeps one in flight. There are as
+    /// many sessions as connections.
+    fn run(&self, server: &Server, era: Era, call: Call) -> Result<()> {
+        let mut requests = Vec::new();
+        for _ in 0..self.connections {
+            let mut client = Client::open(server.address(), era)?;
+            (0..WARM_UP / 10).try_for_each(|id| client.call(call, NUMBER + id))?;
+            requests.push(client.template(call));
+        }
+        let file = env::temp_dir().join(format!("load-http-{}", std::process::id()));
+        fs::write(&file, requests.join("\n\n\n"))?;
+
+        let before = cpu_time(server.process())?;
+        let ran = Command::new("taskset")
+            .args(["-c", self.cpu, "wrk", "-t1", "-s", self.script, "-d", self.seconds])
+            .args([&format!("-c{}", self.connections), &format!("http://{}", server.address())])
+            .arg("--")
+            .arg(&file)
+            .output();
+        let spent = cpu_time(server.process())? - before;
+        fs::remove_file(&file)?;
+
+        let printed = String::from_utf8(ran?.stdout)?;
+        let count = |name: &str| {
+            let found = printed.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+            found.and_then(|count| count.parse::<u64>().ok()).ok_or_else(|| printed.clone())
+        };
+        if count("errors")? > 0 {
+            return Err(printed.into());
+        }
+        println!("cpu_us_per_call={:.2}", spent.as_secs_f64() * 1e6 / count("requests")? as f64);
+        Ok(())
+    }
+}
