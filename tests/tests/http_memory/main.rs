@@ -6,7 +6,6 @@
 
 #![expect(clippy::print_stdout, reason = "the figures are worth knowing")]
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on ends")]
-#![expect(clippy::wildcard_enum_match_arm, reason = "what is not known here is an error")]
 
 mod bounds;
 mod floods;

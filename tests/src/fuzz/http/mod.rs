@@ -4,8 +4,6 @@
 //! [`Model`] reads what clients read, and knows what may be said to whom; and the three must look
 //! the same from outside.
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "what this file does not know is an error")]
-
 mod model;
 mod requests;
 mod script;

@@ -1,8 +1,6 @@
 //! What clients send: requests with a mark of their own, whole and well-formed but for what each is
 //! about.
 
-#![expect(clippy::indexing_slicing, reason = "a remainder is an index")]
-
 /// A request, and what is known of it.
 pub(super) struct Sent {
     pub(super) bytes: Vec<u8>,

@@ -9,8 +9,6 @@
 //! | 134 to 139 | which one | a handler answers, answers what is void, tells, logs, or closes its stream |
 //! | 140, 141, 142 | what | a change; another declaration; the end |
 
-#![expect(clippy::indexing_slicing, reason = "a remainder is an index")]
-
 use mcp_proto::http::{Config, Sessions};
 use mcp_proto::{Duration, EraPolicy};
 
