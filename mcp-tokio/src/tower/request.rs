@@ -98,7 +98,9 @@ impl<B: Body> Future for HttpFuture<B> {
                     Part::Head(head) => {
                         let body = match std::mem::replace(this.state, State::Done) {
                             State::Answering(answer) => HttpBody::stream(answer),
-                            _ => HttpBody::whole(Bytes::new()),
+                            State::Reading(_) | State::Refused(_) | State::Done => {
+                                HttpBody::whole(Bytes::new())
+                            }
                         };
                         return Poll::Ready(Ok(head::response(head, body)));
                     }
