@@ -141,11 +141,13 @@ impl<W: Clone> Endpoint<W> {
     }
 
     /// Whether such a request is not answered yet.
+    #[cfg(feature = "service")]
     pub(crate) fn is_in_flight(&mut self, about: ReplyId) -> bool {
         self.sessions.is_in_flight(about)
     }
 
     /// All of the next actions.
+    #[cfg(feature = "service")]
     pub(crate) fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
         if self.queue.is_empty() { VecDeque::new() } else { core::mem::take(&mut self.queue) }
     }

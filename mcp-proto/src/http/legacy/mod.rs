@@ -274,6 +274,7 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// Whether a request is not answered yet.
+    #[cfg(feature = "service")]
     pub(super) fn is_in_flight(&mut self, about: ReplyId) -> bool {
         self.of(about).is_some_and(|(_, session)| session.server.stream_of(about).is_some())
     }
