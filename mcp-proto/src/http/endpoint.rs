@@ -141,11 +141,13 @@ impl<W: Clone> Endpoint<W> {
     }
 
     /// Whether a handler owes the answer to such a request.
+    #[cfg(feature = "service")]
     pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
         self.sessions.is_owed(about)
     }
 
     /// All of the next actions.
+    #[cfg(feature = "service")]
     pub(crate) fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
         if self.queue.is_empty() { VecDeque::new() } else { core::mem::take(&mut self.queue) }
     }

@@ -45,6 +45,7 @@ mod request;
 mod security;
 mod status;
 
+#[cfg(feature = "service")]
 pub(crate) use admit::{Admitted, admit};
 pub use config::{Authorization, Authorize, Config, Sessions, Shared};
 pub use connection::Connection;

@@ -4,9 +4,13 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use super::calls::{Calls, Via};
-use super::{CancelCause, Config, Declaration, Opening, ReplyId, Server, ServerAction, StreamId};
+use super::subscriptions::Subscriptions;
+use super::{
+    CancelCause, Config, Declaration, Life, Opening, ReplyId, Server, ServerAction, StreamId,
+};
 use crate::limits::Limits;
 use crate::message::RequestId;
+use crate::time::Instant;
 
 /// What a server's messages travel on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,8 +68,29 @@ impl Server {
     }
 
     /// Whether a handler owes the answer to a request.
+    #[cfg(feature = "service")]
     pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
         about.scope == self.scope && self.calls.is_in_handler(about.serial)
+    }
+
+    /// The next action, without changes to tell of: they wait, and are told once.
+    pub(crate) fn poll_queued(&mut self) -> Option<ServerAction> {
+        self.queue.pop_front()
+    }
+
+    /// The peer is gone: what is in flight is cancelled, and nothing more is sent.
+    pub fn handle_disconnect(&mut self, _now: Instant) {
+        if self.life == Life::Closed {
+            return;
+        }
+        self.life = Life::Draining;
+        self.queue.retain(|action| !matches!(action, ServerAction::Send { .. }));
+        self.subscriptions = Subscriptions::default();
+        self.forget_waiting();
+        while let Some(serial) = self.calls.oldest() {
+            self.cancel(serial, CancelCause::Disconnected);
+        }
+        self.close_if_drained();
     }
 
     /// The stream that a request came in with.

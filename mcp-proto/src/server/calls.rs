@@ -171,6 +171,7 @@ impl Calls {
         self.queue.get_mut(at).map(|(_, call)| call)
     }
 
+    #[cfg(feature = "service")]
     pub(super) fn is_in_handler(&self, serial: u64) -> bool {
         self.place(serial).is_some()
     }

@@ -204,21 +204,6 @@ impl Server {
         self.close_if_drained();
     }
 
-    /// The peer is gone: what is in flight is cancelled, and nothing more is sent.
-    pub fn handle_disconnect(&mut self, _now: Instant) {
-        if self.life == Life::Closed {
-            return;
-        }
-        self.life = Life::Draining;
-        self.queue.retain(|action| !matches!(action, ServerAction::Send { .. }));
-        self.subscriptions = Subscriptions::default();
-        self.forget_waiting();
-        while let Some(serial) = self.calls.oldest() {
-            self.cancel(serial, CancelCause::Disconnected);
-        }
-        self.close_if_drained();
-    }
-
     /// It is `now`; due deadlines take effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(reason) = self.deadlines.expire(now) {
@@ -321,11 +306,6 @@ impl Server {
             }
             action => action,
         }
-    }
-
-    /// The next action, without changes to tell of: they wait, and are told once.
-    pub(crate) fn poll_queued(&mut self) -> Option<ServerAction> {
-        self.queue.pop_front()
     }
 
     /// The next action if it is to send a message.

@@ -59,7 +59,7 @@ pub enum ExchangeAction {
     Event(ServerEvent),
 }
 
-/// One HTTP request and its answer; see the [module](self).
+/// One HTTP request and its answer.
 #[derive(Debug)]
 pub struct Exchange {
     config: Arc<Config>,

@@ -290,6 +290,7 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// Whether a handler owes the answer to a request.
+    #[cfg(feature = "service")]
     pub(super) fn is_owed(&self, about: ReplyId) -> bool {
         let key = self.scopes.get(&about.scope());
         let session = key.and_then(|key| self.sessions.get(key));
