@@ -1,7 +1,8 @@
 //! The requests in flight: by id, for duplicates and cancellation, and by reply.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use super::event::StreamId;
 use super::input::Inputs;
@@ -89,7 +90,7 @@ pub(super) struct Calls {
     /// Answers mostly come in order, so that little moves when one is taken out.
     queue: VecDeque<(u64, Call)>,
     /// All of them: those in handlers, those that wait for input, and subscriptions.
-    by_id: BTreeMap<RequestId, u64>,
+    by_id: Ids,
     /// How many of them are subscriptions.
     held: usize,
     bytes: usize,
@@ -113,13 +114,13 @@ impl Calls {
     pub(super) fn hold(&mut self, id: RequestId) -> u64 {
         self.serials += 1;
         self.held += 1;
-        self.by_id.insert(id, self.serials);
+        self.by_id.insert(&id, self.serials);
         self.serials
     }
 
     /// What [`Calls::hold`] held is over.
     pub(super) fn release(&mut self, id: &RequestId) {
-        if self.by_id.remove(id).is_some() {
+        if self.by_id.remove(id) {
             self.held -= 1;
         }
     }
@@ -177,7 +178,7 @@ impl Calls {
     }
 
     pub(super) fn find(&self, id: &RequestId) -> Option<u64> {
-        self.by_id.get(id).copied()
+        self.by_id.get(id)
     }
 
     /// The serial numbers of those in handlers, oldest first.
@@ -218,7 +219,7 @@ impl Calls {
     /// Gives back the memory that is not needed while nothing is in flight.
     pub(super) fn shrink(&mut self) {
         if self.by_id.is_empty() {
-            self.by_id = BTreeMap::new();
+            self.by_id = Ids::default();
             self.queue = VecDeque::new();
         }
     }
@@ -229,12 +230,54 @@ impl Calls {
 
     fn push(&mut self, call: Call) -> u64 {
         self.serials += 1;
-        self.by_id.insert(call.id.clone(), self.serials);
+        self.by_id.insert(&call.id, self.serials);
         self.queue.push_back((self.serials, call));
         self.serials
     }
 
     fn place(&self, serial: u64) -> Option<usize> {
         self.queue.binary_search_by_key(&serial, |(serial, _)| *serial).ok()
+    }
+}
+
+/// Serial numbers by id: a row, since few are in flight at a time.
+#[derive(Debug, Default)]
+struct Ids {
+    row: Vec<(RequestId, u64)>,
+}
+
+impl Ids {
+    fn insert(&mut self, id: &RequestId, serial: u64) {
+        match self.find(id) {
+            Ok(at) => {
+                if let Some((_, before)) = self.row.get_mut(at) {
+                    *before = serial;
+                }
+            }
+            Err(at) => self.row.insert(at, (id.clone(), serial)),
+        }
+    }
+
+    fn remove(&mut self, id: &RequestId) -> bool {
+        self.find(id).is_ok_and(|at| {
+            self.row.remove(at);
+            true
+        })
+    }
+
+    fn get(&self, id: &RequestId) -> Option<u64> {
+        self.row.get(self.find(id).ok()?).map(|(_, serial)| *serial)
+    }
+
+    fn len(&self) -> usize {
+        self.row.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.row.is_empty()
+    }
+
+    fn find(&self, id: &RequestId) -> Result<usize, usize> {
+        self.row.binary_search_by(|(other, _)| other.cmp(id))
     }
 }

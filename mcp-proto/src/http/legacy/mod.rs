@@ -150,6 +150,7 @@ impl<W: Clone> Sessions<W> {
                 _ => Err((id, ProtocolError::BeforeInitialize { serves_modern: false })),
             };
         };
+        session.save();
         let key = self.mint();
         self.scopes.insert(session.server.scope(), key);
         self.schedule.plan(key, &mut session);
