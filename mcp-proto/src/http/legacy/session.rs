@@ -93,6 +93,7 @@ impl<W: Clone> Session<W> {
     pub(super) fn save(&mut self) {
         if self.server.is_idle() {
             self.server.shrink();
+            self.streams.shrink();
             self.rested = true;
         }
     }
@@ -136,6 +137,7 @@ impl<W: Clone> Session<W> {
         if self.rests() <= now {
             self.rested = true;
             self.server.shrink();
+            self.streams.shrink();
         }
     }
 
