@@ -111,10 +111,10 @@ impl Calls {
     }
 
     /// The request has no handler, but its id is in use.
-    pub(super) fn hold(&mut self, id: RequestId) -> u64 {
+    pub(super) fn hold(&mut self, id: &RequestId) -> u64 {
         self.serials += 1;
         self.held += 1;
-        self.by_id.insert(&id, self.serials);
+        self.by_id.insert(id, self.serials);
         self.serials
     }
 

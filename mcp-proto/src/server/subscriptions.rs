@@ -233,7 +233,7 @@ impl Server {
             self.send(None, end);
             return Ok(());
         }
-        let serial = self.calls.hold(id.clone());
+        let serial = self.calls.hold(&id);
         self.subscriptions.open(serial, id, filter);
         Ok(())
     }

@@ -31,6 +31,7 @@ use crate::error::{ProtocolError, UsageError};
 use crate::message::{ErrorData, Incoming, Message, Outgoing, RequestId};
 use crate::server::{
     self, Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
+    request_id,
 };
 use crate::time::Instant;
 use crate::version::{EraPolicy, ProtocolVersion};
@@ -39,7 +40,7 @@ pub(super) use caller::{Caller, Named, Place, Posted, Token};
 use caller::{check_version, differs, opens};
 use schedule::Schedule;
 pub(super) use session::text;
-use session::{COMMON, Queue, Session, request_id};
+use session::{COMMON, Queue, Session};
 pub(super) use stream::Next;
 use stream::{Event, Resumed, Stream, parse_event_id};
 

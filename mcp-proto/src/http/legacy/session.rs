@@ -15,9 +15,9 @@ use super::super::endpoint::EndpointAction;
 use super::super::status;
 use super::stream::{Event, Stream};
 use crate::limits::Limits;
-use crate::message::{Incoming, Message, Outgoing, RequestId};
+use crate::message::{Incoming, Outgoing};
 use crate::row::Row;
-use crate::server::{Origin, Server, ServerAction, ServerEvent, StreamId};
+use crate::server::{Origin, Server, ServerAction, ServerEvent, StreamId, request_id};
 use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
@@ -92,10 +92,14 @@ impl<W: Clone> Session<W> {
     /// Gives back memory at once, where that is worth more than time.
     pub(super) fn save(&mut self) {
         if self.server.is_idle() {
-            self.server.shrink();
-            self.streams.shrink();
-            self.rested = true;
+            self.shrink();
         }
+    }
+
+    fn shrink(&mut self) {
+        self.rested = true;
+        self.server.shrink();
+        self.streams.shrink();
     }
 
     /// The client has shown up.
@@ -135,9 +139,7 @@ impl<W: Clone> Session<W> {
     /// Gives back memory, if nothing was to be done for a moment.
     pub(super) fn rest(&mut self, now: Instant) {
         if self.rests() <= now {
-            self.rested = true;
-            self.server.shrink();
-            self.streams.shrink();
+            self.shrink();
         }
     }
 
@@ -254,16 +256,6 @@ impl<W: Clone> Session<W> {
 
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
         self.server.session_version()
-    }
-}
-
-/// The id of a request.
-pub(super) fn request_id(incoming: &Incoming) -> Option<RequestId> {
-    match incoming {
-        Incoming::Message(Message::Request(request)) => Some(request.id.clone()),
-        Incoming::Message(Message::Notification(_) | Message::Response(_)) | Incoming::Batch(_) => {
-            None
-        }
     }
 }
 
