@@ -192,6 +192,7 @@ impl Client {
                 }
                 State::Sent if era == Era::Legacy && !begun => {
                     self.calls.ignore(number);
+                    self.abort(number);
                     self.send_anew(now, call);
                 }
                 State::Parked(_) => self.send_anew(now, call),
@@ -253,7 +254,7 @@ impl Client {
         self.send(Outgoing::Request { id: compose::id(number), method, stamp, params });
         call.state = State::Sent;
         call.progress = None;
-        if self.is_resting() {
+        if self.is_resting(call.id) {
             call.rest();
         } else {
             call.restart(now);
@@ -310,8 +311,11 @@ impl Client {
             Life::Modern(_) | Life::Legacy(_) => true,
             Life::Unopened | Life::Reopening(_) | Life::Closed => false,
         };
-        if call.is_sent() && understood {
-            self.send(Outgoing::cancelled(&compose::id(number)));
+        if call.is_sent() {
+            self.abort(number);
+            if understood && self.notifies_of_cancellation() {
+                self.send(Outgoing::cancelled(&compose::id(number)));
+            }
         }
         self.finish(now, call, Err(error));
     }
@@ -350,7 +354,7 @@ impl Client {
 }
 
 fn is_version_error(error: &CallError) -> bool {
-    matches!(error, CallError::Error(error) if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION)
+    matches!(error, CallError::Error { error, .. } if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION)
 }
 
 /// The parameters of `logging/setLevel`.

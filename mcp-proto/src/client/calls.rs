@@ -98,6 +98,10 @@ impl Call {
         self.due = self.ends;
     }
 
+    pub(super) fn rests(&self) -> bool {
+        self.due == self.ends
+    }
+
     pub(super) fn is_sent(&self) -> bool {
         matches!(self.state, State::Sent)
     }

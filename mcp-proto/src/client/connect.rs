@@ -13,6 +13,7 @@ use bytes::Bytes;
 use super::calls::{self, State};
 use super::compose::{self, Envelope};
 use super::found::Found;
+use super::http::{Binding, Origin};
 use super::kept::Kept;
 use super::negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
 use super::probe::{self, Move, Outcome, Step};
@@ -44,6 +45,12 @@ pub(super) struct Negotiating {
 impl Negotiating {
     pub(super) fn renegotiates(&self) -> bool {
         self.renegotiates
+    }
+
+    /// Whether the request with this id asks what the server is, and is out.
+    pub(super) fn has_out(&self, id: &RequestId) -> bool {
+        let initialize = self.initialize.is_some() && self.initialize == calls::number(id);
+        initialize || self.discover.as_ref() == Some(id)
     }
 }
 
@@ -119,7 +126,9 @@ impl Client {
             // After `initialize`, or beside it, there is no other way left.
             let Config { probe_timeout, initialize_timeout, .. } = self.config;
             let is_first = matches!(step, Step::Probe | Step::Correct);
-            let timeout = if is_first { probe_timeout } else { initialize_timeout };
+            // Over HTTP silence does not mean that the server is a legacy one.
+            let may_be_silent = is_first && self.binding == Binding::Stream;
+            let timeout = if may_be_silent { probe_timeout } else { initialize_timeout };
             (timeout, Outgoing::Request { id, method, stamp, params })
         } else {
             negotiating.silent = negotiating.discover.take();
@@ -141,7 +150,7 @@ impl Client {
         self.judge_found(now, outcome, Found::default());
     }
 
-    fn judge_found(&mut self, now: Instant, outcome: Outcome, found: Found) {
+    pub(super) fn judge_found(&mut self, now: Instant, outcome: Outcome, found: Found) {
         let step = match &self.life {
             Life::Negotiating(negotiating) => negotiating.step,
             Life::Modern(modern) if !modern.confirmed => Step::Unconfirmed,
@@ -163,7 +172,7 @@ impl Client {
             }
             Move::Reopen(step) => self.reopen(step),
             Move::Fail(failure) => {
-                let error = ConnectError::new(failure, found.supported, found.error);
+                let error = ConnectError::new(failure, found);
                 self.end(now, Some(error));
             }
             Move::Modern => self.found_modern(now, found),
@@ -209,6 +218,7 @@ impl Client {
         let negotiating = self.take_negotiating();
         if let Some(number) = negotiating.as_ref().and_then(|negotiating| negotiating.initialize) {
             self.calls.ignore(number);
+            self.abort(number);
         }
         let renegotiated = negotiating.as_ref().is_some_and(|negotiating| negotiating.renegotiates);
         let modern = Modern { server: server.clone(), verdict, envelope, confirmed, renegotiated };
@@ -237,7 +247,7 @@ impl Client {
         self.send_waiting(now, begun);
         let kept = negotiating.map(|negotiating| negotiating.kept.into_messages());
         for message in kept.into_iter().flatten() {
-            self.message(now, message, None);
+            self.message(now, message, Origin::default());
         }
         self.watch_calls();
     }

@@ -5,9 +5,9 @@ use core::fmt;
 
 use super::negotiation::{ConnectError, ServerInfo};
 use crate::change::Change;
-use crate::error::{ProtocolError, UsageError};
+use crate::error::{EmitError, PlanError, ProtocolError, Unauthorized, UsageError};
 use crate::json::Json;
-use crate::message::{ErrorData, Outgoing};
+use crate::message::{ErrorData, Outgoing, RequestId};
 use crate::progress::Progress;
 use crate::time::Duration;
 use crate::types::{
@@ -20,6 +20,9 @@ use crate::types::{
 pub enum ClientAction {
     /// Send this message.
     Send(Outgoing),
+    /// Close the stream of the request with this id, whose response is of no interest any more;
+    /// over HTTP alone.
+    Abort(RequestId),
     /// Tell the application.
     Event(ClientEvent),
     /// Close the connection; nothing follows.
@@ -85,6 +88,14 @@ pub enum ClientEvent {
     ElicitationComplete {
         /// The `elicitationId` of the request with the URL.
         elicitation_id: String,
+    },
+    /// Over HTTP: a tool of a modern server was left out of the list, because its schema has headers
+    /// that must not be; it cannot be called as the specification wants it.
+    ToolRejected {
+        /// Its name.
+        tool: String,
+        /// What is wrong with its schema.
+        reason: PlanError,
     },
     /// A notification that the specification does not have.
     Notification {
@@ -206,7 +217,12 @@ impl CallOptions {
 #[non_exhaustive]
 pub enum CallError {
     /// The server has answered with an error.
-    Error(ErrorData),
+    Error {
+        /// The error.
+        error: ErrorData,
+        /// Over HTTP, the status that it came with.
+        status: Option<u16>,
+    },
     /// The server's answer cannot be used.
     Protocol(ProtocolError),
     /// There was no answer in time; a server that was asked is told that none is wanted.
@@ -219,6 +235,20 @@ pub enum CallError {
     Connect(ConnectError),
     /// The connection has ended before the answer.
     Closed,
+    /// Over HTTP: the server wants to know who asks.
+    Unauthorized(Unauthorized),
+    /// Over HTTP: the server has answered with this status, and with nothing that says more.
+    Http {
+        /// The status.
+        status: u16,
+    },
+    /// Over HTTP: there was no connection, or it broke before the answer, for this reason.
+    Connection(String),
+    /// Over HTTP: the server, a legacy one, has forgotten the session in which it was asked. There is
+    /// another one by now, or there will be.
+    SessionExpired,
+    /// Over HTTP: an argument cannot be repeated in a header; nothing was sent.
+    Header(EmitError),
     /// It could not be made.
     Usage(UsageError),
 }
@@ -226,13 +256,18 @@ pub enum CallError {
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Error(error) => fmt::Display::fmt(error, f),
+            Self::Error { error, .. } => fmt::Display::fmt(error, f),
             Self::Protocol(error) => fmt::Display::fmt(error, f),
             Self::TimedOut => f.write_str("no answer in time; see CallOptions::timeout"),
             Self::Cancelled => f.write_str("the call was cancelled"),
             Self::InputRefused(error) => write!(f, "input was refused: {error}"),
             Self::Connect(error) => fmt::Display::fmt(error, f),
             Self::Closed => f.write_str("the connection has closed"),
+            Self::Unauthorized(unauthorized) => fmt::Display::fmt(unauthorized, f),
+            Self::Http { status } => write!(f, "the server has answered with HTTP status {status}"),
+            Self::Connection(failure) => write!(f, "the connection has failed: {failure}"),
+            Self::SessionExpired => f.write_str("the session has expired before the answer"),
+            Self::Header(error) => fmt::Display::fmt(error, f),
             Self::Usage(error) => fmt::Display::fmt(error, f),
         }
     }
@@ -241,11 +276,18 @@ impl fmt::Display for CallError {
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::Error(error) | Self::InputRefused(error) => Some(error),
+            Self::Error { error, .. } | Self::InputRefused(error) => Some(error),
             Self::Protocol(error) => Some(error),
             Self::Connect(error) => Some(error),
             Self::Usage(error) => Some(error),
-            Self::TimedOut | Self::Cancelled | Self::Closed => None,
+            Self::Unauthorized(unauthorized) => Some(unauthorized),
+            Self::Header(error) => Some(error),
+            Self::TimedOut
+            | Self::Cancelled
+            | Self::Closed
+            | Self::Http { .. }
+            | Self::Connection(_)
+            | Self::SessionExpired => None,
         }
     }
 }

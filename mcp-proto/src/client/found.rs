@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Client;
+use super::{CallError, Client};
 use super::negotiation::{Negotiation, ServerInfo};
 use super::probe::Outcome;
 use crate::error::ErrorCode;
@@ -22,6 +22,8 @@ pub(super) struct Found {
     /// The versions that the server names.
     pub(super) supported: Vec<String>,
     pub(super) error: Option<ErrorData>,
+    /// Why there is no answer.
+    pub(super) lost: Option<CallError>,
 }
 
 impl Client {
@@ -48,7 +50,7 @@ impl Client {
             (Some(code), _) if is_modern(code) => Outcome::Modern,
             (Some(_), _) => Outcome::Error,
         };
-        (outcome, Found { version, discover, server: None, supported, error })
+        (outcome, Found { version, discover, supported, error, ..Found::default() })
     }
 
     pub(super) fn initialized(&self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {

@@ -39,8 +39,9 @@ pub(super) struct Asked {
 pub(super) enum Asker {
     /// A call of a modern server, under this key.
     Call { call: CallId, key: String },
-    /// A request of a legacy server, of a batch perhaps.
-    Request { id: RequestId, batch: Option<u64> },
+    /// A request of a legacy server, of a batch perhaps; it is for the sake of this call, or of
+    /// whichever.
+    Request { id: RequestId, batch: Option<u64>, call: Option<CallId> },
 }
 
 impl Asked {
@@ -75,6 +76,14 @@ impl Asked {
         self.pending.iter().find(|(_, (asker, _))| is_it(asker)).map(|(input, _)| *input)
     }
 
+    /// Whether a legacy server waits for input for the sake of this call, or of whichever.
+    fn rests(&self, id: CallId) -> bool {
+        self.pending.values().any(|(asker, _)| match asker {
+            Asker::Request { call, .. } => call.is_none_or(|call| call == id),
+            Asker::Call { .. } => false,
+        })
+    }
+
     pub(super) fn remove(&mut self, input: InputId) -> Option<Asker> {
         let (asker, bytes) = self.pending.remove(&input)?;
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -96,7 +105,7 @@ impl Client {
             answer => answer,
         };
         match asker {
-            Asker::Request { id, batch } => {
+            Asker::Request { id, batch, .. } => {
                 self.respond_legacy(batch, id, answer);
                 self.resume(now);
             }
@@ -105,18 +114,17 @@ impl Client {
         self.watch_calls();
     }
 
-    /// Whether the time of calls rests: a legacy server waits for input, for whichever of them.
-    pub(super) fn is_resting(&self) -> bool {
-        let mut askers = self.asked.pending.values();
-        askers.any(|(asker, _)| matches!(asker, Asker::Request { .. }))
+    /// Whether the time of a call rests: a legacy server waits for input, for this one or for
+    /// whichever.
+    pub(super) fn is_resting(&self, id: CallId) -> bool {
+        self.asked.rests(id)
     }
 
-    /// The time of calls goes on, if nothing is asked any more.
+    /// The time of calls goes on for which nothing is asked any more.
     pub(super) fn resume(&mut self, now: Instant) {
-        if self.is_resting() {
-            return;
-        }
-        for call in self.calls.iter_mut().filter(|call| call.is_sent()) {
+        let asked = &self.asked;
+        let rested = |call: &&mut Call| call.is_sent() && call.rests() && !asked.rests(call.id);
+        for call in self.calls.iter_mut().filter(rested) {
             call.restart(now);
         }
         // Whatever is due first; it is looked up then.
@@ -132,9 +140,8 @@ impl Client {
         request: InputRequest,
     ) {
         let id = self.asked.insert(asker, bytes);
-        if call.is_none() {
-            self.calls.iter_mut().for_each(Call::rest);
-        }
+        let asked = &self.asked;
+        self.calls.iter_mut().filter(|call| asked.rests(call.id)).for_each(Call::rest);
         self.event(ClientEvent::Input(Input { reply: InputReply { id }, call, request }));
     }
 

@@ -29,6 +29,7 @@ mod compose;
 mod connect;
 mod event;
 mod found;
+mod http;
 mod input;
 mod kept;
 mod legacy;
@@ -59,6 +60,8 @@ pub use event::{
     CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
     SubscriptionId,
 };
+pub(crate) use http::Origin;
+use http::Binding;
 use input::Asked;
 pub use negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
 use probe::Step;
@@ -105,6 +108,7 @@ impl Config {
 #[derive(Debug)]
 pub struct Client {
     config: Config,
+    binding: Binding,
     roots: Option<Vec<Root>>,
     /// The least severe log messages that are wanted; none said yet if `None`.
     log_level: Option<LoggingLevel>,
@@ -154,6 +158,7 @@ impl Client {
     pub fn new(config: Config) -> Self {
         Self {
             config,
+            binding: Binding::Stream,
             roots: None,
             log_level: None,
             life: Life::Unopened,
@@ -179,11 +184,15 @@ impl Client {
 
     /// The server sent a message.
     pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
+        self.handle_message_of(now, incoming, Origin::default());
+    }
+
+    pub(crate) fn handle_message_of(&mut self, now: Instant, incoming: Incoming, origin: Origin) {
         match (&self.life, incoming) {
             (Life::Unopened | Life::Reopening(_) | Life::Closed, _) => {}
-            (_, Incoming::Message(message)) => self.message(now, message, None),
+            (_, Incoming::Message(message)) => self.message(now, message, origin),
             (Life::Legacy(session), Incoming::Batch(batch)) if session.has_batches() => {
-                self.batch(now, &batch);
+                self.batch(now, &batch, origin);
             }
             (_, Incoming::Batch(_)) => self.fault(ProtocolError::UnexpectedBatch),
         }
@@ -220,7 +229,7 @@ impl Client {
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(reason) = self.deadlines.expire(now) {
             match reason {
-                Reason::Negotiation => self.judge(now, probe::Outcome::Silence),
+                Reason::Negotiation => self.judge(now, self.silence()),
                 Reason::Call => {
                     for number in self.calls.expire(now) {
                         self.stop_call(now, number, CallError::TimedOut);
@@ -286,7 +295,7 @@ impl Client {
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
         match self.queue.pop_front()? {
             ClientAction::Send(message) => Some(message),
-            other @ (ClientAction::Event(_) | ClientAction::Close) => {
+            other @ (ClientAction::Event(_) | ClientAction::Abort(_) | ClientAction::Close) => {
                 self.queue.push_front(other);
                 None
             }
@@ -298,7 +307,7 @@ impl Client {
         match self.queue.pop_front()? {
             ClientAction::Event(event) => Some(Action::Event(event)),
             ClientAction::Close => Some(Action::Close),
-            message @ ClientAction::Send(_) => {
+            message @ (ClientAction::Send(_) | ClientAction::Abort(_)) => {
                 self.queue.push_front(message);
                 None
             }
@@ -321,13 +330,13 @@ impl Client {
         &self.config.limits
     }
 
-    fn message(&mut self, now: Instant, message: Message, batch: Option<u64>) {
+    fn message(&mut self, now: Instant, message: Message, origin: Origin) {
         match message {
-            Message::Response(response) => self.response(now, response),
+            Message::Response(response) => self.response(now, response, origin),
             message if self.is_negotiating() => self.keep(message),
             Message::Notification(notification) => self.notification(now, notification),
             Message::Request(request) => match &self.life {
-                Life::Legacy(_) => self.legacy_request(request, batch),
+                Life::Legacy(_) => self.legacy_request(request, origin),
                 Life::Modern(_) | Life::Negotiating(_) => {
                     let method = request.method.name().into();
                     self.fault(ProtocolError::UnexpectedRequest { method });

@@ -6,7 +6,10 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::CallError;
+use super::found::Found;
 use super::probe::Failure;
+use crate::error::Unauthorized;
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::types::{DiscoverResult, Implementation, ServerCapabilities};
@@ -138,20 +141,51 @@ pub enum ConnectError {
     TimedOut,
     /// The stream has ended.
     Closed,
+    /// Over HTTP: the server wants to know who asks.
+    Unauthorized(Unauthorized),
+    /// Over HTTP: the server has answered with this status, and with nothing that says more.
+    Http {
+        /// The status.
+        status: u16,
+    },
+    /// Over HTTP: there is no connection to the server, for this reason.
+    Connection(String),
 }
 
 impl ConnectError {
-    pub(super) fn new(failure: Failure, supported: Vec<String>, error: Option<ErrorData>) -> Self {
-        match (failure, error) {
+    pub(super) fn new(failure: Failure, found: Found) -> Self {
+        let Found { supported, error, lost, .. } = found;
+        let lost = lost.and_then(Self::of_loss);
+        match (failure, error.map(Self::Refused).or(lost)) {
             (Failure::NoCommonVersion, _) => {
                 let short = |name: String| name.chars().take(MAX_NAME).collect();
                 let supported = supported.into_iter().take(MAX_NAMES).map(short).collect();
                 Self::NoCommonVersion { supported }
             }
-            (Failure::Refused, Some(error)) => Self::Refused(error),
-            (Failure::Refused, None) | (Failure::Malformed, _) => Self::Malformed,
+            (Failure::Refused | Failure::Unauthorized | Failure::Unavailable, Some(error)) => error,
+            (Failure::Refused | Failure::Unauthorized | Failure::Unavailable, None)
+            | (Failure::Malformed, _) => Self::Malformed,
             (Failure::TimedOut, _) => Self::TimedOut,
             (Failure::Closed, _) => Self::Closed,
+        }
+    }
+
+    /// Why there is no answer, as the reason that there is no connection.
+    fn of_loss(loss: CallError) -> Option<Self> {
+        match loss {
+            CallError::Unauthorized(unauthorized) => Some(Self::Unauthorized(unauthorized)),
+            CallError::Http { status } => Some(Self::Http { status }),
+            CallError::Connection(failure) => Some(Self::Connection(failure)),
+            CallError::Error { error, .. } => Some(Self::Refused(error)),
+            CallError::Protocol(_)
+            | CallError::TimedOut
+            | CallError::Cancelled
+            | CallError::InputRefused(_)
+            | CallError::Connect(_)
+            | CallError::Closed
+            | CallError::SessionExpired
+            | CallError::Header(_)
+            | CallError::Usage(_) => None,
         }
     }
 }
@@ -170,6 +204,9 @@ impl fmt::Display for ConnectError {
             Self::Malformed => f.write_str("the server's answer cannot be read"),
             Self::TimedOut => f.write_str("the server has not answered in time"),
             Self::Closed => f.write_str("the connection has ended before the server was known"),
+            Self::Unauthorized(unauthorized) => fmt::Display::fmt(unauthorized, f),
+            Self::Http { status } => write!(f, "the server has answered with HTTP status {status}"),
+            Self::Connection(failure) => write!(f, "no connection to the server: {failure}"),
         }
     }
 }
@@ -178,7 +215,13 @@ impl core::error::Error for ConnectError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Refused(error) => Some(error),
-            Self::NoCommonVersion { .. } | Self::Malformed | Self::TimedOut | Self::Closed => None,
+            Self::Unauthorized(unauthorized) => Some(unauthorized),
+            Self::NoCommonVersion { .. }
+            | Self::Malformed
+            | Self::TimedOut
+            | Self::Closed
+            | Self::Http { .. }
+            | Self::Connection(_) => None,
         }
     }
 }

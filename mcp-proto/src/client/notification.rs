@@ -70,7 +70,7 @@ impl Client {
         }
         let id = call.id;
         let restarts = increases && call.options.reset_on_progress;
-        if restarts && !self.is_resting() {
+        if restarts && !self.is_resting(id) {
             self.restart(now, number);
         }
         self.doubt_anew(now);

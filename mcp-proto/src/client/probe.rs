@@ -79,6 +79,12 @@ pub enum Outcome {
     Refused,
     /// An answer to `initialize` that cannot be read.
     InitializeMalformed,
+    /// Over HTTP: status 401 or 403.
+    Unauthorized,
+    /// Over HTTP: a status of 500 or more, a redirection that is not followed, or no connection.
+    Unavailable,
+    /// Over HTTP: nothing, for as long as it may take.
+    NoAnswer,
 }
 
 /// What happens next.
@@ -113,6 +119,10 @@ pub enum Failure {
     TimedOut,
     /// The stream has ended.
     Closed,
+    /// The server wants to know who asks.
+    Unauthorized,
+    /// The server cannot answer, or cannot be reached.
+    Unavailable,
 }
 
 /// One row of the table: sets of inputs, and what happens.
@@ -145,6 +155,18 @@ const ALL: &[Step] = &[
     Step::Reprobe,
     Step::Both,
     Step::Unconfirmed,
+    Step::Initialize,
+    Step::Stored,
+    Step::Fallback,
+    Step::Silent,
+    Step::Reopened,
+];
+/// All at which nothing but the server's era is asked for.
+const ASKS: &[Step] = &[
+    Step::Probe,
+    Step::Correct,
+    Step::Reprobe,
+    Step::Both,
     Step::Initialize,
     Step::Stored,
     Step::Fallback,
@@ -185,6 +207,9 @@ pub const TABLE: &[Row] = &[
     row("silent-eof",             &[Step::Silent], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
     row("silence",                ALL, EITHER, &[Outcome::Silence], Move::Fail(Failure::TimedOut)),
     row("eof",                    ALL, EITHER, &[Outcome::Eof], Move::Fail(Failure::Closed)),
+    row("unauthorized",           ASKS, EITHER, &[Outcome::Unauthorized], Move::Fail(Failure::Unauthorized)),
+    row("unavailable",            ASKS, EITHER, &[Outcome::Unavailable], Move::Fail(Failure::Unavailable)),
+    row("no-answer",              ASKS, EITHER, &[Outcome::NoAnswer], Move::Fail(Failure::TimedOut)),
     row("of-no-interest",         ALL, EITHER, ANY_OUTCOME, Move::Stay),
 ];
 
@@ -205,6 +230,9 @@ const ANY_OUTCOME: &[Outcome] = &[
     Outcome::InitializedUnknown,
     Outcome::Refused,
     Outcome::InitializeMalformed,
+    Outcome::Unauthorized,
+    Outcome::Unavailable,
+    Outcome::NoAnswer,
 ];
 
 const fn row(

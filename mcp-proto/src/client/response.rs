@@ -10,7 +10,7 @@ use alloc::string::String;
 use super::calls::{self, Call, Goal, State};
 use super::compose;
 use super::probe::Outcome;
-use super::{CallError, Client, Life, found};
+use super::{CallError, Client, Life, Origin, found};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, RequestId, Response};
@@ -18,7 +18,7 @@ use crate::time::Instant;
 use crate::version::Era;
 
 impl Client {
-    pub(super) fn response(&mut self, now: Instant, response: Response) {
+    pub(super) fn response(&mut self, now: Instant, response: Response, origin: Origin) {
         let Some(Response { id, body, .. }) = self.negotiation_response(now, response) else {
             return;
         };
@@ -27,7 +27,7 @@ impl Client {
             return self.stray(&id);
         };
         match body {
-            Err(error) => self.refused(now, number, error),
+            Err(error) => self.refused(now, number, error, origin.status),
             Ok(result) => self.answered(now, number, result),
         }
     }
@@ -48,7 +48,7 @@ impl Client {
         }
     }
 
-    fn is_awaited(&self, number: u64) -> bool {
+    pub(super) fn is_awaited(&self, number: u64) -> bool {
         self.calls.get(number).is_some_and(Call::is_sent)
     }
 
@@ -62,14 +62,16 @@ impl Client {
     }
 
     /// The server has answered with an error.
-    fn refused(&mut self, now: Instant, number: u64, error: ErrorData) {
+    fn refused(&mut self, now: Instant, number: u64, error: ErrorData, status: Option<u16>) {
+        let code = error.code;
+        let error = CallError::Error { error, status };
         if self.is_negotiating() {
             // What it means is known when the era is.
             return self.park(number, error);
         }
         if let Life::Modern(modern) = &self.life {
-            let denies = error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
-            if !modern.confirmed && found::is_modern(error.code) {
+            let denies = code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+            if !modern.confirmed && found::is_modern(code) {
                 self.judge(now, Outcome::Modern);
             } else if !modern.confirmed || denies && !modern.renegotiated {
                 // Is it still the server that it was?
@@ -82,13 +84,13 @@ impl Client {
             }
         }
         if let Some(call) = self.calls.remove(number) {
-            self.finish(now, call, Err(CallError::Error(error)));
+            self.finish(now, call, Err(error));
         }
     }
 
-    fn park(&mut self, number: u64, error: ErrorData) {
+    pub(super) fn park(&mut self, number: u64, error: CallError) {
         if let Some(call) = self.calls.get_mut(number) {
-            call.state = State::Parked(CallError::Error(error));
+            call.state = State::Parked(error);
             call.rest();
         }
     }

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::calls::Goal;
 use super::event::SubscriptionId;
-use super::{CallError, CallOptions, Change, Client, ClientEvent, Life, List};
+use super::{CallError, CallId, CallOptions, Change, Client, ClientEvent, Life, List};
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::json::write::List as Writer;
@@ -61,18 +61,44 @@ impl Client {
     ) -> Result<SubscriptionId, UsageError> {
         let serial = self.subscriptions.serials + 1;
         let subscription = SubscriptionId(serial);
-        let params = listen_params(&filter);
-        let options = CallOptions::default().max_total(Duration::MAX);
         let (told, asked) = (Vec::new(), BTreeSet::new());
         self.subscriptions.open.insert(subscription, Subscription { filter, told, asked });
-        let goal = Goal::Listen { subscription, acknowledged: false };
-        let started = self.start(now, "subscriptions/listen".into(), params, options, goal);
-        if let Err(error) = started {
+        if let Err(error) = self.start_listening(now, subscription) {
             self.subscriptions.open.remove(&subscription);
             return Err(error);
         }
         self.subscriptions.serials = serial;
         Ok(subscription)
+    }
+
+    fn start_listening(
+        &mut self,
+        now: Instant,
+        subscription: SubscriptionId,
+    ) -> Result<CallId, UsageError> {
+        let open = self.subscriptions.open.get(&subscription);
+        let params = open.map_or(Json::EMPTY_OBJECT, |open| listen_params(&open.filter));
+        let options = CallOptions::default().max_total(Duration::MAX);
+        let goal = Goal::Listen { subscription, acknowledged: false };
+        self.start(now, "subscriptions/listen".into(), params, options, goal)
+    }
+
+    /// A legacy server has forgotten all subscriptions: those of the application are wanted as in the
+    /// beginning.
+    pub(super) fn forget_subscriptions(&mut self) -> Vec<SubscriptionId> {
+        for open in self.subscriptions.open.values_mut() {
+            let mut uris = core::mem::take(&mut open.told);
+            uris.extend(core::mem::take(&mut open.asked));
+            open.filter.resource_subscriptions = uris;
+        }
+        self.subscriptions.open.keys().copied().collect()
+    }
+
+    /// Wants to be told as before.
+    pub(super) fn listen(&mut self, now: Instant, subscription: SubscriptionId) {
+        if let Err(error) = self.start_listening(now, subscription) {
+            self.subscription_ended(subscription, Err(CallError::Usage(error)));
+        }
     }
 
     /// Does not want to be told any more: [`ClientEvent::SubscriptionEnded`] comes at once, with

@@ -76,7 +76,7 @@ impl Met {
         let greeted = if asks(version) {
             self.greeting == Ok("Hello, Ada!".into())
         } else {
-            matches!(&self.greeting, Err(CallError::Error(error)) if error.code == ErrorCode::INTERNAL_ERROR)
+            matches!(&self.greeting, Err(CallError::Error { error, .. }) if error.code == ErrorCode::INTERNAL_ERROR)
         };
         ensure(greeted, || format!("greeting: {:?}", self.greeting))?;
         ensure(self.connected == Ok(version), || {

@@ -228,7 +228,7 @@ impl<'a> Steps<'a> {
 
     async fn error(&self) -> Outcome {
         match self.client.read_resource("test://nothing").await {
-            Err(CallError::Error(_)) => Ok(()),
+            Err(CallError::Error { .. }) => Ok(()),
             other => Err(format!("it came to {other:?}").into()),
         }
     }

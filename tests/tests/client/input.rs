@@ -93,7 +93,7 @@ fn what_is_not_declared_is_not_asked() {
     for negotiation in ERAS {
         let mut pair = pair(negotiation, asks_name);
         let error = pair.run(call(&pair.client())).unwrap_err();
-        let CallError::Error(error) = error else { panic!("{error:?}") };
+        let CallError::Error { error, .. } = error else { panic!("{error:?}") };
         let modern = ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
         let expected =
             if negotiation == Negotiation::Auto { modern } else { ErrorCode::INTERNAL_ERROR };
@@ -113,7 +113,7 @@ fn a_handler_set_after_connecting_is_for_modern_servers() {
         match client.server().unwrap().era() {
             Era::Modern => assert_eq!(text(result), r#"{"name":"Ada"}"#),
             // What was declared with `initialize` stays.
-            Era::Legacy => assert!(matches!(result, Err(CallError::Error(_)))),
+            Era::Legacy => assert!(matches!(result, Err(CallError::Error { .. }))),
         }
     }
 }
@@ -125,7 +125,7 @@ fn what_is_taken_back_is_not_asked_any_more() {
     client.on_form(|_| async { accept(&json!({ "name": "Ada" })) });
     assert_eq!(text(pair.run(call(&client))), r#"{"name":"Ada"}"#);
     client.declare(|has| has.elicitation = None);
-    assert!(matches!(pair.run(call(&client)), Err(CallError::Error(_))));
+    assert!(matches!(pair.run(call(&client)), Err(CallError::Error { .. })));
     client.on_form(|_| async { accept(&json!({ "name": "Bob" })) });
     assert_eq!(text(pair.run(call(&client))), r#"{"name":"Bob"}"#);
 }
@@ -272,7 +272,7 @@ fn assert_refused<T: std::fmt::Debug>(
             assert!(error.message.contains(why), "{error:?}");
         }
         // It was told, and says what it was told in its own words.
-        (Negotiation::Legacy, CallError::Error(error)) => {
+        (Negotiation::Legacy, CallError::Error { error, .. }) => {
             assert_eq!(error.code, ErrorCode::INTERNAL_ERROR, "{error:?}");
             assert!(error.message.contains("`name`"), "{error:?}");
         }

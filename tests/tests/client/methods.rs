@@ -110,7 +110,7 @@ fn an_error_of_the_server_is_one() {
         let mut pair = pair(negotiation, |_, _| async { "unreached" });
         let client = pair.client();
         let code = |result: Result<Json, CallError>| match result {
-            Err(CallError::Error(error)) => error.code,
+            Err(CallError::Error { error, .. }) => error.code,
             other => panic!("{other:?}"),
         };
         let unknown = client.call::<Json>("vendor/unknown", &json!({}));

@@ -3,14 +3,14 @@
 //!
 //! [Specification: Batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)
 
-use super::super::{Client, Life};
+use super::super::{Client, Life, Origin};
 use crate::error::ProtocolError;
 use crate::message::batches::Batches;
 use crate::message::{self, Batch, ErrorData, Incoming, Outgoing};
 use crate::time::Instant;
 
 impl Client {
-    pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch) {
+    pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch, origin: Origin) {
         let max_in_flight = self.config.limits.max_in_flight;
         let Some(texts) = batch.elements(max_in_flight) else {
             return self.fault(ProtocolError::BatchTooLong { max_in_flight });
@@ -23,9 +23,10 @@ impl Client {
             return self.fault(ProtocolError::TooManyInFlight { max_in_flight });
         }
         let batch = Some(batches.begin(0, texts.len()));
+        let origin = Origin { batch, ..origin };
         for text in texts {
             match message::parse(&text, &self.config.limits) {
-                Ok(Incoming::Message(message)) => self.message(now, message, batch),
+                Ok(Incoming::Message(message)) => self.message(now, message, origin),
                 Ok(Incoming::Batch(_)) => self.fault(ProtocolError::NotAMessage),
                 Err(malformed) => self.handle_malformed(now, malformed),
             }

@@ -7,7 +7,7 @@
 mod batches;
 
 use super::input::Asker;
-use super::{Client, ServerInfo};
+use super::{Client, Origin, ServerInfo};
 use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::message::batches::Batches;
@@ -42,7 +42,8 @@ impl Client {
         self.respond_legacy(None, id, Ok(Json::EMPTY_OBJECT));
     }
 
-    pub(super) fn legacy_request(&mut self, request: Request, batch: Option<u64>) {
+    pub(super) fn legacy_request(&mut self, request: Request, origin: Origin) {
+        let Origin { batch, call, .. } = origin;
         self.enter_batch(batch);
         if self.asked.find(&request.id).is_some() {
             let id = request.id.as_str().into();
@@ -73,7 +74,7 @@ impl Client {
             _ => Err(ProtocolError::MethodNotFound { method: method.name().into() }),
         };
         match input {
-            Ok(request) => self.ask(Asker::Request { id, batch }, size, None, request),
+            Ok(request) => self.ask(Asker::Request { id, batch, call }, size, call, request),
             Err(error) => self.respond_legacy(batch, id, Err(ErrorData::from(&error))),
         }
     }

@@ -10,7 +10,7 @@ use core::pin::Pin;
 use serde::Serialize;
 
 use crate::client::Change;
-use crate::error::ProtocolError;
+use crate::error::{PlanError, ProtocolError};
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::types::{
@@ -24,6 +24,7 @@ pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Json, ErrorData>>
 type Answer<P> = Arc<dyn Fn(P) -> Answering + Send + Sync>;
 type Hear<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
+type HearRejection = Arc<dyn Fn(&str, &PlanError) + Send + Sync>;
 type HearNotification = Arc<dyn Fn(&str, &Json) + Send + Sync>;
 
 /// The functions of an application.
@@ -37,6 +38,7 @@ pub(super) struct Answers {
     pub(super) elicitation_complete: Option<Hear<str>>,
     pub(super) notification: Option<HearNotification>,
     pub(super) fault: Option<Hear<ProtocolError>>,
+    pub(super) tool_rejected: Option<HearRejection>,
 }
 
 impl Answers {

@@ -16,7 +16,7 @@ use super::call::Call;
 use super::port::{Ask, Command, Port, Stage};
 use super::subscription::Subscription;
 use crate::client::{CallError, Change, Config, ConnectError, Listing, ServerInfo, Verdict};
-use crate::error::{ProtocolError, UsageError};
+use crate::error::{PlanError, ProtocolError, UsageError};
 use crate::json::Json;
 use crate::json::write::List as Writer;
 use crate::types::{
@@ -232,6 +232,12 @@ impl Client {
     /// Hears what the server did wrong that concerns no call.
     pub fn on_fault(&self, f: impl Fn(&ProtocolError) + Send + Sync + 'static) {
         self.port.change(|answers, _| answers.fault = Some(Arc::new(f)));
+    }
+
+    /// Calls `f` with the name of each tool that is left out of a list over HTTP, and why: its schema
+    /// has headers that must not be.
+    pub fn on_tool_rejected(&self, f: impl Fn(&str, &PlanError) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.tool_rejected = Some(Arc::new(f)));
     }
 
     /// Waits until the era of the server is known.

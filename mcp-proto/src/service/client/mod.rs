@@ -219,6 +219,11 @@ impl ClientService {
                     unharmed(|| f(&method, &params));
                 }
             }
+            ClientEvent::ToolRejected { tool, reason } => {
+                if let Some(f) = self.port.answers().tool_rejected {
+                    unharmed(|| f(&tool, &reason));
+                }
+            }
             ClientEvent::PeerFault(error) => {
                 if let Some(f) = self.port.answers().fault {
                     unharmed(|| f(&error));

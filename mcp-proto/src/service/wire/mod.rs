@@ -143,6 +143,9 @@ impl Wire {
             ClientEvent::Connected(server) => alloc::format!("! connected {}", server.version),
             ClientEvent::Reopen => "! reopen".into(),
             ClientEvent::PeerFault(error) => alloc::format!("! peer-fault {error}"),
+            ClientEvent::ToolRejected { tool, reason } => {
+                alloc::format!("! tool-rejected {tool}: {reason}")
+            }
             ClientEvent::Closed(None) => "! closed".into(),
             ClientEvent::Closed(Some(error)) => alloc::format!("! closed: {error}"),
             // The lines say it.

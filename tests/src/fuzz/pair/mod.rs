@@ -353,7 +353,7 @@ impl Play {
     fn came(&self, came: &Came, wanted: Wanted) {
         let right = match (came, wanted) {
             (Ok(text), Wanted::Text(wanted)) => *text == wanted,
-            (Err(CallError::Error(error)), Wanted::Error(code)) => error.code == code,
+            (Err(CallError::Error { error, .. }), Wanted::Error(code)) => error.code == code,
             (_, wanted) => wanted == Wanted::Anything,
         };
         let excused = !(self.whole && self.fits) && came.is_err();

@@ -1,0 +1,198 @@
+//! What the binding to HTTP needs of a client.
+//!
+//! In: messages with the HTTP response that they came on, requests that no response will come to,
+//! the end of a session. Out: what the table of `probe` makes of that; calls that are over; the
+//! same subscriptions once more.
+
+use alloc::vec::Vec;
+
+use super::calls::{self, Call, Goal};
+use super::found::Found;
+use super::negotiation::Verdict;
+use super::probe::{Outcome, Step};
+use super::{CallError, CallId, CallOptions, Client, ClientAction, ClientEvent, Config, Life};
+use crate::error::ProtocolError;
+use crate::message::RequestId;
+use crate::time::Instant;
+use crate::version::{Era, ProtocolVersion};
+
+/// What a client's messages travel on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Binding {
+    /// One stream of them.
+    Stream,
+    /// Each request, and each notification, on an HTTP request of its own.
+    Http,
+}
+
+/// What is known of where a message came from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    /// The batch that it is part of.
+    pub(super) batch: Option<u64>,
+    /// The call whose HTTP response it came on.
+    pub(super) call: Option<CallId>,
+    /// The status of the HTTP response that it came on.
+    pub(super) status: Option<u16>,
+}
+
+impl Client {
+    /// A client whose binding is HTTP.
+    pub(crate) fn over_http(config: Config) -> Self {
+        Self { binding: Binding::Http, ..Self::new(config) }
+    }
+
+    /// What came on the HTTP response to the request with this id.
+    pub(crate) fn origin(&self, id: Option<&RequestId>, status: u16) -> Origin {
+        let number = id.and_then(calls::number);
+        let call = number.and_then(|number| self.calls.get(number)).map(|call| call.id);
+        Origin { batch: None, call, status: Some(status) }
+    }
+
+    /// Whether a response to the request with this id is waited for.
+    pub(crate) fn awaits(&self, id: &RequestId) -> bool {
+        if let Life::Negotiating(negotiating) = &self.life
+            && negotiating.has_out(id)
+        {
+            return true;
+        }
+        calls::number(id).is_some_and(|number| self.is_awaited(number))
+    }
+
+    /// The call whose request has this id.
+    pub(crate) fn call_of(&self, id: &RequestId) -> Option<CallId> {
+        calls::number(id).and_then(|number| self.calls.get(number)).map(|call| call.id)
+    }
+
+    /// Whether the request with this id asks what the server is.
+    pub(crate) fn is_probe(&self, id: &RequestId) -> bool {
+        matches!(&self.life, Life::Negotiating(negotiating) if negotiating.has_out(id))
+    }
+
+    /// No response will come to the request with this id, for this reason.
+    pub(crate) fn handle_lost(&mut self, now: Instant, id: &RequestId, error: CallError) {
+        if self.is_probe(id) {
+            let outcome = self.outcome_of_loss(id, &error);
+            self.judge_found(now, outcome, Found { lost: Some(error), ..Found::default() });
+            return self.watch_calls();
+        }
+        let Some(number) = calls::number(id).filter(|number| self.is_awaited(*number)) else {
+            return;
+        };
+        let says_little = matches!(error, CallError::Http { status } if status < 500);
+        let in_doubt = matches!(&self.life, Life::Modern(modern) if !modern.confirmed);
+        if says_little && (in_doubt || self.is_negotiating()) {
+            // What it means is known when the era is.
+            self.park(number, error);
+            self.judge(now, Outcome::Error);
+        } else if let Some(call) = self.calls.remove(number) {
+            self.finish(now, call, Err(error));
+        }
+        self.watch_calls();
+    }
+
+    fn outcome_of_loss(&self, id: &RequestId, error: &CallError) -> Outcome {
+        let discovers = calls::number(id).is_none();
+        match error {
+            CallError::Unauthorized(_) => Outcome::Unauthorized,
+            CallError::Protocol(_) if discovers => Outcome::Malformed,
+            CallError::Protocol(_) => Outcome::InitializeMalformed,
+            CallError::Http { status: 200..=299 | 400..=499 } if discovers => Outcome::Error,
+            CallError::Http { status: 200..=299 | 400..=499 } => Outcome::Refused,
+            _ => Outcome::Unavailable,
+        }
+    }
+
+    /// Something that cannot be read came on an HTTP response, or on none that is known.
+    pub(crate) fn handle_fault(&mut self, error: ProtocolError) {
+        self.fault(error);
+    }
+
+    /// Tells the application.
+    pub(crate) fn tell(&mut self, event: ClientEvent) {
+        self.event(event);
+    }
+
+    /// The stream of a subscription of a modern server broke; it is asked for again, under another
+    /// id.
+    pub(crate) fn listen_again(&mut self, now: Instant, id: &RequestId) {
+        let Some(mut call) = calls::number(id).and_then(|number| self.calls.remove(number)) else {
+            return;
+        };
+        if let Goal::Listen { acknowledged, .. } = &mut call.goal {
+            *acknowledged = false;
+            call.options.timeout = CallOptions::default().timeout;
+        }
+        self.send_anew(now, call);
+        self.watch_calls();
+    }
+
+    /// The server has forgotten the session: calls that it has seen have no response, what the
+    /// application wants to be told of is asked for again, and `initialize` opens another session.
+    pub(crate) fn handle_session_expired(&mut self, now: Instant) {
+        let Life::Legacy(session) = &self.life else { return };
+        let verdict = Verdict::new(session.server.version);
+        self.end_inputs();
+        let open = self.forget_subscriptions();
+        let numbers: Vec<u64> = self.calls.numbers_of(Call::is_sent).collect();
+        for number in numbers {
+            let Some(call) = self.calls.remove(number) else { continue };
+            if let Goal::Answer | Goal::Pages(_) = call.goal {
+                self.finish(now, call, Err(CallError::SessionExpired));
+            }
+        }
+        self.begin(now, Step::first(self.config.negotiation, Some(&verdict)));
+        for subscription in open {
+            self.listen(now, subscription);
+        }
+        self.watch_calls();
+    }
+
+    /// There is no connection, and will be none.
+    pub(crate) fn give_up(&mut self, now: Instant, error: super::ConnectError) {
+        self.end(now, Some(error));
+    }
+
+    /// The era that a message belongs to that goes out while the era is not known yet: that of
+    /// requests is in what they say.
+    pub(crate) fn version(&self) -> Option<ProtocolVersion> {
+        self.server().map(|server| server.version)
+    }
+
+    /// The parameters of a request of the binding's own, to a modern server.
+    pub(crate) fn stamp(&self) -> Option<bytes::Bytes> {
+        match &self.life {
+            Life::Modern(modern) => Some(modern.envelope.stamp()),
+            Life::Legacy(_)
+            | Life::Unopened
+            | Life::Negotiating(_)
+            | Life::Reopening(_)
+            | Life::Closed => None,
+        }
+    }
+
+    /// Whether it is done.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.life, Life::Closed)
+    }
+
+    /// Nothing came of what is out, in its time.
+    pub(super) fn silence(&self) -> Outcome {
+        match self.binding {
+            Binding::Http if self.is_negotiating() => Outcome::NoAnswer,
+            Binding::Http | Binding::Stream => Outcome::Silence,
+        }
+    }
+
+    /// The stream of a request is of no interest any more.
+    pub(super) fn abort(&mut self, number: u64) {
+        if self.binding == Binding::Http {
+            self.queue.push_back(ClientAction::Abort(super::compose::id(number)));
+        }
+    }
+
+    /// Whether a server that is told of a cancellation is told by a notification.
+    pub(super) fn notifies_of_cancellation(&self) -> bool {
+        self.binding == Binding::Stream || self.era() == Some(Era::Legacy)
+    }
+}
