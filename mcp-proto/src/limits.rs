@@ -24,6 +24,9 @@ pub struct Limits {
     /// The longest body of an HTTP request, in bytes; default 4 MiB. A longer one is answered with
     /// 413, at once if its length is announced.
     pub max_body_bytes: usize,
+    /// The longest server-sent event that a client reads, in bytes of its lines without their ends
+    /// and without comments; default 16 MiB. A longer one is reported and skipped.
+    pub max_sse_event_bytes: usize,
     /// The deepest nesting of arrays and objects in a message; default 128, which is also the
     /// maximum: more counts as 128. A deeper message is answered with -32600.
     pub max_depth: usize,
@@ -108,6 +111,7 @@ impl Default for Limits {
             max_head_bytes: 32 * 1024,
             max_fields: 100,
             max_body_bytes: 4 * 1024 * 1024,
+            max_sse_event_bytes: 16 * 1024 * 1024,
             max_depth: 128,
             max_in_flight: 1024,
             max_in_flight_bytes: 64 * 1024 * 1024,

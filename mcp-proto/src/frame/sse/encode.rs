@@ -1,38 +1,9 @@
-//! Server-sent events.
+//! Events to bytes.
 //!
 //! In: what an event holds. Out: the bytes of the event, appended to a buffer. A field is its name,
 //! a colon, a space, its value and `\n`; an event ends with a blank line. `event` comes first and
 //! `data` last, each once, so that a reader that looks at one line after the other has all that it
 //! needs by the time that data comes.
-//!
-//! ```
-//! use mcp_proto::frame::sse;
-//!
-//! let mut out = Vec::new();
-//! sse::priming("s1-0", &mut out);
-//! sse::message(Some("s1-1"), br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, &mut out);
-//! sse::message(None, b"{\n}", &mut out);
-//! sse::retry(500, &mut out);
-//! sse::comment(&mut out);
-//! assert_eq!(String::from_utf8_lossy(&out), concat!(
-//!     "id: s1-0\n",
-//!     "data: \n",
-//!     "\n",
-//!     "event: message\n",
-//!     "id: s1-1\n",
-//!     "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n",
-//!     "\n",
-//!     "event: message\n",
-//!     "data: { }\n",
-//!     "\n",
-//!     "retry: 500\n",
-//!     "\n",
-//!     ":\n",
-//!     "\n",
-//! ));
-//! ```
-//!
-//! [WHATWG: Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
 
 use alloc::string::ToString;
 use alloc::vec::Vec;

@@ -1,0 +1,120 @@
+//! The lines of a stream of events.
+//!
+//! In: chunks of bytes, split anywhere. Out: lines without their ends, which are `\n`, `\r\n` or
+//! `\r`. A byte order mark at the start of the stream is dropped, and so are the lines that nobody
+//! wants to see, as they come. A line ends at its `\r`, and not at what may follow: an event does
+//! not wait for the next one to begin.
+
+use alloc::collections::VecDeque;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// Splits a stream into lines.
+#[derive(Debug)]
+pub(super) struct Lines {
+    /// Bytes that are not looked at yet.
+    input: VecDeque<Bytes>,
+    /// The beginning of a line whose end has not come.
+    partial: BytesMut,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// At the start of the stream; so many bytes of a byte order mark have come.
+    Mark(usize),
+    /// Before a line.
+    Start,
+    /// The same, behind a `\r`; a `\n` would be of the same line end.
+    Return,
+    /// In a line.
+    Line,
+    /// In a line that is dropped.
+    Skipped,
+}
+
+/// What is found.
+pub(super) enum Found {
+    /// A line.
+    Line(Bytes),
+    /// A line has more than `max` bytes. The rest of it is skipped.
+    TooLong,
+}
+
+impl Lines {
+    pub(super) fn new() -> Self {
+        Self { input: VecDeque::new(), partial: BytesMut::new(), place: Place::Mark(0) }
+    }
+
+    /// Takes the next bytes of the stream.
+    pub(super) fn push(&mut self, data: Bytes) {
+        self.input.push_back(data);
+    }
+
+    /// The next line of at most `max` bytes; `None` if more bytes are needed. A line whose first
+    /// byte is not `wanted` is dropped, whatever its length; an empty one is always wanted.
+    pub(super) fn next(&mut self, max: usize, wanted: impl Fn(u8) -> bool) -> Option<Found> {
+        loop {
+            let chunk = self.input.front_mut()?;
+            let Some(first) = chunk.first().copied() else {
+                self.input.pop_front();
+                continue;
+            };
+            self.place = match self.place {
+                Place::Mark(length) if BOM.get(length) == Some(&first) => {
+                    chunk.advance(1);
+                    if length + 1 < BOM.len() { Place::Mark(length + 1) } else { Place::Start }
+                }
+                Place::Mark(0) => Place::Start,
+                // A part of a mark is text.
+                Place::Mark(length) => {
+                    self.partial.put_slice(BOM.get(..length).unwrap_or_default());
+                    Place::Line
+                }
+                Place::Return => {
+                    chunk.advance(usize::from(first == b'\n'));
+                    Place::Start
+                }
+                Place::Start if matches!(first, b'\n' | b'\r') || wanted(first) => Place::Line,
+                Place::Start => Place::Skipped,
+                Place::Line | Place::Skipped => {
+                    if let Some(found) = self.rest_of_line(max) {
+                        return Some(found);
+                    }
+                    self.place
+                }
+            }
+        }
+    }
+
+    /// Takes what has come of a line; the line, once it is complete or too long.
+    fn rest_of_line(&mut self, max: usize) -> Option<Found> {
+        let is_wanted = matches!(self.place, Place::Line);
+        let chunk = self.input.front_mut()?;
+        let end = memchr::memchr2(b'\n', b'\r', chunk);
+        let piece = chunk.split_to(end.unwrap_or(chunk.len()));
+        match chunk.first() {
+            Some(b'\r') => self.place = Place::Return,
+            Some(_) => self.place = Place::Start,
+            None => {}
+        }
+        chunk.advance(usize::from(end.is_some()));
+        if !is_wanted {
+            return None;
+        }
+        if self.partial.len() + piece.len() > max {
+            self.partial = BytesMut::new();
+            if end.is_none() {
+                self.place = Place::Skipped;
+            }
+            return Some(Found::TooLong);
+        }
+        if end.is_some() && self.partial.is_empty() {
+            return Some(Found::Line(piece));
+        }
+        self.partial.put(piece);
+        end.map(|_| Found::Line(core::mem::take(&mut self.partial).freeze()))
+    }
+}
