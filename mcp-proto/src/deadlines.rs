@@ -42,6 +42,11 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.row.shrink_to_fit();
     }
 
+    /// The deadline of `reason`.
+    pub(crate) fn due(&self, reason: K) -> Option<Instant> {
+        self.row.iter().find(|(_, other)| *other == reason).map(|(at, _)| *at)
+    }
+
     /// Whether `reason` has a deadline.
     pub(crate) fn has(&self, reason: K) -> bool {
         self.row.iter().any(|(_, other)| *other == reason)

@@ -48,6 +48,14 @@ impl Envelope {
     }
 }
 
+/// The version that a stamp of ours claims; none if the message is a legacy one.
+pub(crate) fn version_of(stamp: &[u8]) -> Option<&str> {
+    const BEFORE: &[u8] = b"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"";
+    let rest = stamp.strip_prefix(BEFORE)?;
+    let end = memchr::memchr(b'"', rest)?;
+    core::str::from_utf8(rest.get(..end)?).ok()
+}
+
 /// The id of our request with this number.
 pub(super) fn id(number: u64) -> RequestId {
     RequestId::number(i64::try_from(number).unwrap_or(i64::MAX))

@@ -7,11 +7,11 @@
 use alloc::vec::Vec;
 
 use super::calls::{self, Call, Goal};
-use super::found::Found;
+use super::found::{self, Found};
 use super::negotiation::Verdict;
 use super::probe::{Outcome, Step};
 use super::{CallError, CallId, CallOptions, Client, ClientAction, ClientEvent, Config, Life};
-use crate::error::ProtocolError;
+use crate::error::{ErrorCode, ProtocolError};
 use crate::message::RequestId;
 use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
@@ -195,4 +195,14 @@ impl Client {
     pub(super) fn notifies_of_cancellation(&self) -> bool {
         self.binding == Binding::Stream || self.era() == Some(Era::Legacy)
     }
+}
+
+/// Whether two ids are those of the same request of ours, however a server has spelled one of them.
+pub(crate) fn is_same_request(one: &RequestId, other: &RequestId) -> bool {
+    one == other || calls::number(one).is_some_and(|number| calls::number(other) == Some(number))
+}
+
+/// Whether only a modern server answers with this code.
+pub(crate) fn is_modern_error(code: ErrorCode) -> bool {
+    found::is_modern(code) || code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
 }

@@ -60,7 +60,8 @@ pub use event::{
     CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
     SubscriptionId,
 };
-pub(crate) use http::Origin;
+pub(crate) use compose::version_of;
+pub(crate) use http::{Origin, is_modern_error, is_same_request};
 use http::Binding;
 use input::Asked;
 pub use negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};

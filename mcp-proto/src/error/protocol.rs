@@ -239,6 +239,16 @@ pub enum ProtocolError {
     },
     /// Over HTTP: the server is about to stop.
     ShuttingDown,
+    /// Over HTTP: the server does not accept a notification, or a response.
+    NotAccepted {
+        /// The status that it has answered with.
+        status: u16,
+    },
+    /// Over HTTP: an event is longer than `Limits::max_sse_event_bytes`.
+    EventTooLong {
+        /// The limit.
+        max_sse_event_bytes: usize,
+    },
     /// The server asked for input that the client does not declare to give.
     UndeclaredInput {
         /// The capability that is not declared.
@@ -308,6 +318,8 @@ impl ProtocolError {
             | Self::TooMuchBeforeConnected
             | Self::ListTooLong { .. }
             | Self::TooManyInputRounds { .. } => Rung::Capacity,
+            Self::NotAccepted { .. } => Rung::Result,
+            Self::EventTooLong { .. } => Rung::Shape,
         }
     }
 
@@ -392,6 +404,12 @@ impl ProtocolError {
             }
             Self::SessionNotFound | Self::TooManySessions { .. } | Self::ShuttingDown => {
                 "2025-11-25/basic/transports#session-management"
+            }
+            Self::NotAccepted { .. } => {
+                "2026-07-28/basic/transports/streamable-http#sending-messages"
+            }
+            Self::EventTooLong { .. } => {
+                "2026-07-28/basic/transports/streamable-http#receiving-messages"
             }
             Self::UnknownEvent => "2025-11-25/basic/transports#resumability-and-redelivery",
             Self::InvalidParam { member, .. } => match *member {

@@ -114,6 +114,11 @@ pub enum UsageError {
         /// The argument's name.
         argument: String,
     },
+    /// A field of HTTP requests cannot be set.
+    InvalidField {
+        /// Its name.
+        name: String,
+    },
     /// A value could not be written as JSON.
     NotJson {
         /// What it belongs to.
@@ -182,6 +187,11 @@ impl fmt::Display for UsageError {
                 f,
                 "the argument \"{argument}\" of the prompt \"{name}\" must be a string, an \
                  enum of strings, or an Option of one"
+            ),
+            Self::InvalidField { name } => write!(
+                f,
+                "the field \"{name}\" cannot be set: its name must be a token and none that MCP or \
+                 HTTP has a use for, and its value visible ASCII"
             ),
             Self::NotJson { name } => write!(f, "\"{name}\" cannot be written as JSON"),
         }

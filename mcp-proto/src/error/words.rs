@@ -136,6 +136,12 @@ impl fmt::Display for ProtocolError {
                 "{} is a request of a server's, which modern ones do not send",
                 Quoted(method)
             ),
+            Self::NotAccepted { status } => {
+                write!(f, "the server answers a notification with HTTP status {status}")
+            }
+            Self::EventTooLong { max_sse_event_bytes } => {
+                write!(f, "an event is longer than Limits::max_sse_event_bytes = {max_sse_event_bytes}")
+            }
             Self::TooMuchBeforeConnected => {
                 f.write_str("too much before it is known which era the server belongs to")
             }

@@ -1,0 +1,136 @@
+//! What a client over HTTP wants done, and how it is set up.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use crate::client::{self, ClientEvent};
+use crate::error::UsageError;
+use crate::headers::{PREFIX, is_name};
+use crate::http::Url;
+
+/// What a [`Client`](super::Client) wants done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Action {
+    /// Send a request to the origin of the URL, and tell the client what comes back:
+    /// [`handle_head`](super::Client::handle_head), [`handle_body`](super::Client::handle_body) and
+    /// [`handle_end`](super::Client::handle_end), or [`handle_failure`](super::Client::handle_failure).
+    /// Requests need not be answered in order, so each that is not answered has a connection of its
+    /// own, or an HTTP/2 stream.
+    Open {
+        /// Names the request and its answer.
+        exchange: ExchangeId,
+        /// The request.
+        request: Request,
+    },
+    /// The answer is of no interest any more: close its connection, if it has not ended.
+    Abort {
+        /// Which one.
+        exchange: ExchangeId,
+    },
+    /// Tell the application.
+    Event(ClientEvent),
+    /// All is over; nothing follows.
+    Close,
+}
+
+/// Names a request and its answer; never used twice by one client.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ExchangeId(pub(super) u64);
+
+impl ExchangeId {
+    /// A number of its own.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// A request to be sent, without what its framing adds: `Host`, `Content-Length`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Request {
+    /// `POST`, `GET` or `DELETE`.
+    pub method: &'static str,
+    /// Path and query.
+    pub target: String,
+    /// Names and values of fields, which are visible ASCII, blanks and tabs.
+    pub fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    /// The body; a GET and a DELETE have none.
+    pub body: Bytes,
+}
+
+/// How a client over HTTP behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// Where the server is.
+    pub url: Url,
+    /// How it behaves on whatever it travels.
+    pub client: client::Config,
+    /// Whether a legacy server is asked, with a GET, for what it says by itself; default true. Without
+    /// it changes are told while a call is in flight, or not at all.
+    pub listens: bool,
+    /// Fields that every request has.
+    pub(super) fields: Fields,
+}
+
+pub(super) type Fields = Vec<(Cow<'static, str>, Cow<'static, str>)>;
+
+impl Config {
+    /// The default settings of a client of the server at `url`.
+    pub fn new(url: Url, client: impl Into<client::Config>) -> Self {
+        Self { url, client: client.into(), listens: true, fields: Vec::new() }
+    }
+
+    /// Gives every request a field, such as `Authorization` with a token, in place of one of the same
+    /// name. It goes to the origin of the URL and to no other.
+    ///
+    /// Fails with [`UsageError::InvalidField`] if the name is no token or one of the machine's, or if
+    /// the value is not what a field may hold.
+    pub fn field(mut self, name: &str, value: &str) -> Result<Self, UsageError> {
+        set_field(&mut self.fields, name, value)?;
+        Ok(self)
+    }
+}
+
+/// The fields that the machine writes, or whoever frames what it writes.
+const OWN: &[&str] = &[
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Whether this may be the value of a field.
+pub(super) fn is_value(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
+}
+
+pub(super) fn set_field(fields: &mut Fields, name: &str, value: &str) -> Result<(), UsageError> {
+    let starts = |prefix: &str| {
+        name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    let is_own = OWN.iter().any(|own| own.eq_ignore_ascii_case(name)) || starts(PREFIX);
+    if is_own || !is_name(name) || !is_value(value) {
+        return Err(UsageError::InvalidField { name: name.into() });
+    }
+    fields.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+    fields.push((String::from(name).into(), String::from(value).into()));
+    Ok(())
+}

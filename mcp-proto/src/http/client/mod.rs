@@ -1,0 +1,217 @@
+//! The binding of a client to Streamable HTTP, for servers of both eras.
+//!
+//! In: what an application wants, and what comes back on the requests that this wants to be sent. Out:
+//! those requests, and what the application is to know. It runs over
+//! [`frame::http1`](crate::frame::http1), or over whatever HTTP stack there is.
+//!
+//! | input | output |
+//! |---|---|
+//! | `handle_opened` | a POST with `server/discover` or `initialize` |
+//! | a call, a notification, an answer | a POST; `Mcp-*` headers, or those of the session |
+//! | the head, the body, the end of an answer | events; a `Response` for each call |
+//! | an answer that is none, or that means something else | what [`answer::TABLE`] says |
+//! | a stream that breaks | what [`resume::TABLE`] says; for a resumption, a GET |
+//! | `cancel`, or the time of a call is over | `Abort`; legacy: a POST with `notifications/cancelled` |
+//! | 307 or 308 within the origin | the same request there |
+//! | -32020 to a call of a tool | `tools/list`, and the call once more if its headers are others by then |
+//! | `close` | legacy: a DELETE; then `Close` |
+//!
+//! | state | holds | leaves by |
+//! |---|---|---|
+//! | an exchange | what it is for, what has come of its answer | the end or failure of its answer; `Abort`: 1 s after the response, 60 s after a notification, 2 s after a DELETE |
+//! | a stream that sleeps | what it is for, its last id | its time, which opens it again |
+//! | a legacy session | its id, what waits for `notifications/initialized` to be accepted | 404, which opens another one; `close` |
+//!
+//! A legacy session that is unknown to its server before it has been of any use is not opened again a
+//! second time: the client closes.
+//!
+//! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
+
+mod action;
+pub mod answer;
+mod commands;
+mod exchange;
+mod refresh;
+pub mod resume;
+mod send;
+mod session;
+mod tools;
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::client::{self, ClientAction};
+use crate::deadlines::Deadlines;
+use crate::http::Url;
+use crate::limits::Limits;
+use crate::time::Instant;
+
+pub use action::{Action, Config, ExchangeId, Request};
+use action::Fields;
+use exchange::{Exchange, Purpose};
+use session::Session;
+use tools::Tools;
+
+/// The client's side of Streamable HTTP.
+///
+/// ```
+/// use mcp_proto::client;
+/// use mcp_proto::frame::http1::StatusHead;
+/// use mcp_proto::http::{Client, Url, client::{Action, Config}};
+/// use mcp_proto::types::Implementation;
+/// use mcp_proto::{Bytes, Instant};
+///
+/// let url = Url::parse("https://example.com/mcp")?;
+/// let config = Config::new(url, client::Config::new(Implementation::new("app", "1.0.0")));
+/// let mut client = Client::new(config, Box::new(|| [0; 16]));
+/// client.handle_opened(Instant::ZERO);
+/// let Some(Action::Open { exchange, request }) = client.poll_action() else { panic!() };
+/// assert_eq!((request.method, &*request.target), ("POST", "/mcp"));
+/// assert!(request.fields.contains(&("Mcp-Method".into(), "server/discover".into())));
+///
+/// let mut head = StatusHead::new(401);
+/// head.push("WWW-Authenticate", b"Bearer scope=\"mcp\"");
+/// client.handle_head(Instant::ZERO, exchange, &head);
+/// client.handle_end(Instant::ZERO, exchange);
+/// let Some(Action::Event(client::ClientEvent::Closed(Some(error)))) = client.poll_action() else {
+///     panic!()
+/// };
+/// assert!(matches!(error, client::ConnectError::Unauthorized(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Client {
+    side: client::Client,
+    url: Url,
+    listens: bool,
+    fields: Fields,
+    exchanges: BTreeMap<ExchangeId, Exchange>,
+    sleeping: BTreeMap<u64, Purpose>,
+    session: Session,
+    /// How many sessions have ended before they were of any use, one after the other.
+    useless_sessions: u32,
+    tools: Tools,
+    /// How often the subscription that is being opened again was opened in vain.
+    tries: u32,
+    deadlines: Deadlines<Reason>,
+    queue: VecDeque<Action>,
+    random: Box<dyn FnMut() -> [u8; 16] + Send>,
+    serials: u64,
+    life: Life,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Life {
+    Open,
+    /// The server is told that its session is over.
+    Closing,
+    Closed,
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Reason {
+    /// The end of an exchange.
+    Exchange(ExchangeId),
+    /// A stream is opened again.
+    Sleeping(u64),
+}
+
+impl Client {
+    /// A client of a server that has not been asked anything. `random` gives bytes that nobody can
+    /// guess, or any: they only spread the times of clients that all try again.
+    pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
+        let Config { url, client, listens, fields } = config;
+        Self {
+            side: client::Client::over_http(client),
+            url,
+            listens,
+            fields,
+            exchanges: BTreeMap::new(),
+            sleeping: BTreeMap::new(),
+            session: Session::default(),
+            useless_sessions: 0,
+            tools: Tools::default(),
+            tries: 0,
+            deadlines: Deadlines::new(),
+            queue: VecDeque::new(),
+            random,
+            serials: 0,
+            life: Life::Open,
+        }
+    }
+
+    /// It is `now`; due deadlines take effect.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.side.handle_timeout(now);
+        while let Some(reason) = self.deadlines.expire(now) {
+            match reason {
+                Reason::Exchange(id) => self.exchange_is_over(now, id),
+                Reason::Sleeping(key) => self.wake(now, key),
+            }
+        }
+        self.pump(now);
+    }
+
+    /// The next action.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.queue.pop_front()
+    }
+
+    /// When [`Client::handle_timeout`] is to be called at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.side.poll_timeout().into_iter().chain(self.deadlines.next()).min()
+    }
+
+    /// Where requests go; a permanent redirection changes it.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    fn limits(&self) -> &Limits {
+        self.side.limits()
+    }
+
+    /// Does what the machine of messages wants.
+    fn pump(&mut self, now: Instant) {
+        while let Some(action) = self.side.poll_action() {
+            match action {
+                ClientAction::Send(message) => self.send(now, message),
+                ClientAction::Abort(id) => self.abort_request(&id),
+                ClientAction::Event(event) => self.queue.push_back(Action::Event(event)),
+                ClientAction::Close => self.begin_close(now),
+            }
+        }
+    }
+
+    fn serial(&mut self) -> u64 {
+        self.serials += 1;
+        self.serials
+    }
+
+    /// A byte that nobody can guess, or any.
+    fn jitter(&mut self) -> u8 {
+        (self.random)().first().copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("side", &self.side)
+            .field("exchanges", &self.exchanges)
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A cell of a table, as Markdown.
+fn cell<T: fmt::Debug>(values: &[T], all: usize) -> String {
+    if values.len() == all {
+        return "any".into();
+    }
+    let names: Vec<String> = values.iter().map(|value| alloc::format!("{value:?}")).collect();
+    names.join(", ")
+}

@@ -1,0 +1,241 @@
+//! From a message to the HTTP request that carries it.
+//!
+//! A modern request says in its headers what it says in its body: it is taken from the message and
+//! not from what the client has come to since. A legacy message, but for `initialize`, says in which
+//! session it belongs and which version was negotiated.
+//!
+//! [Specification: Sending Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use super::exchange::{Asked, Exchange, Purpose};
+use super::refresh::Sent;
+use super::tools::{arguments, text_of};
+use super::{Action, Client, ExchangeId, Fields, Life, Reason, Request};
+use crate::client::{CallError, version_of};
+use crate::error::EmitError;
+use crate::headers;
+use crate::json::Json;
+use crate::message::{Outgoing, RequestId};
+use crate::time::{Duration, Instant};
+use crate::version::Era;
+
+/// How long a server may take to accept what has no response.
+pub(super) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Client {
+    /// Sends a message, or keeps it until the server has accepted that the session has begun.
+    pub(super) fn send(&mut self, now: Instant, message: Outgoing) {
+        if self.life != Life::Open {
+            return;
+        }
+        let begins = matches!(
+            &message,
+            Outgoing::Notification { method, .. } if method == "notifications/initialized"
+        );
+        if begins {
+            self.hold();
+        } else if let Some(held) = &mut self.session.held {
+            return held.push_back(message);
+        }
+        match message {
+            Outgoing::Request { ref id, ref method, .. } => {
+                let asked = Asked::new(id.clone(), method.clone());
+                self.ask(now, asked, message);
+            }
+            Outgoing::Result { .. }
+            | Outgoing::Error { .. }
+            | Outgoing::Notification { .. }
+            | Outgoing::Batch(_) => {
+                let request = self.post(&message);
+                let purpose = Purpose::Message { begins, serial: self.session.serial };
+                let exchange = self.open(request, purpose);
+                self.deadlines.set(Reason::Exchange(exchange), now + ACCEPT_TIMEOUT);
+            }
+        }
+    }
+
+    /// Sends a request.
+    pub(super) fn ask(&mut self, now: Instant, mut asked: Asked, message: Outgoing) {
+        if asked.method == "initialize" {
+            self.forget_session();
+        }
+        asked.serial = self.session.serial;
+        let mut request = self.post(&message);
+        if let Outgoing::Request { method, stamp, params, id } = &message
+            && let Some(version) = version_of(stamp)
+        {
+            let standard = standard_headers(version, method, params);
+            let headers = standard
+                .and_then(|standard| Ok((standard, self.param_headers(method, params)?)));
+            let (standard, headers) = match headers {
+                Ok(headers) => headers,
+                Err(error) => return self.side.handle_lost(now, id, CallError::Header(error)),
+            };
+            request.fields.extend(standard);
+            request.fields.extend(headers.iter().cloned());
+            asked.era = Era::Modern;
+            match &*asked.method {
+                "subscriptions/listen" => asked.stream.tries = core::mem::take(&mut self.tries),
+                "tools/call" if !asked.is_second => asked.sent = Some(Sent { message, headers }),
+                _ => {}
+            }
+        }
+        self.open(request, Purpose::Call(Box::new(asked)));
+    }
+
+    /// Sends a request of the binding's own to a modern server.
+    pub(super) fn request(&mut self, message: &Outgoing, purpose: Purpose) -> Option<ExchangeId> {
+        let mut request = self.post(message);
+        if let Outgoing::Request { method, stamp, params, .. } = message {
+            request.fields.extend(standard_headers(version_of(stamp)?, method, params).ok()?);
+        }
+        Some(self.open(request, purpose))
+    }
+
+    /// The headers that repeat arguments, as far as the tool's schema is known.
+    pub(super) fn param_headers(&self, method: &str, params: &Json) -> Result<Fields, EmitError> {
+        if method != "tools/call" {
+            return Ok(Vec::new());
+        }
+        let tool = text_of(params, "name");
+        let Some(plan) = tool.and_then(|tool| self.tools.plan(&tool)) else {
+            return Ok(Vec::new());
+        };
+        let arguments = arguments(params);
+        let headers = plan.emit(&arguments)?;
+        let owned = |text: &str| Cow::Owned(text.to_owned());
+        Ok(headers.into_iter().map(|(name, value)| (owned(name), owned(&value))).collect())
+    }
+
+    /// A POST, without the headers that repeat what a modern request says.
+    fn post(&self, message: &Outgoing) -> Request {
+        let mut body = Vec::with_capacity(message.size_hint());
+        message.write(&mut body);
+        let mut request = self.bare("POST", body.into());
+        if let Outgoing::Notification { method, .. } = message
+            && let Some(version) = self.side.version().filter(|it| it.era() == Era::Modern)
+        {
+            request.fields.push((headers::PROTOCOL_VERSION.into(), version.as_str().into()));
+            if let Some(method) = super::action::is_value(method).then(|| method.to_string()) {
+                request.fields.push((headers::METHOD.into(), method.into()));
+            }
+        }
+        let accept = "application/json, text/event-stream";
+        request.fields.push(("Content-Type".into(), "application/json".into()));
+        request.fields.push(("Accept".into(), accept.into()));
+        request
+    }
+
+    /// A GET of a stream of events, from behind an event.
+    pub(super) fn get(&self, last_id: Option<&str>) -> Request {
+        let mut request = self.bare("GET", Bytes::new());
+        if let Some(id) = last_id {
+            request.fields.push(("Last-Event-ID".into(), id.to_owned().into()));
+        }
+        request.fields.push(("Accept".into(), "text/event-stream".into()));
+        request
+    }
+
+    /// A request with the fields of the application, and with what belongs to a legacy session if
+    /// there is one.
+    pub(super) fn bare(&self, method: &'static str, body: Bytes) -> Request {
+        let mut fields = self.fields.clone();
+        if let Some(version) = self.session.version {
+            fields.push((headers::PROTOCOL_VERSION.into(), version.as_str().into()));
+        }
+        if let Some(id) = &self.session.id {
+            fields.push(("Mcp-Session-Id".into(), id.clone().into()));
+        }
+        Request { method, target: self.url.target().to_owned(), fields, body }
+    }
+
+    /// Has a request sent.
+    pub(super) fn open(&mut self, request: Request, purpose: Purpose) -> ExchangeId {
+        let id = ExchangeId(self.serial());
+        self.exchanges.insert(id, Exchange::new(request.clone(), purpose));
+        self.queue.push_back(Action::Open { exchange: id, request });
+        id
+    }
+
+    /// The response to a request is of no interest any more.
+    pub(super) fn abort_request(&mut self, wanted: &RequestId) {
+        if let Some(held) = &mut self.session.held {
+            held.retain(|message| {
+                !matches!(message, Outgoing::Request { id, .. } if id == wanted)
+            });
+        }
+        let mut all = self.exchanges.iter();
+        if let Some(id) = all.find(|(_, it)| it.purpose.asks(wanted)).map(|(id, _)| *id) {
+            self.abort(id);
+        }
+        let mut all = self.sleeping.iter();
+        if let Some(key) = all.find(|(_, it)| it.asks(wanted)).map(|(key, _)| *key) {
+            self.sleeping.remove(&key);
+            self.deadlines.clear(Reason::Sleeping(key));
+        }
+    }
+
+    /// Nothing that is out is of interest any more.
+    pub(super) fn abort_all(&mut self) {
+        while let Some((id, _)) = self.exchanges.first_key_value() {
+            let id = *id;
+            self.abort(id);
+        }
+        while let Some((key, _)) = self.sleeping.pop_first() {
+            self.deadlines.clear(Reason::Sleeping(key));
+        }
+        self.session.held = None;
+    }
+
+    pub(super) fn abort(&mut self, id: ExchangeId) -> Option<Exchange> {
+        let exchange = self.remove(id)?;
+        self.queue.push_back(Action::Abort { exchange: id });
+        Some(exchange)
+    }
+
+    pub(super) fn remove(&mut self, id: ExchangeId) -> Option<Exchange> {
+        self.deadlines.clear(Reason::Exchange(id));
+        self.exchanges.remove(&id)
+    }
+
+    /// A stream is opened again after a while.
+    pub(super) fn sleep(&mut self, at: Instant, purpose: Purpose) {
+        let key = self.serial();
+        self.deadlines.set(Reason::Sleeping(key), at);
+        self.sleeping.insert(key, purpose);
+    }
+
+    /// A stream is opened again.
+    pub(super) fn wake(&mut self, now: Instant, key: u64) {
+        match self.sleeping.remove(&key) {
+            Some(Purpose::Call(mut asked)) => {
+                asked.stream.tries += 1;
+                if asked.method == "subscriptions/listen" {
+                    self.tries = asked.stream.tries;
+                    self.side.listen_again(now, &asked.id);
+                } else {
+                    let request = self.get(asked.stream.last_id());
+                    self.open(request, Purpose::Call(asked));
+                }
+            }
+            Some(Purpose::Listen { mut stream, serial }) => {
+                stream.tries += 1;
+                let request = self.get(stream.last_id());
+                self.open(request, Purpose::Listen { stream, serial });
+            }
+            Some(Purpose::Message { .. } | Purpose::Refresh(_) | Purpose::Delete) | None => {}
+        }
+    }
+}
+
+/// The headers that repeat what every modern request says.
+fn standard_headers(version: &str, method: &str, params: &Json) -> Result<Fields, EmitError> {
+    let headers = headers::standard(version, method, params)?;
+    Ok(headers.map(|(name, value)| (name.into(), value.into_owned().into())).collect())
+}

@@ -1,0 +1,125 @@
+//! Which arguments of which tool go into headers, as far as the server has listed its tools.
+//!
+//! In: results of `tools/list`. Out: the same without the tools whose schema has headers that must not
+//! be; the plans of the others.
+//!
+//! [Specification: Custom Headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters)
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::PlanError;
+use crate::headers::Plan;
+use crate::json::write::List;
+use crate::json::{Json, Raw};
+
+/// The most tools whose plans are kept. A call of another one is refused by its server, and then asked
+/// again with what the list says by then.
+const MAX_PLANS: usize = 4096;
+
+/// The plans of tools that have headers at all.
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    plans: BTreeMap<String, Plan>,
+}
+
+/// A tool that is left out, and why.
+pub(super) type Rejected = (String, PlanError);
+
+impl Tools {
+    pub(super) fn plan(&self, tool: &str) -> Option<&Plan> {
+        self.plans.get(tool)
+    }
+
+    /// Takes note of a page, and leaves out what must be.
+    pub(super) fn read(&mut self, page: &Json) -> (Json, Vec<Rejected>) {
+        let mut rejected = Vec::new();
+        let mut kept = Vec::new();
+        page.raw().members(|key, value| {
+            if key.string().as_deref() == Some("tools") {
+                kept.clear();
+                value.elements(|tool| match self.see(tool) {
+                    None => kept.push(tool),
+                    Some(rejection) => rejected.push(rejection),
+                });
+            }
+        });
+        if rejected.is_empty() {
+            return (page.clone(), rejected);
+        }
+        let mut out = Vec::new();
+        let mut object = List::object(&mut out);
+        page.raw().members(|key, value| {
+            if key.string().as_deref() == Some("tools") {
+                object.key("tools");
+                let mut list = List::array(object.out());
+                for tool in &kept {
+                    list.item().extend_from_slice(tool.0);
+                }
+                list.end();
+            } else {
+                object.copy(key, value);
+            }
+        });
+        object.end();
+        (Json::trusted(out), rejected)
+    }
+
+    /// Takes note of a tool; gives it back if it is to be left out.
+    fn see(&mut self, tool: Raw<'_>) -> Option<Rejected> {
+        let (mut name, mut schema) = (None, None);
+        tool.members(|key, value| match key.string().as_deref() {
+            Some("name") => name = value.string().map(Cow::into_owned),
+            Some("inputSchema") => schema = Some(Json::trusted(value.0.to_vec())),
+            _ => {}
+        });
+        // What is no tool is left to whoever reads the list.
+        let (name, schema) = (name?, schema?);
+        self.plans.remove(&name);
+        match Plan::compile(&schema) {
+            Ok(plan) if plan.is_empty() => None,
+            Ok(plan) => {
+                if self.plans.len() >= MAX_PLANS {
+                    self.plans.clear();
+                }
+                self.plans.insert(name, plan);
+                None
+            }
+            Err(error) => Some((name, error)),
+        }
+    }
+}
+
+/// The member of an object that is a string.
+pub(super) fn text_of<'a>(object: &'a Json, name: &str) -> Option<Cow<'a, str>> {
+    let mut text = None;
+    object.raw().members(|key, value| {
+        if key.string().as_deref() == Some(name) {
+            text = value.string();
+        }
+    });
+    text
+}
+
+/// The arguments of a call; `{}` if it has none.
+pub(super) fn arguments(params: &Json) -> Json {
+    let mut arguments = Json::EMPTY_OBJECT;
+    params.raw().members(|key, value| {
+        if key.string().as_deref() == Some("arguments") && value.is_object() {
+            arguments = Json::trusted(value.0.to_vec());
+        }
+    });
+    arguments
+}
+
+/// The parameters of a request for the page behind `page`, if there is one.
+pub(super) fn next_page(page: &Json) -> Option<Json> {
+    let cursor = text_of(page, "nextCursor")?;
+    let mut out = Vec::new();
+    let mut object = List::object(&mut out);
+    object.text("cursor", &cursor);
+    object.end();
+    Some(Json::trusted(out))
+}
