@@ -47,6 +47,7 @@ fn show_one(incoming: &Incoming) -> String {
                 BodyKind::None => {}
                 BodyKind::Length(length) => write!(text, " length {length}").unwrap(),
                 BodyKind::Chunked => text += " chunked",
+                BodyKind::Close => text += " up to the end",
             }
             let flags = [(*expects_continue, " waits"), (!*keep_alive, " last")];
             text.extend(flags.iter().filter(|(set, _)| *set).map(|(_, word)| *word));

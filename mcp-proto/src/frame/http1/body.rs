@@ -1,4 +1,4 @@
-//! The body of a request.
+//! The body of a message.
 //!
 //! In: bytes, and how the head says they are framed. Out: the data, as slices of what came.
 //! Extensions of chunks and the fields of a trailer are checked and dropped: nothing here asks
@@ -17,7 +17,7 @@ use super::syntax::is_field_text;
 /// The longest line before a chunk, in bytes.
 const MAX_CHUNK_LINE: usize = 1024;
 
-/// How the body of a request is framed.
+/// How the body of a message is framed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BodyKind {
     /// There is none.
@@ -26,6 +26,8 @@ pub enum BodyKind {
     Length(u64),
     /// It comes in chunks, and is as long as it is.
     Chunked,
+    /// The end of the connection ends it. Only responses have such bodies.
+    Close,
 }
 
 impl BodyKind {
@@ -42,6 +44,8 @@ pub(super) enum Body {
     Length(u64),
     /// Chunks with so many bytes have begun.
     Chunked { total: u64, place: Place },
+    /// Whatever comes.
+    Close,
 }
 
 #[derive(Debug)]
@@ -68,6 +72,7 @@ impl Body {
             BodyKind::None => Self::Length(0),
             BodyKind::Length(length) => Self::Length(length),
             BodyKind::Chunked => Self::Chunked { total: 0, place: Place::Size },
+            BodyKind::Close => Self::Close,
         }
     }
 
@@ -81,6 +86,7 @@ impl Body {
             Self::Length(0) => return Ok(Some(Piece::End)),
             Self::Length(left) => return Ok(take(left, buffer)),
             Self::Chunked { total, place } => (total, place),
+            Self::Close => return Ok(take(&mut { u64::MAX }, buffer)),
         };
         loop {
             match place {

@@ -1,4 +1,6 @@
-//! HTTP/1.1 for servers: bytes to requests, responses to bytes. It knows no MCP.
+//! HTTP/1.1: bytes to requests and responses, and back. It knows no MCP.
+//!
+//! # Servers
 //!
 //! In: chunks of bytes, split anywhere, and their end. Out: [`Incoming`], pulled out of a
 //! [`RequestReader`] one by one, and the bytes of a [`ResponseHead`] and of the body that its
@@ -38,21 +40,72 @@
 //! assert_eq!(out, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
 //! ```
 //!
+//! # Clients
+//!
+//! In: a [`RequestHead`], which takes nothing that a server could read in two ways; then the bytes
+//! of the response, each [expected](ResponseReader::expect) before its request is sent. Out: the
+//! bytes of the request, and [`IncomingResponse`], pulled out of a [`ResponseReader`].
+//!
+//! | state | bytes | the end of input |
+//! |---|---|---|
+//! | idle | `Refused` | `Closed` |
+//! | expecting a response | interim ones are skipped; others begin a head | `Closed`, behind an interim one `Truncated` |
+//! | in a head | complete: `Head`, then in its body; else `Refused` | `Truncated` |
+//! | in a body | `Body` as it comes; complete: `End`, then idle or behind the last | `Truncated`; of one that the connection ends: `End`, then behind the last |
+//! | behind the last response (`keep_alive` false) | dropped | `Closed` |
+//! | behind `Refused`, `Truncated`, `Closed` | dropped | nothing |
+//!
+//! Responses to HEAD, and those with 204 or 304, have no body, whatever their fields say.
+//!
+//! ```
+//! use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader};
+//! use mcp_proto::{Bytes, Limits};
+//!
+//! let mut out = Vec::new();
+//! let mut request = RequestHead::new("POST", "/greet", "localhost:8080")?;
+//! request.push("Content-Type", b"text/plain")?;
+//! request.encode(Some(5), &mut out);
+//! out.extend_from_slice(b"hello");
+//! assert_eq!(String::from_utf8_lossy(&out), concat!(
+//!     "POST /greet HTTP/1.1\r\nHost: localhost:8080\r\nContent-Type: text/plain\r\n",
+//!     "Content-Length: 5\r\n\r\nhello",
+//! ));
+//!
+//! let mut reader = ResponseReader::new(&Limits::default());
+//! reader.expect("POST")?;
+//! reader.push(Bytes::from("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"));
+//! let Some(IncomingResponse::Head { head, keep_alive: true, .. }) = reader.poll() else { panic!() };
+//! assert_eq!((head.status(), head.field("content-length")), (200, Some(&b"2"[..])));
+//! assert_eq!(reader.poll(), Some(IncomingResponse::Body(Bytes::from("hi"))));
+//! assert_eq!(reader.poll(), Some(IncomingResponse::End));
+//! assert!(reader.is_idle());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Specification: [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110),
 //! [RFC 9112](https://www.rfc-editor.org/rfc/rfc9112)
 
 mod body;
 mod buffer;
+mod facts;
 mod fault;
+mod fields;
 mod head;
 mod parse;
 mod reader;
 mod refusal;
+mod request;
 mod response;
+mod response_reader;
+mod scan;
+mod status;
 mod syntax;
 
 pub use body::BodyKind;
 pub use head::{Head, HttpVersion};
 pub use reader::{Incoming, RequestReader};
 pub use refusal::Refusal;
+pub use request::RequestHead;
 pub use response::{CONTINUE, Framing, RequestKind, ResponseHead};
+pub use response_reader::{IncomingResponse, NotIdle, ResponseReader};
+pub use status::StatusHead;

@@ -5,8 +5,9 @@ use bytes::Bytes;
 use super::body::{Body, BodyKind, Piece};
 use super::buffer::Buffer;
 use super::head::Head;
-use super::parse::Scan;
+use super::parse::Parsed;
 use super::refusal::Refusal;
+use super::scan::Scan;
 use crate::limits::Limits;
 
 /// What a [`RequestReader`] found.
@@ -80,12 +81,12 @@ enum State {
 impl RequestReader {
     /// A reader for a connection of which nothing has come.
     pub fn new(limits: &Limits) -> Self {
-        let bounds = Bounds {
-            max_head_bytes: limits.max_head_bytes.min(usize::from(u16::MAX)),
-            max_fields: limits.max_fields,
-            max_body_bytes: limits.max_body_bytes as u64,
-        };
-        Self { bounds, buffer: Buffer::new(), state: State::Idle, ended: false }
+        Self {
+            bounds: Bounds::new(limits),
+            buffer: Buffer::new(),
+            state: State::Idle,
+            ended: false,
+        }
     }
 
     /// Takes the next bytes of the connection.
@@ -154,7 +155,7 @@ impl RequestReader {
         }
         match &mut self.state {
             State::Head(scan) => {
-                let Some(parsed) = scan.next(&mut self.buffer, &self.bounds)? else {
+                let Some(parsed) = scan.next::<Parsed>(&mut self.buffer, &self.bounds)? else {
                     return Ok(None);
                 };
                 let (body, keep_alive) = (Body::new(parsed.body), parsed.keep_alive);
@@ -197,6 +198,14 @@ impl RequestReader {
 }
 
 impl Bounds {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            max_head_bytes: limits.max_head_bytes.min(usize::from(u16::MAX)),
+            max_fields: limits.max_fields,
+            max_body_bytes: limits.max_body_bytes as u64,
+        }
+    }
+
     pub(super) fn body_too_long(&self) -> Refusal {
         let max_body_bytes = usize::try_from(self.max_body_bytes).unwrap_or(usize::MAX);
         Refusal::BodyTooLong { max_body_bytes }

@@ -1,9 +1,10 @@
-//! Why a request is refused, in words; they teach.
+//! Why a message is refused, in words; they teach.
 
 use core::fmt;
 
-/// Why a request is refused. The connection cannot go on: where a next request would begin is
-/// not known, or is a matter of opinion, which is how requests are smuggled.
+/// Why a request or a response is refused. The connection cannot go on: where a next one would
+/// begin is not known, or is a matter of opinion, which is how requests are smuggled. Or why a
+/// request is not sent.
 ///
 /// Each prints what is wrong, the section of RFC 9110 or 9112 and, where there is one, the limit
 /// to change.
@@ -16,6 +17,18 @@ pub enum Refusal {
     RequestLine,
     /// 400: the target is none that a server can serve.
     Target,
+    /// 502: the status line is not version, blank, status, and a blank before the reason.
+    StatusLine,
+    /// 502: the status is less than 100.
+    Status,
+    /// 502: 101, although nobody has asked for another protocol.
+    SwitchingProtocols,
+    /// 502: more than 16 interim responses before a response.
+    TooManyInterim,
+    /// 502: something has come that no request has asked for.
+    Unexpected,
+    /// 500: a field that is not to be given, as it says how the message is framed or whom it is for.
+    FramingField,
     /// 414: the request line is longer than half of
     /// [`Limits::max_head_bytes`](crate::Limits::max_head_bytes).
     TargetTooLong {
@@ -87,7 +100,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The status to answer with.
+    /// The status to answer with, to who has sent the request, or to who wanted it sent.
     pub fn status(&self) -> u16 {
         match self {
             Self::BodyTooLong { .. } => 413,
@@ -95,7 +108,13 @@ impl Refusal {
             Self::HeadTooLong { .. } | Self::TooManyFields { .. } | Self::TrailerTooLong { .. } => {
                 431
             }
+            Self::FramingField => 500,
             Self::UnknownCoding => 501,
+            Self::StatusLine
+            | Self::Status
+            | Self::SwitchingProtocols
+            | Self::TooManyInterim
+            | Self::Unexpected => 502,
             Self::Version => 505,
             Self::Method
             | Self::RequestLine
@@ -133,6 +152,17 @@ impl Refusal {
                 "the target must be a path, an http or https URI, or `*` for OPTIONS, \
                  and what URIs do not have must be escaped",
                 "9112, 3.2",
+            ),
+            Self::StatusLine => {
+                ("a status line is version, status and reason, one blank between them", "9112, 4")
+            }
+            Self::Status => ("a status is at least 100", "9110, 15"),
+            Self::SwitchingProtocols => ("nobody has asked for another protocol", "9110, 15.2.2"),
+            Self::TooManyInterim => ("more than 16 interim responses", "9110, 15.2"),
+            Self::Unexpected => ("no request has asked for this", "9112, 6.3"),
+            Self::FramingField => (
+                "`Host`, `Connection`, `Content-Length` and `Transfer-Encoding` are not to be given",
+                "9112, 6",
             ),
             Self::TargetTooLong { .. } => {
                 ("the request line is longer than half of Limits::max_head_bytes", "9112, 3")

@@ -178,7 +178,8 @@ fn field(name: &str, value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn content_length(length: u64, out: &mut Vec<u8>) {
+/// Appends a `Content-Length`.
+pub(super) fn content_length(length: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"Content-Length: ");
     decimal(length, out);
     out.extend_from_slice(b"\r\n");

@@ -313,7 +313,7 @@ mod tests {
         finds("id: 1\ndata: a\n\ndata: b\n\n", &["message \"a\" 1", "message \"b\" 1"], Some("1"));
         finds("id: 1\ndata: a\n\nid: 2\ndata: b\n", &["message \"a\" 1"], Some("1"));
         finds("id: 1\n\nid\ndata: b\n\n", &["message \"\" 1", "message \"b\" "], Some(""));
-        finds("id: 1\nid: 2\nid: \03\ndata: b\n\n", &["message \"b\" 2"], Some("2"));
+        finds("id: 1\nid: 2\nid: 3\0\ndata: b\n\n", &["message \"b\" 2"], Some("2"));
     }
 
     #[test]

@@ -1,0 +1,130 @@
+//! What the fields of a head say about the message and the connection.
+//!
+//! In: fields as `httparse` finds them. Out: what frames the body, and whether the connection goes
+//! on; the same for requests and responses.
+
+use httparse::Header;
+
+use super::body::BodyKind;
+use super::fields::{Place, Places, position};
+use super::head::HttpVersion;
+use super::refusal::Refusal;
+use super::syntax::{is_token, trim};
+
+/// What the fields say about the message and the connection.
+#[derive(Default)]
+pub(super) struct Facts<'a> {
+    pub(super) host: Option<Result<&'a [u8], Refusal>>,
+    length: Option<u64>,
+    coding: Option<Result<(), Refusal>>,
+    pub(super) expects_continue: bool,
+    close: bool,
+    keep_alive: bool,
+}
+
+impl<'a> Facts<'a> {
+    /// What these fields say.
+    pub(super) fn of(fields: &[Header<'a>]) -> Result<Self, Refusal> {
+        let mut facts = Self::default();
+        fields.iter().try_for_each(|field| facts.see(field.name, field.value))?;
+        Ok(facts)
+    }
+
+    /// Takes note of one field.
+    fn see(&mut self, name: &str, value: &'a [u8]) -> Result<(), Refusal> {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        match name.len() {
+            4 if is("host") => {
+                self.host = Some(self.host.map_or(Ok(value), |_| Err(Refusal::SeveralHosts)));
+            }
+            6 if is("expect") => self.expects_continue |= has_element(value, b"100-continue"),
+            10 if is("connection") => {
+                self.close |= has_element(value, b"close");
+                self.keep_alive |= has_element(value, b"keep-alive");
+            }
+            14 if is("content-length") => {
+                once(&mut self.length, length(value)?, Refusal::SeveralLengths)?;
+            }
+            17 if is("transfer-encoding") => {
+                for element in value.split(|byte| *byte == b',') {
+                    self.coding = Some(self.add_coding(trim(element)));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What `Transfer-Encoding` is with another coding; its first fault stays.
+    fn add_coding(&self, coding: &[u8]) -> Result<(), Refusal> {
+        let name = coding.split(|byte| *byte == b';').next().unwrap_or_default();
+        match self.coding {
+            Some(Err(refusal)) => Err(refusal),
+            Some(Ok(())) => Err(Refusal::ChunkedNotLast),
+            None if coding.eq_ignore_ascii_case(b"chunked") => Ok(()),
+            None if trim(name).eq_ignore_ascii_case(b"chunked") => Err(Refusal::InvalidCoding),
+            None if is_token(trim(name)) => Err(Refusal::UnknownCoding),
+            None => Err(Refusal::InvalidCoding),
+        }
+    }
+
+    /// How the body is framed, if these fields frame it.
+    pub(super) fn body(&self, version: HttpVersion) -> Result<Option<BodyKind>, Refusal> {
+        match (self.coding, self.length) {
+            (Some(_), Some(_)) => Err(Refusal::LengthAndCoding),
+            (Some(_), None) if version == HttpVersion::Http10 => Err(Refusal::CodingInHttp10),
+            (Some(coding), None) => coding.map(|()| Some(BodyKind::Chunked)),
+            (None, length) => Ok(length.map(BodyKind::Length)),
+        }
+    }
+
+    /// Whether the connection may go on behind this message.
+    pub(super) fn keeps_alive(&self, version: HttpVersion) -> bool {
+        !self.close && (version == HttpVersion::Http11 || self.keep_alive)
+    }
+}
+
+/// Where the fields of a head are; `None` if a line before one of them ends with LF alone.
+pub(super) fn places(bytes: &[u8], fields: &[Header<'_>]) -> Option<Places> {
+    let start = bytes.as_ptr().addr();
+    let place = |text: &[u8]| text.as_ptr().addr().checked_sub(start);
+    let mut places = Places::new();
+    for Header { name, value } in fields {
+        let (name_start, value_start) = (place(name.as_bytes())?, place(value)?);
+        if bytes.get(name_start.checked_sub(2)?) != Some(&b'\r') {
+            return None;
+        }
+        places.push(Place {
+            name: position(name_start),
+            name_end: position(name_start + name.len()),
+            value: position(value_start),
+            value_end: position(value_start + value.len()),
+        });
+    }
+    Some(places)
+}
+
+/// Puts in place what may be there once.
+fn once<T>(place: &mut Option<T>, value: T, twice: Refusal) -> Result<(), Refusal> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(twice),
+    }
+}
+
+/// The value of `Content-Length`: decimal digits and nothing else. More than fit are too many for
+/// any limit.
+fn length(value: &[u8]) -> Result<u64, Refusal> {
+    if value.is_empty() {
+        return Err(Refusal::InvalidLength);
+    }
+    value.iter().try_fold(0_u64, |length, byte| match byte {
+        b'0'..=b'9' => Ok(length.saturating_mul(10).saturating_add(u64::from(byte - b'0'))),
+        _ => Err(Refusal::InvalidLength),
+    })
+}
+
+/// Whether a list has this element, in any case.
+fn has_element(list: &[u8], element: &[u8]) -> bool {
+    list.split(|byte| *byte == b',').any(|one| trim(one).eq_ignore_ascii_case(element))
+}

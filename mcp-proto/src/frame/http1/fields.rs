@@ -1,0 +1,156 @@
+//! The fields of a head, and the text that they are in.
+//!
+//! In: what the parser found, or names and values. Out: views.
+
+use alloc::vec::Vec;
+use core::{fmt, iter, str};
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+use super::refusal::Refusal;
+use super::syntax::{is_field_text, is_token, trim};
+
+/// The text of a head, at most 64 KiB, and where the fields are in it.
+#[derive(Clone)]
+pub(super) struct Fields {
+    text: Text,
+    places: Places,
+}
+
+/// Where the fields are; those of most heads need no memory of their own.
+pub(super) type Places = SmallVec<[Place; 16]>;
+
+/// Where name and value of a field are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) name: u16,
+    pub(super) name_end: u16,
+    pub(super) value: u16,
+    pub(super) value_end: u16,
+}
+
+#[derive(Clone)]
+enum Text {
+    Slice(Bytes),
+    Built(Vec<u8>),
+}
+
+impl Fields {
+    /// Those of a head that was parsed.
+    pub(super) fn parsed(text: Bytes, places: Places) -> Self {
+        Self { text: Text::Slice(text), places }
+    }
+
+    /// None yet, behind this start line.
+    pub(super) fn built(line: Vec<u8>) -> Self {
+        Self { text: Text::Built(line), places: SmallVec::new() }
+    }
+
+    /// Appends a field.
+    pub(super) fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
+        const MAX: usize = u16::MAX as usize;
+        let value = trim(value);
+        if !is_token(name.as_bytes()) {
+            return Err(Refusal::FieldName);
+        }
+        if !is_field_text(value) {
+            return Err(Refusal::FieldValue);
+        }
+        if self.text().len() + name.len() + value.len() > MAX {
+            return Err(Refusal::HeadTooLong { max_head_bytes: MAX });
+        }
+        if let Text::Slice(text) = &self.text {
+            self.text = Text::Built(text.to_vec());
+        }
+        if let Text::Built(text) = &mut self.text {
+            let start = position(text.len());
+            text.extend_from_slice(name.as_bytes());
+            let name_end = position(text.len());
+            text.extend_from_slice(value);
+            let value_end = position(text.len());
+            self.places.push(Place { name: start, name_end, value: name_end, value_end });
+        }
+        Ok(())
+    }
+
+    /// The whole text.
+    pub(super) fn text(&self) -> &[u8] {
+        match &self.text {
+            Text::Slice(text) => text,
+            Text::Built(text) => text,
+        }
+    }
+
+    /// A part of the text.
+    pub(super) fn part(&self, start: u16, end: u16) -> &[u8] {
+        slice(self.text(), start, end)
+    }
+
+    /// A part of the text that was checked when it was taken.
+    pub(super) fn str_part(&self, start: u16, end: u16) -> &str {
+        str::from_utf8(self.part(start, end)).unwrap_or_default()
+    }
+
+    /// Names and values, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        // Names are ASCII; values need not be. To look at all at once costs less than to look at
+        // each.
+        let whole = str::from_utf8(self.text()).ok();
+        self.places.iter().map(move |place| {
+            let name = match whole {
+                Some(whole) => {
+                    let name = usize::from(place.name)..usize::from(place.name_end);
+                    whole.get(name).unwrap_or_default()
+                }
+                None => self.str_part(place.name, place.name_end),
+            };
+            (name, self.part(place.value, place.value_end))
+        })
+    }
+
+    /// The same, with names as bytes.
+    pub(super) fn raw(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let text = self.text();
+        self.places.iter().map(move |place| {
+            (slice(text, place.name, place.name_end), slice(text, place.value, place.value_end))
+        })
+    }
+
+    /// The values of all fields with this name, in any case.
+    pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        let text = self.text();
+        let mut places = self.places.iter();
+        iter::from_fn(move || {
+            let place = places.find(|place| {
+                slice(text, place.name, place.name_end).eq_ignore_ascii_case(name.as_bytes())
+            })?;
+            Some(slice(text, place.value, place.value_end))
+        })
+    }
+}
+
+/// Shows the fields, but no credentials.
+impl fmt::Debug for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for (name, value) in self.iter() {
+            let secret = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
+            if secret.iter().any(|secret| name.eq_ignore_ascii_case(secret)) {
+                map.entry(&name, &"…");
+            } else {
+                map.entry(&name, &Bytes::copy_from_slice(value));
+            }
+        }
+        map.finish()
+    }
+}
+
+fn slice(text: &[u8], start: u16, end: u16) -> &[u8] {
+    text.get(usize::from(start)..usize::from(end)).unwrap_or_default()
+}
+
+/// A place in a text whose length was checked.
+pub(super) fn position(at: usize) -> u16 {
+    u16::try_from(at).unwrap_or(u16::MAX)
+}

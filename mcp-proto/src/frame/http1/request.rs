@@ -1,0 +1,93 @@
+//! Requests to bytes.
+//!
+//! In: method, target, host and fields, each refused if it cannot be sent. Out: the bytes of the
+//! head, behind those in `out`; those of the body follow as they are.
+//!
+//! [RFC 9112, section 3](https://www.rfc-editor.org/rfc/rfc9112#section-3)
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::head::Head;
+use super::parse::authority;
+use super::refusal::Refusal;
+use super::response::content_length;
+use super::syntax::{is_host, is_token};
+
+/// The head of a request to be sent. What is in it is such that a server can read it in one way.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RequestHead(Head);
+
+impl RequestHead {
+    /// A request without fields but for its `Host`. The target is a path with or without a query,
+    /// escaped; or a whole URI, for a proxy.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be sent: a method that is no token, a target or a host that is none, a target
+    /// of another host, or one over 32 KiB.
+    pub fn new(method: &str, target: &str, host: &str) -> Result<Self, Refusal> {
+        if !is_token(method.as_bytes()) {
+            return Err(Refusal::Method);
+        }
+        if host.is_empty() || host.starts_with(':') || !is_host(host.as_bytes()) {
+            return Err(Refusal::InvalidHost);
+        }
+        if authority(method, target)?.is_some_and(|other| !other.eq_ignore_ascii_case(host)) {
+            return Err(Refusal::HostMismatch);
+        }
+        let mut head = Head::new(method, target);
+        if (head.method(), head.target()) != (method, target) {
+            return Err(Refusal::TargetTooLong { max_head_bytes: usize::from(u16::MAX) });
+        }
+        head.try_push("Host", host.as_bytes())?;
+        Ok(Self(head))
+    }
+
+    /// Appends a field; blanks around its value are left out.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be sent, and then nothing changes: a name that is no token, a value with CR,
+    /// LF, NUL or other controls but tabs, what makes the head longer than 64 KiB; and `Host`,
+    /// `Connection`, `Content-Length` and `Transfer-Encoding`, which are added or not needed.
+    pub fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
+        let framing = ["host", "connection", "content-length", "transfer-encoding"];
+        if framing.iter().any(|one| name.eq_ignore_ascii_case(one)) {
+            return Err(Refusal::FramingField);
+        }
+        self.0.try_push(name, value)
+    }
+
+    /// Method, target and fields.
+    pub fn head(&self) -> &Head {
+        &self.0
+    }
+
+    /// Appends the head to `out`. `length` is that of the body in bytes; `None` if the request has
+    /// none by its method, as GET. A POST with an empty body says 0.
+    ///
+    /// [RFC 9110, section 8.6](https://www.rfc-editor.org/rfc/rfc9110#section-8.6)
+    pub fn encode(&self, length: Option<u64>, out: &mut Vec<u8>) {
+        let (method, target) = self.0.raw_line();
+        for part in [method, b" ", target, b" HTTP/1.1\r\n"] {
+            out.extend_from_slice(part);
+        }
+        for (name, value) in self.0.raw_fields() {
+            for part in [name, b": ", value, b"\r\n"] {
+                out.extend_from_slice(part);
+            }
+        }
+        if let Some(length) = length {
+            content_length(length, out);
+        }
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// Shows the method, the target and the fields, but no credentials.
+impl fmt::Debug for RequestHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

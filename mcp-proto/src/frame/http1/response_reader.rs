@@ -1,0 +1,231 @@
+//! `ResponseReader`: one connection of a client, read side.
+
+use core::fmt;
+
+use bytes::Bytes;
+
+use super::body::{Body, BodyKind, Piece};
+use super::buffer::Buffer;
+use super::reader::Bounds;
+use super::refusal::Refusal;
+use super::scan::Scan;
+use super::status::{ParsedStatus, StatusHead};
+use crate::limits::Limits;
+
+/// The most interim responses before a response.
+const MAX_INTERIM: usize = 16;
+
+/// What a [`ResponseReader`] found.
+///
+/// A response is `Head`, any number of `Body`, `End`. `Refused`, `Truncated` and `Closed` end the
+/// connection: nothing comes behind them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum IncomingResponse {
+    /// The beginning of a response.
+    Head {
+        /// Status and fields.
+        head: StatusHead,
+        /// How the body is framed.
+        body: BodyKind,
+        /// Whether the connection may serve another request behind the `End`. If not, what follows
+        /// this response is dropped.
+        keep_alive: bool,
+    },
+    /// Data of the body, never empty: a slice of what came.
+    Body(Bytes),
+    /// The response is complete.
+    End,
+    /// The response cannot be read, or nobody has asked for one: close.
+    Refused(Refusal),
+    /// The input ended in the middle of a response.
+    Truncated,
+    /// The input ended, and nothing had come since the last response: a request that is out may not
+    /// have been read.
+    Closed,
+}
+
+/// That no response can be expected on a connection: one is under way, something has come that
+/// nobody has asked for, or it has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotIdle;
+
+/// Takes the bytes of one connection apart into responses, each to a request that was announced.
+///
+/// It is pulled, and keeps no more than was pushed and not polled, or what does not make sense yet:
+/// how long a body may be is up to the caller.
+#[derive(Debug)]
+pub struct ResponseReader {
+    bounds: Bounds,
+    buffer: Buffer,
+    state: State,
+    /// Whether the input has ended.
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Between two responses; none is expected.
+    Idle,
+    /// Before a head or in it.
+    Head {
+        scan: Scan,
+        /// Whether it answers a HEAD.
+        to_head: bool,
+        /// How many interim responses have come.
+        interim: usize,
+    },
+    /// In a body.
+    Body { body: Body, keep_alive: bool },
+    /// Behind the last response.
+    Last,
+    /// Behind the end.
+    Over,
+}
+
+impl ResponseReader {
+    /// A reader for a connection on which nothing was sent. Of the limits, it has
+    /// [`max_head_bytes`](Limits::max_head_bytes) and [`max_fields`](Limits::max_fields).
+    pub fn new(limits: &Limits) -> Self {
+        let bounds = Bounds { max_body_bytes: u64::MAX, ..Bounds::new(limits) };
+        Self { bounds, buffer: Buffer::new(), state: State::Idle, ended: false }
+    }
+
+    /// A request with this method is being sent, and its response is expected.
+    ///
+    /// # Errors
+    ///
+    /// Unless the connection [is idle](Self::is_idle); then nothing changes.
+    pub fn expect(&mut self, method: &str) -> Result<(), NotIdle> {
+        if !self.is_idle() {
+            return Err(NotIdle);
+        }
+        let to_head = method == "HEAD";
+        self.state = State::Head { scan: Scan::default(), to_head, interim: 0 };
+        Ok(())
+    }
+
+    /// Takes the next bytes of the connection.
+    pub fn push(&mut self, data: Bytes) {
+        match self.state {
+            State::Last | State::Over => {}
+            State::Idle | State::Head { .. } | State::Body { .. } if self.ended => {}
+            State::Idle | State::Head { .. } | State::Body { .. } => self.buffer.push(data),
+        }
+    }
+
+    /// The input has ended.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// What comes next; `None` if more bytes are needed, or nothing will come.
+    pub fn poll(&mut self) -> Option<IncomingResponse> {
+        match self.read() {
+            Ok(Some(incoming)) => Some(incoming),
+            Ok(None) if self.ended => self.finish(),
+            Ok(None) => None,
+            Err(refusal) => {
+                self.stop(State::Over);
+                Some(IncomingResponse::Refused(refusal))
+            }
+        }
+    }
+
+    /// Whether a request may be sent: no response is under way, nothing has come that nobody has
+    /// asked for, and the connection goes on.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle) && self.buffer.len() == 0 && !self.ended
+    }
+
+    /// Whether a response is expected of which no head was polled.
+    pub fn is_waiting(&self) -> bool {
+        matches!(self.state, State::Head { .. })
+    }
+
+    /// Whether a head was polled whose `End` was not.
+    pub fn is_in_body(&self) -> bool {
+        matches!(self.state, State::Body { .. })
+    }
+
+    /// How many bytes have come and were not polled. Once it was polled to `None` they are less
+    /// than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
+    pub fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn read(&mut self) -> Result<Option<IncomingResponse>, Refusal> {
+        match &mut self.state {
+            State::Idle if self.buffer.len() > 0 => Err(Refusal::Unexpected),
+            State::Head { .. } => self.read_head(),
+            State::Body { body, keep_alive } => match body.next(&mut self.buffer, &self.bounds)? {
+                None => Ok(None),
+                Some(Piece::Data(data)) => Ok(Some(IncomingResponse::Body(data))),
+                Some(Piece::End) => {
+                    if *keep_alive {
+                        self.state = State::Idle;
+                    } else {
+                        self.stop(State::Last);
+                    }
+                    Ok(Some(IncomingResponse::End))
+                }
+            },
+            State::Idle | State::Last | State::Over => Ok(None),
+        }
+    }
+
+    /// Reads a head, and skips the interim ones before it.
+    fn read_head(&mut self) -> Result<Option<IncomingResponse>, Refusal> {
+        let State::Head { scan, to_head, interim } = &mut self.state else { return Ok(None) };
+        loop {
+            let Some(parsed) = scan.next::<ParsedStatus>(&mut self.buffer, &self.bounds)? else {
+                return Ok(None);
+            };
+            match parsed.status {
+                101 => return Err(Refusal::SwitchingProtocols),
+                100..=199 if *interim >= MAX_INTERIM => return Err(Refusal::TooManyInterim),
+                100..=199 => {
+                    *interim += 1;
+                    *scan = Scan::default();
+                    self.buffer.skip(parsed.end);
+                }
+                status => {
+                    let is_bare = *to_head || matches!(status, 204 | 304);
+                    let body = if is_bare { BodyKind::None } else { parsed.body };
+                    let keep_alive = parsed.keep_alive && body != BodyKind::Close;
+                    let head = parsed.take(&mut self.buffer);
+                    self.state = State::Body { body: Body::new(body), keep_alive };
+                    return Ok(Some(IncomingResponse::Head { head, body, keep_alive }));
+                }
+            }
+        }
+    }
+
+    /// What the end of the input means.
+    fn finish(&mut self) -> Option<IncomingResponse> {
+        let (end, state) = match self.state {
+            State::Over => return None,
+            State::Body { body: Body::Close, .. } => (IncomingResponse::End, State::Last),
+            State::Head { interim: 0, .. } if self.buffer.len() == 0 => {
+                (IncomingResponse::Closed, State::Over)
+            }
+            State::Head { .. } | State::Body { .. } => (IncomingResponse::Truncated, State::Over),
+            State::Idle | State::Last => (IncomingResponse::Closed, State::Over),
+        };
+        self.stop(state);
+        Some(end)
+    }
+
+    /// Nothing is read any more.
+    fn stop(&mut self, state: State) {
+        self.state = state;
+        self.buffer = Buffer::new();
+    }
+}
+
+impl fmt::Display for NotIdle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection is not between two responses, or has ended")
+    }
+}
+
+impl core::error::Error for NotIdle {}

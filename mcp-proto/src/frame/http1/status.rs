@@ -1,0 +1,178 @@
+//! The head of a response that has come: status and fields.
+//!
+//! In: the whole of a head, or what another HTTP stack has read, piece by piece. Out: views, and
+//! how the body is framed, or why the head is refused.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::mem::MaybeUninit;
+
+use httparse::{Header, ParserConfig, Response, Status};
+
+use super::body::BodyKind;
+use super::buffer::Buffer;
+use super::facts::{Facts, places};
+use super::fields::{Fields, Places};
+use super::head::HttpVersion;
+use super::reader::Bounds;
+use super::refusal::Refusal;
+use super::scan::Parse;
+use super::syntax::is_field_text;
+
+/// Status and fields of a response that has come.
+///
+/// Two heads are equal if they say the same, however they came about. The text of a head has at
+/// most 64 KiB. One that was parsed is one slice of what came, and keeps all of that in memory.
+///
+/// [RFC 9112, section 4](https://www.rfc-editor.org/rfc/rfc9112#section-4)
+#[derive(Clone)]
+pub struct StatusHead {
+    fields: Fields,
+    status: u16,
+    version: HttpVersion,
+}
+
+impl StatusHead {
+    /// The head of a response that another HTTP stack has read; its fields are to be pushed.
+    pub fn new(status: u16) -> Self {
+        Self { fields: Fields::built(Vec::new()), status, version: HttpVersion::Other }
+    }
+
+    /// Appends a field of a response that another HTTP stack has read. A name that is no token, a
+    /// value with controls, and what makes the head longer than 64 KiB is ignored.
+    pub fn push(&mut self, name: &str, value: &[u8]) {
+        let _ = self.fields.push(name, value);
+    }
+
+    /// The status; 100 to 999 in a head that was parsed. One over 599 is as good as 500.
+    ///
+    /// [RFC 9110, section 15](https://www.rfc-editor.org/rfc/rfc9110#section-15)
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The version.
+    pub fn version(&self) -> HttpVersion {
+        self.version
+    }
+
+    /// Names and values of the fields, in order. Values have no blanks around them.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.fields.iter()
+    }
+
+    /// The value of the first field with this name, in any case.
+    pub fn field(&self, name: &str) -> Option<&[u8]> {
+        self.all(name).next()
+    }
+
+    /// The values of all fields with this name, in any case.
+    pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.fields.all(name)
+    }
+}
+
+impl PartialEq for StatusHead {
+    fn eq(&self, other: &Self) -> bool {
+        self.status == other.status
+            && self.version == other.version
+            && self.fields().eq(other.fields())
+    }
+}
+
+impl Eq for StatusHead {}
+
+/// Shows the status and the fields, but no credentials.
+impl fmt::Debug for StatusHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.status, self.version)?;
+        self.fields.fmt(f)
+    }
+}
+
+/// Where the parts of a head are, and what it says.
+pub(super) struct ParsedStatus {
+    pub(super) end: usize,
+    pub(super) status: u16,
+    version: HttpVersion,
+    places: Places,
+    /// How the body is framed by the fields alone.
+    pub(super) body: BodyKind,
+    pub(super) keep_alive: bool,
+}
+
+impl ParsedStatus {
+    /// Takes the head out of the buffer that it was found in.
+    pub(super) fn take(self, buffer: &mut Buffer) -> StatusHead {
+        let Self { end, status, version, places, .. } = self;
+        StatusHead { fields: Fields::parsed(buffer.take(end), places), status, version }
+    }
+}
+
+impl Parse for ParsedStatus {
+    const NO_START_LINE: Refusal = Refusal::StatusLine;
+
+    fn may_begin(bytes: &[u8]) -> Result<(), Refusal> {
+        let begins = bytes.iter().zip(b"HTTP/").all(|(byte, expected)| byte == expected);
+        if begins { Ok(()) } else { Err(Refusal::StatusLine) }
+    }
+
+    fn max_start_line(bounds: &Bounds) -> (usize, Refusal) {
+        let max_head_bytes = bounds.max_head_bytes;
+        (max_head_bytes, Refusal::HeadTooLong { max_head_bytes })
+    }
+
+    fn check_start_line(line: &[u8]) -> Result<(), Refusal> {
+        if line.contains(&b'\r') {
+            return Err(Refusal::BareCarriageReturn);
+        }
+        let (version, rest) = line.split_at_checked(8).ok_or(Refusal::StatusLine)?;
+        match (version, rest) {
+            (b"HTTP/1.0" | b"HTTP/1.1", [b' ', status @ ..]) => {
+                let (status, reason) = status.split_at_checked(3).ok_or(Refusal::StatusLine)?;
+                let is_status = status.iter().all(u8::is_ascii_digit)
+                    && matches!(reason, [] | [b' ', ..])
+                    && is_field_text(reason);
+                if is_status { Ok(()) } else { Err(Refusal::StatusLine) }
+            }
+            ([b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'], [b' ', ..]) => {
+                Err(Refusal::Version)
+            }
+            _ => Err(Refusal::StatusLine),
+        }
+    }
+
+    fn parse<'b>(
+        bytes: &'b [u8],
+        space: &mut [MaybeUninit<Header<'b>>],
+        bounds: &Bounds,
+    ) -> Option<Result<Self, Refusal>> {
+        let mut response = Response::new(&mut []);
+        let parser = ParserConfig::default();
+        let parsed = parser.parse_response_with_uninit_headers(&mut response, bytes, space);
+        let Ok(Status::Complete(end)) = parsed else { return None };
+        // It skips empty lines.
+        if !bytes.starts_with(b"HTTP/")
+            || end > bounds.max_head_bytes
+            || !bytes.get(..end)?.ends_with(b"\r\n\r\n")
+        {
+            return None;
+        }
+        let (status, places) = (response.code?, places(bytes, response.headers)?);
+        let version = match response.version {
+            Some(1) => HttpVersion::Http11,
+            _ => HttpVersion::Http10,
+        };
+        let framing = Facts::of(response.headers).and_then(|facts| {
+            let body = facts.body(version)?.unwrap_or(BodyKind::Close);
+            Ok((body, facts.keeps_alive(version)))
+        });
+        Some(match framing {
+            _ if status < 100 => Err(Refusal::Status),
+            // More than fit.
+            Ok((BodyKind::Length(u64::MAX), _)) => Err(Refusal::InvalidLength),
+            Ok((body, keep_alive)) => Ok(Self { end, status, version, places, body, keep_alive }),
+            Err(refusal) => Err(refusal),
+        })
+    }
+}
