@@ -7,6 +7,7 @@
 mod header;
 mod plan;
 mod protocol;
+mod url;
 mod usage;
 mod words;
 
@@ -16,6 +17,7 @@ pub(crate) use header::excerpt;
 pub use header::{EmitError, HeaderError, Place, ValueError};
 pub use plan::PlanError;
 pub use protocol::ProtocolError;
+pub use url::UrlError;
 pub use usage::UsageError;
 
 /// A JSON-RPC error code.
