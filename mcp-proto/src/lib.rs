@@ -139,7 +139,7 @@ mod deadlines;
 mod error;
 pub mod frame;
 pub mod headers;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub mod http;
 mod json;
 mod limits;

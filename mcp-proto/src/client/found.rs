@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{CallError, Client};
 use super::negotiation::{Negotiation, ServerInfo};
 use super::probe::Outcome;
+use super::{CallError, Client};
 use crate::error::ErrorCode;
 use crate::json::Json;
 use crate::message::ErrorData;

@@ -59,11 +59,6 @@ impl Client {
         calls::number(id).is_some_and(|number| self.is_awaited(number))
     }
 
-    /// The call whose request has this id.
-    pub(crate) fn call_of(&self, id: &RequestId) -> Option<CallId> {
-        calls::number(id).and_then(|number| self.calls.get(number)).map(|call| call.id)
-    }
-
     /// Whether the request with this id asks what the server is.
     pub(crate) fn is_probe(&self, id: &RequestId) -> bool {
         matches!(&self.life, Life::Negotiating(negotiating) if negotiating.has_out(id))
@@ -72,7 +67,7 @@ impl Client {
     /// No response will come to the request with this id, for this reason.
     pub(crate) fn handle_lost(&mut self, now: Instant, id: &RequestId, error: CallError) {
         if self.is_probe(id) {
-            let outcome = self.outcome_of_loss(id, &error);
+            let outcome = outcome_of_loss(id, &error);
             self.judge_found(now, outcome, Found { lost: Some(error), ..Found::default() });
             return self.watch_calls();
         }
@@ -89,18 +84,6 @@ impl Client {
             self.finish(now, call, Err(error));
         }
         self.watch_calls();
-    }
-
-    fn outcome_of_loss(&self, id: &RequestId, error: &CallError) -> Outcome {
-        let discovers = calls::number(id).is_none();
-        match error {
-            CallError::Unauthorized(_) => Outcome::Unauthorized,
-            CallError::Protocol(_) if discovers => Outcome::Malformed,
-            CallError::Protocol(_) => Outcome::InitializeMalformed,
-            CallError::Http { status: 200..=299 | 400..=499 } if discovers => Outcome::Error,
-            CallError::Http { status: 200..=299 | 400..=499 } => Outcome::Refused,
-            _ => Outcome::Unavailable,
-        }
     }
 
     /// Something that cannot be read came on an HTTP response, or on none that is known.
@@ -171,11 +154,6 @@ impl Client {
         }
     }
 
-    /// Whether it is done.
-    pub(crate) fn is_closed(&self) -> bool {
-        matches!(self.life, Life::Closed)
-    }
-
     /// Nothing came of what is out, in its time.
     pub(super) fn silence(&self) -> Outcome {
         match self.binding {
@@ -205,4 +183,27 @@ pub(crate) fn is_same_request(one: &RequestId, other: &RequestId) -> bool {
 /// Whether only a modern server answers with this code.
 pub(crate) fn is_modern_error(code: ErrorCode) -> bool {
     found::is_modern(code) || code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+}
+
+/// What it means for the negotiation that no response will come to the request with this id.
+fn outcome_of_loss(id: &RequestId, error: &CallError) -> Outcome {
+    let discovers = calls::number(id).is_none();
+    match error {
+        CallError::Unauthorized(_) => Outcome::Unauthorized,
+        CallError::Protocol(_) if discovers => Outcome::Malformed,
+        CallError::Protocol(_) => Outcome::InitializeMalformed,
+        CallError::Http { status: 200..=299 | 400..=499 } if discovers => Outcome::Error,
+        CallError::Http { status: 200..=299 | 400..=499 } => Outcome::Refused,
+        CallError::Http { .. }
+        | CallError::Connection(_)
+        | CallError::Error { .. }
+        | CallError::TimedOut
+        | CallError::Cancelled
+        | CallError::InputRefused(_)
+        | CallError::Connect(_)
+        | CallError::Closed
+        | CallError::SessionExpired
+        | CallError::Header(_)
+        | CallError::Usage(_) => Outcome::Unavailable,
+    }
 }

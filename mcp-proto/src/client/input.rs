@@ -140,8 +140,8 @@ impl Client {
         request: InputRequest,
     ) {
         let id = self.asked.insert(asker, bytes);
-        let asked = &self.asked;
-        self.calls.iter_mut().filter(|call| asked.rests(call.id)).for_each(Call::rest);
+        let pending = &self.asked;
+        self.calls.iter_mut().filter(|call| pending.rests(call.id)).for_each(Call::rest);
         self.event(ClientEvent::Input(Input { reply: InputReply { id }, call, request }));
     }
 

@@ -55,14 +55,14 @@ pub use crate::change::{Change, List};
 pub use crate::progress::Progress;
 use calls::Calls;
 use compose::Envelope;
+pub(crate) use compose::version_of;
 use connect::Negotiating;
 pub use event::{
     CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
     SubscriptionId,
 };
-pub(crate) use compose::version_of;
-pub(crate) use http::{Origin, is_modern_error, is_same_request};
 use http::Binding;
+pub(crate) use http::{Origin, is_modern_error, is_same_request};
 use input::Asked;
 pub use negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
 use probe::Step;

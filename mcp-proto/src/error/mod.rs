@@ -8,6 +8,7 @@ mod header;
 mod plan;
 mod protocol;
 mod unauthorized;
+mod url;
 mod usage;
 mod words;
 
@@ -18,6 +19,7 @@ pub use header::{EmitError, HeaderError, Place, ValueError};
 pub use plan::PlanError;
 pub use protocol::ProtocolError;
 pub use unauthorized::Unauthorized;
+pub use url::UrlError;
 pub use usage::UsageError;
 
 /// A JSON-RPC error code.

@@ -281,7 +281,8 @@ impl ProtocolError {
             | Self::EmptyBatch
             | Self::BatchTooLong { .. }
             | Self::DuplicateId { .. }
-            | Self::UnexpectedResponse => Rung::Shape,
+            | Self::UnexpectedResponse
+            | Self::EventTooLong { .. } => Rung::Shape,
             Self::BeforeInitialize { .. }
             | Self::UnexpectedInitialize
             | Self::ModernOnLegacy
@@ -308,7 +309,9 @@ impl ProtocolError {
             | Self::InvalidCursor
             | Self::InvalidNotification { .. }
             | Self::UndeclaredInput { .. } => Rung::Params,
-            Self::InvalidResult { .. } | Self::UnknownResultType { .. } => Rung::Result,
+            Self::InvalidResult { .. }
+            | Self::UnknownResultType { .. }
+            | Self::NotAccepted { .. } => Rung::Result,
             Self::TooManySessions { .. }
             | Self::ShuttingDown
             | Self::TooManyInFlight { .. }
@@ -318,8 +321,6 @@ impl ProtocolError {
             | Self::TooMuchBeforeConnected
             | Self::ListTooLong { .. }
             | Self::TooManyInputRounds { .. } => Rung::Capacity,
-            Self::NotAccepted { .. } => Rung::Result,
-            Self::EventTooLong { .. } => Rung::Shape,
         }
     }
 
@@ -396,7 +397,7 @@ impl ProtocolError {
             Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => {
                 "2026-07-28/basic/transports/streamable-http#security-endpoint"
             }
-            Self::UnsupportedMediaType | Self::NotAcceptable { .. } => {
+            Self::UnsupportedMediaType | Self::NotAcceptable { .. } | Self::NotAccepted { .. } => {
                 "2026-07-28/basic/transports/streamable-http#sending-messages"
             }
             Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {
@@ -404,9 +405,6 @@ impl ProtocolError {
             }
             Self::SessionNotFound | Self::TooManySessions { .. } | Self::ShuttingDown => {
                 "2025-11-25/basic/transports#session-management"
-            }
-            Self::NotAccepted { .. } => {
-                "2026-07-28/basic/transports/streamable-http#sending-messages"
             }
             Self::EventTooLong { .. } => {
                 "2026-07-28/basic/transports/streamable-http#receiving-messages"

@@ -140,7 +140,10 @@ impl fmt::Display for ProtocolError {
                 write!(f, "the server answers a notification with HTTP status {status}")
             }
             Self::EventTooLong { max_sse_event_bytes } => {
-                write!(f, "an event is longer than Limits::max_sse_event_bytes = {max_sse_event_bytes}")
+                write!(
+                    f,
+                    "an event is longer than Limits::max_sse_event_bytes = {max_sse_event_bytes}"
+                )
             }
             Self::TooMuchBeforeConnected => {
                 f.write_str("too much before it is known which era the server belongs to")

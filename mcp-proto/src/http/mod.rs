@@ -13,6 +13,8 @@
 //! [`Endpoint`], which an exchange visits. A modern request that is no `subscriptions/listen`
 //! never does: it shares nothing with others.
 //!
+//! For clients there is [`Url`].
+//!
 //! # Which answer
 //!
 //! The first rung that fails answers:
@@ -33,24 +35,50 @@
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
+#[cfg(feature = "server")]
 mod admit;
+#[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "server")]
 mod config;
+#[cfg(feature = "server")]
 mod connection;
+#[cfg(feature = "server")]
 mod endpoint;
+#[cfg(feature = "server")]
 mod exchange;
+#[cfg(feature = "server")]
 mod legacy;
+#[cfg(feature = "server")]
 mod listeners;
 mod media;
+#[cfg(feature = "server")]
 mod request;
+#[cfg(feature = "server")]
 mod security;
+#[cfg(feature = "server")]
 mod status;
+#[cfg(feature = "client")]
+mod url;
 
 #[cfg(feature = "service")]
 pub(crate) use admit::{Admitted, admit};
+#[cfg(feature = "client")]
+pub use client::Client;
+#[cfg(feature = "server")]
 pub use config::{Authorization, Authorize, Config, Sessions, Shared};
+#[cfg(feature = "server")]
 pub use connection::Connection;
+#[cfg(feature = "server")]
 pub use endpoint::{Endpoint, EndpointAction};
+#[cfg(feature = "server")]
 pub use exchange::{Exchange, ExchangeAction};
+#[cfg(feature = "server")]
 pub use status::status;
+#[cfg(feature = "client")]
+pub use url::{Scheme, Url};
 
+#[cfg(feature = "client")]
+pub use crate::error::{Unauthorized, UrlError};
+#[cfg(feature = "server")]
 pub use crate::frame::http1::{Head, ResponseHead};

@@ -8,7 +8,6 @@
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
 /// What was asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,8 +138,7 @@ impl Body {
 
 /// The table as Markdown, as it stands in `ARCHITECTURE.md`.
 pub fn draw() -> String {
-    let mut out =
-        String::from("| row | asked | status | body | means |\n|---|---|---|---|---|\n");
+    let mut out = String::from("| row | asked | status | body | means |\n|---|---|---|---|---|\n");
     for row in TABLE {
         let cells = [
             row.name.into(),

@@ -3,8 +3,8 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::action::set_field;
 use super::Client;
+use super::action::set_field;
 use crate::client::{
     CallId, CallOptions, InputReply, Listing, ServerInfo, SubscriptionId, Verdict,
 };

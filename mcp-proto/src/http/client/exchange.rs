@@ -13,9 +13,9 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::answer::{self, Class, Meaning};
+use super::refresh::{Refresh, Sent};
 use super::resume::{self, Break, MAX_TRIES, Stream, Then};
 use super::session::is_id;
-use super::refresh::{Refresh, Sent};
 use super::{Client, ExchangeId, Reason, Request};
 use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
 use crate::error::{ErrorCode, ProtocolError, Unauthorized};
@@ -74,7 +74,7 @@ pub(super) struct Asked {
     /// Whether its headers were refused before.
     pub(super) is_second: bool,
     /// What was wrong with what has come.
-    fault: Option<ProtocolError>,
+    pub(super) fault: Option<ProtocolError>,
 }
 
 /// How far a stream of events has come, over all that it was read from.
@@ -201,16 +201,16 @@ impl Client {
         let is_success = Class::of(status) == Class::Success;
         let has_events = is_success && media::is(content_type, media::EVENTS);
         let reading = match &open.purpose {
-            Purpose::Message { .. } | Purpose::Delete => Reading::Nothing,
             Purpose::Call(_) | Purpose::Listen { .. } if has_events => {
                 let max = self.side.limits().max_sse_event_bytes;
                 Reading::Events(Box::new(EventReader::new(max)))
             }
-            Purpose::Listen { .. } => Reading::Nothing,
             Purpose::Call(_) | Purpose::Refresh(_) => Reading::Text(Vec::new()),
+            Purpose::Message { .. } | Purpose::Listen { .. } | Purpose::Delete => Reading::Nothing,
         };
         let challenges = head.all("WWW-Authenticate");
-        let unauthorized = matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
+        let unauthorized =
+            matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
         let session_id = head.field("Mcp-Session-Id").filter(|id| is_id(id));
         let session_id = session_id.and_then(|id| core::str::from_utf8(id).ok()).map(Into::into);
         open.answer = Some(Answer { status, session_id, unauthorized, reading });
@@ -481,7 +481,8 @@ impl Client {
             return;
         };
         let status = answer.status;
-        let what = if self.side.is_probe(&asked.id) { answer::Asked::Era } else { answer::Asked::Call };
+        let what =
+            if self.side.is_probe(&asked.id) { answer::Asked::Era } else { answer::Asked::Call };
         let body = match &response.body {
             Ok(_) => answer::Body::Result,
             Err(error) if is_modern_error(error.code) => answer::Body::ModernError,

@@ -49,8 +49,8 @@ use crate::http::Url;
 use crate::limits::Limits;
 use crate::time::Instant;
 
-pub use action::{Action, Config, ExchangeId, Request};
 use action::Fields;
+pub use action::{Action, Config, ExchangeId, Request};
 use exchange::{Exchange, Purpose};
 use session::Session;
 use tools::Tools;

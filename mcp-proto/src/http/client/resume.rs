@@ -76,13 +76,8 @@ pub struct Row {
     pub then: Then,
 }
 
-const STREAMS: &[Stream] = &[
-    Stream::Call,
-    Stream::Resumable,
-    Stream::Subscription,
-    Stream::Opening,
-    Stream::Listening,
-];
+const STREAMS: &[Stream] =
+    &[Stream::Call, Stream::Resumable, Stream::Subscription, Stream::Opening, Stream::Listening];
 const BREAKS: &[Break] =
     &[Break::Ended, Break::Cut, Break::Unavailable, Break::Refused, Break::NoEvents];
 const PASSING: &[Break] = &[Break::Ended, Break::Cut, Break::Unavailable];

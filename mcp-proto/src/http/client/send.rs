@@ -71,8 +71,8 @@ impl Client {
             && let Some(version) = version_of(stamp)
         {
             let standard = standard_headers(version, method, params);
-            let headers = standard
-                .and_then(|standard| Ok((standard, self.param_headers(method, params)?)));
+            let headers =
+                standard.and_then(|standard| Ok((standard, self.param_headers(method, params)?)));
             let (standard, headers) = match headers {
                 Ok(headers) => headers,
                 Err(error) => return self.side.handle_lost(now, id, CallError::Header(error)),
@@ -166,9 +166,7 @@ impl Client {
     /// The response to a request is of no interest any more.
     pub(super) fn abort_request(&mut self, wanted: &RequestId) {
         if let Some(held) = &mut self.session.held {
-            held.retain(|message| {
-                !matches!(message, Outgoing::Request { id, .. } if id == wanted)
-            });
+            held.retain(|message| !matches!(message, Outgoing::Request { id, .. } if id == wanted));
         }
         let mut all = self.exchanges.iter();
         if let Some(id) = all.find(|(_, it)| it.purpose.asks(wanted)).map(|(id, _)| *id) {

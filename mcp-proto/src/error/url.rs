@@ -1,0 +1,94 @@
+//! What can be wrong with the URL of a server.
+
+use alloc::string::String;
+use core::fmt;
+
+use super::words::Quoted;
+
+/// Why a text is not the URL of an HTTP server. The caller's fault, or, of a `Location`, the
+/// peer's.
+///
+/// What is shown of the text is cut after 100 characters, and is never a password.
+///
+/// [RFC 9110, section 4.2](https://www.rfc-editor.org/rfc/rfc9110#section-4.2)
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// It does not begin with `http:` or `https:`.
+    Scheme {
+        /// What it begins with, up to the first colon; empty if there is none.
+        found: String,
+    },
+    /// No host follows the scheme.
+    MissingHost,
+    /// There is a user's name, and perhaps a password, before the host.
+    Userinfo,
+    /// The host is no name, and no address.
+    Host {
+        /// What stands in its place.
+        found: String,
+    },
+    /// The port is no number from 1 to 65535.
+    Port {
+        /// What stands in its place.
+        found: String,
+    },
+    /// A character cannot stand in a URL as it is.
+    Character {
+        /// The character.
+        found: char,
+        /// Where it stands, in bytes from the beginning.
+        at: usize,
+    },
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scheme { found } if found.is_empty() => {
+                f.write_str("the URL has no scheme; begin it with https:// or http://")
+            }
+            Self::Scheme { found } => write!(
+                f,
+                "the URL begins with {} and a colon; begin it with https:// or http://, also \
+                 where a host and a port follow",
+                Quoted(found)
+            ),
+            Self::MissingHost => f.write_str(
+                "the URL names no host; write it as in https://mcp.example.com/mcp, with two \
+                 slashes before the host",
+            ),
+            Self::Userinfo => f.write_str(
+                "the URL has a user's name before its host; take it out, with its @, and send \
+                 credentials in the header `Authorization`",
+            ),
+            Self::Host { found } => write!(
+                f,
+                "the host {} is no name of letters, digits, dots and hyphens, and no address; \
+                 write other letters in Punycode (xn--…), and an IPv6 address in brackets and \
+                 without a zone",
+                Quoted(found)
+            ),
+            Self::Port { found } => write!(
+                f,
+                "the port {} is no number from 1 to 65535; leave it and its colon out for that of \
+                 the scheme",
+                Quoted(found)
+            ),
+            Self::Character { found, at } => write!(
+                f,
+                "the URL has the character {found:?} at byte {at}; percent-encode it (a blank is \
+                 %20), or in a host write Punycode (xn--…)"
+            ),
+        }
+    }
+}
+
+/// The same text: `main` prints the `Debug` of an error that it returns.
+impl fmt::Debug for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for UrlError {}
