@@ -468,7 +468,10 @@ impl Client {
                 if let Purpose::Call(asked) = purpose {
                     asked.fault = Some(malformed.error.clone());
                 }
-                self.side.handle_malformed(now, malformed);
+                // What comes with an error need not be a message.
+                if Class::of(status) == Class::Success {
+                    self.side.handle_malformed(now, malformed);
+                }
             }
         }
     }
