@@ -13,7 +13,7 @@
 //! [`Endpoint`], which an exchange visits. A modern request that is no `subscriptions/listen`
 //! never does: it shares nothing with others.
 //!
-//! For clients there is [`Url`].
+//! For clients there are [`Url`] and [`Unauthorized`].
 //!
 //! # Which answer
 //!
@@ -37,6 +37,8 @@
 
 #[cfg(feature = "server")]
 mod admit;
+#[cfg(feature = "client")]
+mod challenge;
 #[cfg(feature = "server")]
 mod config;
 #[cfg(feature = "server")]
@@ -62,6 +64,8 @@ mod url;
 
 #[cfg(feature = "service")]
 pub(crate) use admit::{Admitted, admit};
+#[cfg(feature = "client")]
+pub use challenge::{Challenge, Unauthorized};
 #[cfg(feature = "server")]
 pub use config::{Authorization, Authorize, Config, Sessions, Shared};
 #[cfg(feature = "server")]
