@@ -132,6 +132,8 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(feature = "client")]
+mod challenge;
 mod change;
 #[cfg(feature = "client")]
 pub mod client;

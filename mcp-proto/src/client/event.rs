@@ -4,8 +4,9 @@ use alloc::string::String;
 use core::fmt;
 
 use super::negotiation::{ConnectError, ServerInfo};
+use crate::challenge::Unauthorized;
 use crate::change::Change;
-use crate::error::{EmitError, PlanError, ProtocolError, Unauthorized, UsageError};
+use crate::error::{EmitError, PlanError, ProtocolError, UsageError};
 use crate::json::Json;
 use crate::message::{ErrorData, Outgoing, RequestId};
 use crate::progress::Progress;

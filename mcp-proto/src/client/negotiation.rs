@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::CallError;
 use super::found::Found;
 use super::probe::Failure;
-use crate::error::Unauthorized;
+use crate::challenge::Unauthorized;
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::types::{DiscoverResult, Implementation, ServerCapabilities};

@@ -7,7 +7,6 @@
 mod header;
 mod plan;
 mod protocol;
-mod unauthorized;
 mod url;
 mod usage;
 mod words;
@@ -18,7 +17,6 @@ pub(crate) use header::excerpt;
 pub use header::{EmitError, HeaderError, Place, ValueError};
 pub use plan::PlanError;
 pub use protocol::ProtocolError;
-pub use unauthorized::Unauthorized;
 pub use url::UrlError;
 pub use usage::UsageError;
 

@@ -35,6 +35,7 @@ pub use emit::standard;
 pub use integer::{Integer, MAX_SAFE};
 #[cfg(feature = "schemars")]
 pub(crate) use name::ANNOTATION;
+pub(crate) use name::is_tchar;
 pub use name::{METHOD, NAME, PREFIX, PROTOCOL_VERSION, is_name, name_member};
 pub use plan::{Declared, Entry, Kind, Plan, PlanWarning};
 #[cfg(feature = "schemars")]

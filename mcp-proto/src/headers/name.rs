@@ -58,7 +58,7 @@ pub fn name_member(method: &str) -> Option<&'static str> {
     }
 }
 
-const fn is_tchar(byte: u8) -> bool {
+pub(crate) const fn is_tchar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
             byte,

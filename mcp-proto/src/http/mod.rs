@@ -13,7 +13,7 @@
 //! [`Endpoint`], which an exchange visits. A modern request that is no `subscriptions/listen`
 //! never does: it shares nothing with others.
 //!
-//! For clients there is [`Url`].
+//! For clients there are [`Url`] and [`Unauthorized`].
 //!
 //! # Which answer
 //!
@@ -79,6 +79,8 @@ pub use status::status;
 pub use url::{Scheme, Url};
 
 #[cfg(feature = "client")]
-pub use crate::error::{Unauthorized, UrlError};
+pub use crate::challenge::{Challenge, Unauthorized};
+#[cfg(feature = "client")]
+pub use crate::error::UrlError;
 #[cfg(feature = "server")]
 pub use crate::frame::http1::{Head, ResponseHead};

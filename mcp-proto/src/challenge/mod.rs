@@ -1,0 +1,216 @@
+//! What a server wants of a client that it does not let in.
+//!
+//! In: the status 401 or 403 and the values of all `WWW-Authenticate`. Out: [`Unauthorized`], which
+//! says where tokens are to be had and for which scopes. Called by whoever reads responses; getting
+//! a token is the application's.
+//!
+//! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization),
+//! [RFC 9110, section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1)
+
+mod parse;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::error::excerpt;
+
+/// The server refuses a request for want of credentials, or of better ones.
+///
+/// ```
+/// use mcp_proto::http::Unauthorized;
+///
+/// let value = concat!(
+///     r#"Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource","#,
+///     r#" scope="files:read""#,
+/// );
+/// let unauthorized = Unauthorized::new(401, [value.as_bytes()]);
+/// let challenge = unauthorized.bearer().unwrap();
+/// assert_eq!(challenge.scope(), Some("files:read"));
+/// assert!(challenge.resource_metadata().unwrap().starts_with("https://mcp.example.com/"));
+/// ```
+///
+/// [Specification: Error Handling](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#error-handling)
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Unauthorized {
+    /// 401: there are no credentials, or none that are valid; or 403: they do not suffice.
+    pub status: u16,
+    /// What would be accepted, in the order of the fields; at most 16. Empty if the server does not
+    /// say: its metadata may be at a well-known address then.
+    pub challenges: Vec<Challenge>,
+    /// What the server says about it in a JSON-RPC error, if it does.
+    pub message: Option<String>,
+}
+
+/// One way to get in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Challenge {
+    /// The authentication scheme as it was sent, such as `Bearer`; its case does not matter.
+    pub scheme: String,
+    /// What some schemes, such as `Negotiate`, have in place of parameters.
+    pub token: Option<String>,
+    /// The parameters as they were sent, without quotes and escapes; at most 32.
+    pub params: Vec<(String, String)>,
+}
+
+impl Unauthorized {
+    /// Reads the values of all `WWW-Authenticate` of a response with this status.
+    ///
+    /// What cannot be read is skipped, and so is what is beyond 16 challenges, 32 parameters each,
+    /// and 8 KiB of text in all: a client gets as far as it can with what a server says.
+    pub fn new<'a>(status: u16, values: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        Self { status, challenges: parse::challenges(values), message: None }
+    }
+
+    /// The first challenge of the scheme `Bearer`, which is that of the specification.
+    pub fn bearer(&self) -> Option<&Challenge> {
+        self.challenges.iter().find(|challenge| challenge.scheme.eq_ignore_ascii_case("Bearer"))
+    }
+}
+
+impl Challenge {
+    /// The value of the first parameter of this name; the case of the name does not matter.
+    pub fn param(&self, name: &str) -> Option<&str> {
+        let mut params = self.params.iter();
+        params.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// Where the metadata of the server is, which names its authorization servers: a URL, by the
+    /// server's word.
+    ///
+    /// [RFC 9728, section 5.1](https://www.rfc-editor.org/rfc/rfc9728#section-5.1)
+    pub fn resource_metadata(&self) -> Option<&str> {
+        self.param("resource_metadata")
+    }
+
+    /// The scopes that the request needs, with blanks between them.
+    ///
+    /// [Specification: Scope Selection Strategy](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-selection-strategy)
+    pub fn scope(&self) -> Option<&str> {
+        self.param("scope")
+    }
+
+    /// What is wrong with the token that was sent, such as `invalid_token` or
+    /// `insufficient_scope`.
+    ///
+    /// [RFC 6750, section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1)
+    pub fn error(&self) -> Option<&str> {
+        self.param("error")
+    }
+
+    /// The same for people.
+    pub fn error_description(&self) -> Option<&str> {
+        self.param("error_description")
+    }
+}
+
+/// Tells of the challenge that a client would take: the first for `Bearer`, else the first.
+impl fmt::Display for Unauthorized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.status == 403 {
+            "the server does not allow this with the credentials of the request"
+        } else {
+            "the server wants credentials that it accepts"
+        };
+        write!(f, "{}: {what}", self.status)?;
+        if let Some(message) = &self.message {
+            write!(f, " ({})", excerpt(message))?;
+        }
+        match self.bearer().or(self.challenges.first()) {
+            Some(challenge) => write!(f, "; {challenge}")?,
+            None => f.write_str(", and does not say which")?,
+        }
+        write!(
+            f,
+            "; send a token {}in the header `Authorization`; see {PAGE}",
+            if self.status == 403 { "with the right scopes " } else { "" }
+        )
+    }
+}
+
+/// The scheme, and what the specification gives a meaning.
+impl fmt::Display for Challenge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "scheme {:?}", excerpt(&self.scheme))?;
+        for name in ["error", "error_description", "scope", "resource_metadata"] {
+            if let Some(value) = self.param(name) {
+                write!(f, ", {name} {:?}", excerpt(value))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Unauthorized {}
+
+const PAGE: &str =
+    "https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#error-handling";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource";
+
+    #[test]
+    fn the_examples_of_the_specification() {
+        let unauthorized = Unauthorized::new(
+            401,
+            [&br#"Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource",
+                         scope="files:read""#[..]],
+        );
+        let challenge = unauthorized.bearer().unwrap();
+        assert_eq!(challenge.resource_metadata(), Some(METADATA));
+        assert_eq!((challenge.scope(), challenge.error()), (Some("files:read"), None));
+
+        let forbidden = Unauthorized::new(
+            403,
+            [&br#"Bearer error="insufficient_scope",
+                         scope="files:write",
+                         resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource",
+                         error_description="File write permission required for this operation""#[..]],
+        );
+        let challenge = forbidden.bearer().unwrap();
+        assert_eq!(challenge.error(), Some("insufficient_scope"));
+        assert_eq!(challenge.scope(), Some("files:write"));
+        assert_eq!(challenge.resource_metadata(), Some(METADATA));
+        let description = "File write permission required for this operation";
+        assert_eq!(challenge.error_description(), Some(description));
+        assert_eq!(challenge.params.len(), 4);
+    }
+
+    #[test]
+    fn names_are_compared_without_case_and_the_first_counts() {
+        let unauthorized = Unauthorized::new(
+            401,
+            [&b"Basic realm=x"[..], b"BEARER Scope=a, SCOPE=b, Resource_Metadata=c"],
+        );
+        let challenge = unauthorized.bearer().unwrap();
+        assert_eq!((challenge.scope(), challenge.param("sCoPe")), (Some("a"), Some("a")));
+        assert_eq!((challenge.resource_metadata(), challenge.param("realm")), (Some("c"), None));
+        assert_eq!(Unauthorized::new(401, [&b"Basic realm=x"[..]]).bearer(), None);
+    }
+
+    #[test]
+    fn an_error_teaches() {
+        let said = |status, value: &str| Unauthorized::new(status, [value.as_bytes()]).to_string();
+        assert_eq!(
+            said(403, "Basic realm=a, Bearer error=insufficient_scope, scope=\"b c\""),
+            "403: the server does not allow this with the credentials of the request; \
+             scheme \"Bearer\", error \"insufficient_scope\", scope \"b c\"; send a token with the \
+             right scopes in the header `Authorization`; see \
+             https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#error-handling"
+        );
+        assert!(said(401, "Basic realm=a").contains("accepts; scheme \"Basic\"; send a token in"));
+        assert!(said(401, "").starts_with(
+            "401: the server wants credentials that it accepts, and does not say which; send"
+        ));
+        // A server's words stay on their line, and few.
+        let hostile =
+            said(401, &alloc::format!("Bearer error=\"a\nb\", scope=\"{}\"", "s".repeat(5000)));
+        assert!(hostile.contains("error \"a\\nb\"") && hostile.len() < 500, "{hostile}");
+    }
+}
