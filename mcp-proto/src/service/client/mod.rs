@@ -3,6 +3,7 @@
 mod answers;
 mod call;
 mod handle;
+mod http;
 mod inputs;
 mod port;
 mod runner;
@@ -26,6 +27,7 @@ use crate::time::{Duration, Instant};
 pub use answers::IntoAnswer;
 pub use call::Call;
 pub use handle::Client;
+pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService, Socket};
 use runner::Runner;
 pub use subscription::Subscription;
 
