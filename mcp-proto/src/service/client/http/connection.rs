@@ -29,14 +29,21 @@ pub(super) struct Connection {
     socket: Box<dyn Socket>,
     reader: ResponseReader,
     output: Output,
-    flushed: bool,
-    /// The server does not read any more.
-    is_deaf: bool,
+    writing: Writing,
     /// Whether there was another request before.
     is_reused: bool,
     /// Whether anything has come since the request.
     is_answered: bool,
     wire: Option<Wire>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Writing {
+    /// All that was written is handed on.
+    Flushed,
+    Buffered,
+    /// The server does not read any more.
+    Deaf,
 }
 
 /// What has come of an answer.
@@ -69,8 +76,7 @@ impl Connection {
             socket,
             reader: ResponseReader::new(limits),
             output: Output::default(),
-            flushed: true,
-            is_deaf: false,
+            writing: Writing::Flushed,
             is_reused: false,
             is_answered: false,
             wire,
@@ -127,7 +133,7 @@ impl Connection {
                 if !is_gone(&error) {
                     return Poll::Ready(Heard::Failed(self.failure(error.to_string())));
                 }
-                self.is_deaf = true;
+                self.writing = Writing::Deaf;
             }
             match ready!(self.socket.poll_read(context)) {
                 Ok(data) if data.is_empty() => {
@@ -149,7 +155,7 @@ impl Connection {
     }
 
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.is_deaf {
+        if self.writing == Writing::Deaf {
             return Poll::Ready(Ok(()));
         }
         while self.output.waiting() > 0 {
@@ -157,11 +163,11 @@ impl Connection {
                 0 => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
                 count => self.output.advance(count),
             }
-            self.flushed = false;
+            self.writing = Writing::Buffered;
         }
-        if !self.flushed {
+        if self.writing == Writing::Buffered {
             ready!(self.socket.poll_flush(context))?;
-            self.flushed = true;
+            self.writing = Writing::Flushed;
         }
         Poll::Ready(Ok(()))
     }
@@ -197,7 +203,8 @@ impl Connection {
 
     /// Whether there may be another request, as far as is known.
     pub(super) fn is_idle(&self) -> bool {
-        self.reader.is_idle() && self.output.waiting() == 0 && self.flushed && !self.is_deaf
+        let is_said = self.output.waiting() == 0 && self.writing == Writing::Flushed;
+        is_said && self.reader.is_idle()
     }
 
     /// Whether the server has said nothing since the last answer, and has not closed the connection.

@@ -36,7 +36,7 @@ const KEPT: Duration = Duration::from_secs(4);
 
 pub(super) struct Exchanges {
     all: BTreeMap<ExchangeId, Exchange>,
-    idle: Option<Connection>,
+    idle: Option<Box<Connection>>,
     deadlines: Deadlines<Reason>,
     woken: Arc<Woken>,
     limits: Limits,
@@ -67,7 +67,7 @@ struct Exchange {
 
 enum State {
     Connecting(Connecting),
-    Connected(Connection),
+    Connected(Box<Connection>),
 }
 
 impl Exchanges {
@@ -112,7 +112,7 @@ impl Exchanges {
     }
 
     /// The connection that was kept, with a request on its way.
-    fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Connection> {
+    fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Box<Connection>> {
         let mut connection = self.idle.take()?;
         self.deadlines.clear(Reason::Kept);
         if !connection.is_silent() {
@@ -164,7 +164,7 @@ impl Exchanges {
                             let mut connection = Connection::new(socket, &self.limits, wire);
                             match connection.send(now, &exchange.request, url.authority()) {
                                 Ok(()) => {
-                                    exchange.state = State::Connected(connection);
+                                    exchange.state = State::Connected(Box::new(connection));
                                     continue;
                                 }
                                 Err(failure) => Heard::Failed(failure),
