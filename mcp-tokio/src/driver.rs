@@ -132,6 +132,29 @@ impl Timer {
     }
 }
 
+impl mcp_proto::service::Clock for Timer {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        self.poll(context, at)
+    }
+}
+
+/// Reads what there is.
+pub(crate) fn poll_read(
+    reader: &mut (impl AsyncRead + Unpin),
+    context: &mut Context<'_>,
+) -> Poll<io::Result<Bytes>> {
+    // On the stack, so that a connection that waits needs no memory for it.
+    let mut input = [const { MaybeUninit::uninit() }; CHUNK];
+    let mut buffer = ReadBuf::uninit(&mut input);
+    ready!(Pin::new(reader).poll_read(context, &mut buffer))?;
+    // A copy, so that a short message in flight does not hold on to a long buffer.
+    Poll::Ready(Ok(Bytes::copy_from_slice(buffer.filled())))
+}
+
 struct Stream<'a, R, W, S> {
     clock: Clock,
     reader: R,
@@ -151,12 +174,7 @@ where
     }
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        // On the stack, so that a connection that waits needs no memory for it.
-        let mut input = [const { MaybeUninit::uninit() }; CHUNK];
-        let mut buffer = ReadBuf::uninit(&mut input);
-        ready!(Pin::new(&mut self.reader).poll_read(context, &mut buffer))?;
-        // A copy, so that a short message in flight does not hold on to a long buffer.
-        Poll::Ready(Ok(Bytes::copy_from_slice(buffer.filled())))
+        poll_read(&mut self.reader, context)
     }
 
     fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {

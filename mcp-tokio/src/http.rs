@@ -4,10 +4,9 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
-use mcp_proto::Instant;
 use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer};
 use tokio::net::{TcpListener, TcpStream};
@@ -113,8 +112,8 @@ pub(crate) struct Tending(AbortHandle);
 
 impl Tending {
     pub(crate) fn start(server: HttpServer, clock: Clock) -> Self {
-        let mut tender = Tender { clock, timer: Timer::new(clock) };
-        let task = tokio::spawn(async move { server.tend(&mut tender).await });
+        let mut timer = Timer::new(clock);
+        let task = tokio::spawn(async move { server.tend(&mut timer).await });
         Self(task.abort_handle())
     }
 }
@@ -155,25 +154,10 @@ fn is_of_one(error: &io::Error) -> bool {
 }
 
 /// 128 bits that nobody can guess.
-fn random() -> [u8; 16] {
+pub(crate) fn random() -> [u8; 16] {
     let mut bytes = [0; 16];
-    // Without them there are no sessions to give out.
-    #[expect(clippy::expect_used, reason = "a system without randomness cannot serve")]
+    // Without them there are no sessions to give out, and no clients that spread their tries.
+    #[expect(clippy::expect_used, reason = "nothing is safe on a system without randomness")]
     getrandom::fill(&mut bytes).expect("the system has random bytes");
     bytes
-}
-
-struct Tender {
-    clock: Clock,
-    timer: Timer,
-}
-
-impl mcp_proto::service::Clock for Tender {
-    fn now(&self) -> Instant {
-        self.clock.now()
-    }
-
-    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
-        self.timer.poll(context, at)
-    }
 }

@@ -223,10 +223,14 @@
 
 mod blocking;
 mod client;
+mod connector;
 mod driver;
 mod http;
+mod http_client;
 mod process;
 mod stdio;
+#[cfg(feature = "tls")]
+mod tls;
 #[cfg(feature = "tower")]
 mod tower;
 
@@ -234,13 +238,13 @@ pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
 };
-pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions};
+pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url};
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
 pub use mcp_proto::service::{
-    Call, Catalog, Client, Command, Context, Handler, Interrupt, IntoAnswer, IntoInterrupt,
-    IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
+    Call, Catalog, Client, Command, Context, Handler, HttpClientConfig, Interrupt, IntoAnswer,
+    IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
 };
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
@@ -249,6 +253,7 @@ pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersi
 pub use client::{connect, connect_command, run, run_command};
 pub use driver::serve;
 pub use http::{serve_http, serve_http_until};
+pub use http_client::{connect_http, run_http};
 pub use stdio::{serve_stdio, serve_stdio_with};
 #[cfg(feature = "tower")]
 pub use tower::{HttpBody, HttpFuture, HttpService};

@@ -93,7 +93,7 @@ pub async fn drive(service: &mut impl Driven, io: &mut impl Io) -> io::Result<()
 }
 
 /// Whether an error says that the peer is gone.
-fn is_gone(error: &io::Error) -> bool {
+pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 

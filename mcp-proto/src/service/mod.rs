@@ -51,7 +51,10 @@ use crate::stdio::Connection;
 use crate::time::{Duration, Instant};
 
 pub use catalog::Catalog;
-pub use client::{Call, Client, ClientService, IntoAnswer, Subscription};
+pub use client::{
+    Call, Client, ClientService, Connecting, Connector, HttpClientConfig, HttpClientService,
+    IntoAnswer, Socket, Subscription,
+};
 pub use command::Command;
 pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Driven, Io, drive};

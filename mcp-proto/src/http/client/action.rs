@@ -60,6 +60,11 @@ pub struct Request {
     pub fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     /// The body; a GET and a DELETE have none.
     pub body: Bytes,
+    /// Whether sending it twice does what sending it once does, so that whoever cannot know whether
+    /// it has arrived may send it once more.
+    ///
+    /// [RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)
+    pub is_idempotent: bool,
 }
 
 /// How a client over HTTP behaves.
@@ -77,7 +82,7 @@ pub struct Config {
     pub(super) fields: Fields,
 }
 
-pub(super) type Fields = Vec<(Cow<'static, str>, Cow<'static, str>)>;
+pub(crate) type Fields = Vec<(Cow<'static, str>, Cow<'static, str>)>;
 
 impl Config {
     /// The default settings of a client of the server at `url`.
@@ -122,7 +127,7 @@ pub(super) fn is_value(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
-pub(super) fn set_field(fields: &mut Fields, name: &str, value: &str) -> Result<(), UsageError> {
+pub(crate) fn set_field(fields: &mut Fields, name: &str, value: &str) -> Result<(), UsageError> {
     let starts = |prefix: &str| {
         name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };

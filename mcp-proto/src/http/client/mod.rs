@@ -50,6 +50,8 @@ use crate::limits::Limits;
 use crate::time::Instant;
 
 use action::Fields;
+#[cfg(feature = "service")]
+pub(crate) use action::set_field;
 pub use action::{Action, Config, ExchangeId, Request};
 use exchange::{Exchange, Purpose};
 use session::Session;

@@ -118,6 +118,7 @@ impl Client {
         let mut body = Vec::with_capacity(message.size_hint());
         message.write(&mut body);
         let mut request = self.bare("POST", body.into());
+        request.is_idempotent = is_idempotent(message);
         if let Outgoing::Notification { method, .. } = message
             && let Some(version) = self.side.version().filter(|it| it.era() == Era::Modern)
         {
@@ -152,7 +153,8 @@ impl Client {
         if let Some(id) = &self.session.id {
             fields.push(("Mcp-Session-Id".into(), id.clone().into()));
         }
-        Request { method, target: self.url.target().to_owned(), fields, body }
+        let target = self.url.target().to_owned();
+        Request { method, target, fields, body, is_idempotent: true }
     }
 
     /// Has a request sent.
@@ -229,6 +231,34 @@ impl Client {
             }
             Some(Purpose::Message { .. } | Purpose::Refresh(_) | Purpose::Delete) | None => {}
         }
+    }
+}
+
+/// Whether a message does the same if it comes twice. What a tool or an extension does is not known;
+/// another session, or another subscription, ends by itself.
+fn is_idempotent(message: &Outgoing) -> bool {
+    match message {
+        Outgoing::Request { method, .. } => matches!(
+            &**method,
+            "completion/complete"
+                | "initialize"
+                | "logging/setLevel"
+                | "ping"
+                | "prompts/get"
+                | "prompts/list"
+                | "resources/list"
+                | "resources/read"
+                | "resources/subscribe"
+                | "resources/templates/list"
+                | "resources/unsubscribe"
+                | "server/discover"
+                | "subscriptions/listen"
+                | "tools/list"
+        ),
+        Outgoing::Notification { method, .. } => method.starts_with("notifications/"),
+        // A server waits for it once.
+        Outgoing::Result { .. } | Outgoing::Error { .. } => true,
+        Outgoing::Batch(_) => false,
     }
 }
 

@@ -3,6 +3,7 @@
 //! In: what a server needs, and the wakes of its handler. Out: the answer. A handler that panics, or
 //! that is not there, is answered with -32603.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::task::Wake;
 use core::task::{Context, Poll, Waker};
@@ -10,49 +11,67 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::answers::Answering;
 use super::port::Port;
-use super::{ClientService, unharmed};
+use super::runner::unharmed;
+use super::side::Side;
 use crate::client::{Input, InputId, InputReply};
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::time::Instant;
 
+/// The inputs that are being given.
+#[derive(Default)]
+pub(super) struct Inputs(BTreeMap<InputId, Giving>);
+
 /// An input that is being given.
-pub(super) struct Giving {
+struct Giving {
     reply: InputReply,
     future: Answering,
     waker: Waker,
 }
 
-impl ClientService {
+impl Inputs {
     /// Has a handler give an input.
-    pub(super) fn give(&mut self, now: Instant, input: Input) {
+    pub(super) fn give(
+        &mut self,
+        now: Instant,
+        side: &mut impl Side,
+        port: &Arc<Port>,
+        input: Input,
+    ) {
         let Input { reply, request, .. } = input;
-        let (id, answers) = (reply.id(), self.port.answers());
+        let (id, answers) = (reply.id(), port.answers());
         let future = catch_unwind(AssertUnwindSafe(|| answers.answer(request)));
         let future = match future {
             Ok(Some(future)) => future,
             Ok(None) => {
                 let error = ErrorData::internal("the client has no handler for this");
-                return self.connection.answer(now, reply, Err(error));
+                return side.answer(now, reply, Err(error));
             }
-            Err(_) => return self.connection.answer(now, reply, panicked()),
+            Err(_) => return side.answer(now, reply, panicked()),
         };
-        let waker = Waker::from(Arc::new(InputWaker { id, port: self.port.clone() }));
-        self.inputs.insert(id, Giving { reply, future, waker });
-        self.go_on(now, id);
+        let waker = Waker::from(Arc::new(InputWaker { id, port: port.clone() }));
+        self.0.insert(id, Giving { reply, future, waker });
+        self.go_on(now, side, id);
     }
 
-    pub(super) fn go_on(&mut self, now: Instant, input: InputId) {
-        let Some(Giving { future, waker, .. }) = self.inputs.get_mut(&input) else { return };
+    /// The handler of an input was woken.
+    pub(super) fn go_on(&mut self, now: Instant, side: &mut impl Side, input: InputId) {
+        let Some(Giving { future, waker, .. }) = self.0.get_mut(&input) else { return };
         let mut context = Context::from_waker(waker);
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
         let Poll::Ready(answer) = polled.unwrap_or_else(|_| Poll::Ready(panicked())) else {
             return;
         };
-        if let Some(Giving { reply, future, .. }) = self.inputs.remove(&input) {
+        if let Some(Giving { reply, future, .. }) = self.0.remove(&input) {
             unharmed(|| drop(future));
-            self.connection.answer(now, reply, answer);
+            side.answer(now, reply, answer);
         }
+    }
+
+    /// An input is not needed any more.
+    pub(super) fn cancel(&mut self, input: InputId) {
+        let giving = self.0.remove(&input);
+        unharmed(|| drop(giving));
     }
 }
 

@@ -3,35 +3,32 @@
 mod answers;
 mod call;
 mod handle;
+mod http;
 mod inputs;
 mod port;
+mod runner;
+mod side;
 mod subscription;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use core::task::Waker;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 
 use super::Driven;
 use super::output::Output;
 use super::wire::Wire;
-use crate::client::{self, CallError, ClientEvent, InputId, SubscriptionId};
+use crate::client::{self, ClientEvent};
 use crate::error::UsageError;
 use crate::machine::{Action, Machine};
-use crate::row::Row;
 use crate::stdio::Connection;
 use crate::time::{Duration, Instant};
 
 pub use answers::IntoAnswer;
 pub use call::Call;
-use call::Slot;
 pub use handle::Client;
-use inputs::Giving;
-use port::{Ask, Command, OnProgress, Port, Stage, Work};
-use subscription::Feed;
+pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService, Socket};
+use runner::Runner;
 pub use subscription::Subscription;
 
 /// With more answers than this waiting for a server to read them, nothing more is read from it.
@@ -46,13 +43,7 @@ const ROUNDS: usize = 16;
 /// [wants to](ClientService::wants_reopen): the server is started again then.
 pub struct ClientService {
     connection: Connection<client::Client>,
-    port: Arc<Port>,
-    /// By the numbers of their ids.
-    calls: Row<Pending>,
-    feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
-    inputs: BTreeMap<InputId, Giving>,
-    /// Nothing, with room for what the next turn brings.
-    work: Work,
+    runner: Runner,
     wire: Option<Wire>,
     output: Output,
     /// The bytes of answers that had been transmitted when all output was last written.
@@ -61,12 +52,6 @@ pub struct ClientService {
     deaf: bool,
     drain: Duration,
     life: Life,
-}
-
-/// A call that has had no response yet.
-struct Pending {
-    slot: Arc<Slot>,
-    on_progress: Option<OnProgress>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,16 +70,11 @@ impl ClientService {
     ///
     /// Fails with [`UsageError::AlreadyConnected`] if it has had one.
     pub fn new(client: &Client) -> Result<Self, UsageError> {
-        let port = client.port.clone();
-        let config = port.connect()?;
+        let (runner, config) = Runner::new(&client.port)?;
         Ok(Self {
             drain: config.limits.drain,
             connection: Connection::client(config),
-            port,
-            calls: Row::default(),
-            feeds: BTreeMap::new(),
-            inputs: BTreeMap::new(),
-            work: Work::default(),
+            runner,
             wire: None,
             output: Output::default(),
             answered: 0,
@@ -112,12 +92,7 @@ impl ClientService {
     /// The server is there, for the first time or anew.
     pub fn handle_opened(&mut self, now: Instant) {
         // What was set before the client is driven comes before its first message.
-        let mut work = core::mem::take(&mut self.work);
-        self.port.take_work(&mut work);
-        for command in work.commands.drain(..) {
-            self.obey(now, command);
-        }
-        self.work = work;
+        self.runner.work(now, &mut self.connection);
         if let Some(wire) = &mut self.wire {
             wire.opened(now);
         }
@@ -153,134 +128,13 @@ impl ClientService {
                     if let Some(wire) = &mut self.wire {
                         wire.client_event(now, &event);
                     }
-                    self.react(now, event);
+                    if matches!(event, ClientEvent::Reopen) {
+                        self.life = Life::Reopening;
+                    }
+                    self.runner.react(now, &mut self.connection, event);
                 }
                 Action::Close => self.life = Life::Closed { until: now + self.drain },
             }
-        }
-    }
-
-    fn react(&mut self, now: Instant, event: ClientEvent) {
-        match event {
-            ClientEvent::Connected(server) => {
-                if let Some(verdict) = self.connection.verdict() {
-                    self.port.set_stage(Stage::Connected(Box::new((server, verdict))));
-                }
-            }
-            ClientEvent::Reopen => self.life = Life::Reopening,
-            ClientEvent::Response { call, result } => {
-                if let Some(Pending { slot, on_progress }) = self.calls.remove(call.0) {
-                    slot.finish(result);
-                    unharmed(|| drop(on_progress));
-                }
-            }
-            ClientEvent::Progress { call, progress } => {
-                let pending = self.calls.get_mut(call.0);
-                if let Some(on_progress) = pending.and_then(|pending| pending.on_progress.as_mut())
-                {
-                    unharmed(|| on_progress(progress));
-                }
-            }
-            ClientEvent::Input(input) => self.give(now, input),
-            ClientEvent::InputCancelled { input } => {
-                let giving = self.inputs.remove(&input);
-                unharmed(|| drop(giving));
-            }
-            ClientEvent::Subscribed { subscription, honoured } => {
-                if let Some(feed) = self.feeds.get(&subscription) {
-                    feed.honour(honoured);
-                }
-            }
-            ClientEvent::SubscriptionEnded { subscription, cause } => {
-                if let Some(feed) = self.feeds.remove(&subscription) {
-                    feed.end(cause);
-                }
-            }
-            ClientEvent::Changed { subscription, change } => {
-                if let Some(feed) = subscription.and_then(|open| self.feeds.get(&open)) {
-                    feed.push(&change);
-                }
-                if let Some(f) = self.port.answers().change {
-                    unharmed(|| f(&change));
-                }
-            }
-            ClientEvent::Log(message) => {
-                if let Some(f) = self.port.answers().log {
-                    unharmed(|| f(&message));
-                }
-            }
-            ClientEvent::ElicitationComplete { elicitation_id } => {
-                if let Some(f) = self.port.answers().elicitation_complete {
-                    unharmed(|| f(&elicitation_id));
-                }
-            }
-            ClientEvent::Notification { method, params } => {
-                if let Some(f) = self.port.answers().notification {
-                    unharmed(|| f(&method, &params));
-                }
-            }
-            ClientEvent::ToolRejected { tool, reason } => {
-                if let Some(f) = self.port.answers().tool_rejected {
-                    unharmed(|| f(&tool, &reason));
-                }
-            }
-            ClientEvent::PeerFault(error) => {
-                if let Some(f) = self.port.answers().fault {
-                    unharmed(|| f(&error));
-                }
-            }
-            ClientEvent::Closed(error) => self.port.set_stage(Stage::Closed(error)),
-        }
-    }
-
-    fn obey(&mut self, now: Instant, command: Command) {
-        match command {
-            Command::Start { slot, ask, options, on_progress } => {
-                let connection = &mut self.connection;
-                let started = match ask {
-                    Ask::Call { method, params } => connection.call(now, method, params, options),
-                    Ask::List(listing) => connection.list(now, listing, options),
-                    Ask::Ping => connection.ping(now, options),
-                    Ask::Level(level) => connection.set_log_level(now, level, options),
-                };
-                match started {
-                    Ok(call) => {
-                        slot.begin(call);
-                        self.calls.insert(call.0, Pending { slot, on_progress });
-                    }
-                    Err(UsageError::Closed) => slot.finish(Err(CallError::Closed)),
-                    Err(error) => slot.finish(Err(CallError::Usage(error))),
-                }
-            }
-            Command::Cancel(slot) => {
-                if let Some(call) = slot.call() {
-                    // It may have had its response meanwhile.
-                    let _ = self.connection.cancel(now, call);
-                }
-            }
-            Command::Subscribe { feed, filter } => match self.connection.subscribe(now, filter) {
-                Ok(subscription) => {
-                    feed.begin(subscription);
-                    self.feeds.insert(subscription, feed);
-                }
-                Err(UsageError::Closed) => feed.end(Err(CallError::Closed)),
-                Err(error) => feed.end(Err(CallError::Usage(error))),
-            },
-            Command::Unsubscribe(feed) => {
-                if let Some(subscription) = feed.subscription() {
-                    // It may have ended meanwhile.
-                    let _ = self.connection.unsubscribe(now, subscription);
-                }
-            }
-            // What may not be sent, or not any more, goes nowhere.
-            Command::Notify { method, params } => {
-                let _ = self.connection.notify(now, method, params);
-            }
-            Command::Roots(roots) => {
-                let _ = self.connection.set_roots(now, roots);
-            }
-            Command::Capabilities(capabilities) => self.connection.set_capabilities(capabilities),
-            Command::Close => self.connection.close(now),
         }
     }
 }
@@ -308,27 +162,19 @@ impl Driven for ClientService {
     }
 
     fn turn(&mut self, now: Instant, waker: &Waker) {
-        self.port.begin_turn(waker);
+        self.runner.begin_turn(waker);
         if self.connection.poll_timeout().is_some_and(|at| at <= now) {
             self.connection.handle_timeout(now);
         }
-        let mut work = core::mem::take(&mut self.work);
         // What is left after that many rounds has the driver woken again.
         for _ in 0..=ROUNDS {
             self.act_on_all(now);
-            if !self.port.take_work(&mut work) {
+            if !self.runner.work(now, &mut self.connection) {
                 break;
-            }
-            for command in work.commands.drain(..) {
-                self.obey(now, command);
-            }
-            for input in work.ready.drain(..) {
-                self.go_on(now, input);
             }
         }
         self.act_on_all(now);
-        self.work = work;
-        self.port.end_turn();
+        self.runner.end_turn();
         if let Life::Closed { until } = self.life
             && until <= now
         {
@@ -391,31 +237,10 @@ impl Driven for ClientService {
     }
 }
 
-impl Drop for ClientService {
-    /// Tells those that wait that nobody will answer.
-    fn drop(&mut self) {
-        for pending in self.calls.values_mut() {
-            pending.slot.finish(Err(CallError::Closed));
-        }
-        for feed in core::mem::take(&mut self.feeds).into_values() {
-            feed.end(Err(CallError::Closed));
-        }
-        if !matches!(self.port.stage(), Stage::Closed(_)) {
-            self.port.set_stage(Stage::Closed(None));
-        }
-        self.port.end();
-    }
-}
-
 impl core::fmt::Debug for ClientService {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("ClientService")
             .field("connection", &self.connection)
             .finish_non_exhaustive()
     }
-}
-
-/// Runs what an application gave; there is nobody to tell of a panic.
-fn unharmed(f: impl FnOnce()) {
-    let _ = catch_unwind(AssertUnwindSafe(f));
 }

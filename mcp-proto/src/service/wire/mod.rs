@@ -67,6 +67,19 @@ impl Wire {
         }
     }
 
+    /// One of the connections of a client over HTTP; the client's lines have the mark that they have at
+    /// the server.
+    pub(super) fn to_server(number: u64, told: Told, sink: Box<dyn FnMut(&str) + Send>) -> Self {
+        let mut wire = Self::of_connection(number, told, sink);
+        wire.marks.reverse();
+        wire
+    }
+
+    /// When something was told last, to be shared.
+    pub(super) fn told(&self) -> Told {
+        self.told.clone()
+    }
+
     fn new(now: Instant, sink: Box<dyn FnMut(&str) + Send>, marks: [&str; 2]) -> Self {
         Self {
             sink,

@@ -1,0 +1,251 @@
+//! The exchanges that are under way, each on a connection of its own, and the connection that is kept
+//! for the next one.
+//!
+//! In: requests, wakes and time. Out: what has come of their answers.
+//!
+//! A connection is kept for 4 s behind an answer, one at a time. It is looked at before it is used
+//! again: one that has ended, or on which anything has come, is dropped. Should it end at that very
+//! moment, so that there is no byte of an answer, the request is sent once more on a fresh connection,
+//! if that is safe: if sending it twice does what sending it once does
+//! ([`Request::is_idempotent`]), or if not all of it was written, so that no server can have done what
+//! it asks for. All other requests fail: a tool must not be called twice.
+//!
+//! [RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2),
+//! [RFC 9112, section 9.3.1](https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1)
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::task::{Context, Poll, Waker, ready};
+
+use super::super::super::wire::Wire;
+use super::connection::{Connection, Failure, Heard};
+use super::socket::{Connecting, Connector};
+use super::woken::{Bell, Woken};
+use crate::deadlines::Deadlines;
+use crate::http::Url;
+use crate::http::client::{ExchangeId, Request};
+use crate::limits::Limits;
+use crate::time::{Duration, Instant};
+
+/// How long a connection is kept. Many servers close one after 5 s.
+const KEPT: Duration = Duration::from_secs(4);
+
+pub(super) struct Exchanges {
+    all: BTreeMap<ExchangeId, Exchange>,
+    idle: Option<Box<Connection>>,
+    deadlines: Deadlines<Reason>,
+    woken: Arc<Woken>,
+    limits: Limits,
+    connect_timeout: Duration,
+    /// How many connections there were.
+    connections: u64,
+    shown: Option<Box<Shown>>,
+}
+
+/// Shows the connection with a number.
+pub(super) type Shown = dyn FnMut(u64) -> Wire + Send;
+
+/// What a deadline is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Reason {
+    /// A connection is to be made.
+    Connecting(ExchangeId),
+    /// A connection is kept.
+    Kept,
+}
+
+struct Exchange {
+    request: Request,
+    state: State,
+    bell: Arc<Bell>,
+    waker: Waker,
+}
+
+enum State {
+    Connecting(Connecting),
+    Connected(Box<Connection>),
+}
+
+impl Exchanges {
+    pub(super) fn new(limits: Limits, connect_timeout: Duration) -> Self {
+        Self {
+            all: BTreeMap::new(),
+            idle: None,
+            deadlines: Deadlines::new(),
+            woken: Arc::default(),
+            limits,
+            connect_timeout,
+            connections: 0,
+            shown: None,
+        }
+    }
+
+    pub(super) fn show(&mut self, shown: Box<Shown>) {
+        self.shown = Some(shown);
+    }
+
+    pub(super) fn woken(&self) -> &Woken {
+        &self.woken
+    }
+
+    /// Begins an exchange, which is woken at once.
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        request: Request,
+        url: &Url,
+        connector: &mut impl Connector,
+    ) {
+        let state = match self.reuse(now, &request, url) {
+            Some(connection) => State::Connected(connection),
+            None => State::Connecting(self.connect(now, id, url, connector)),
+        };
+        let bell = Bell::new(id, &self.woken);
+        let waker = Waker::from(bell.clone());
+        bell.ring();
+        self.all.insert(id, Exchange { request, state, bell, waker });
+    }
+
+    /// The connection that was kept, with a request on its way.
+    fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Box<Connection>> {
+        let mut connection = self.idle.take()?;
+        self.deadlines.clear(Reason::Kept);
+        if !connection.is_silent() {
+            return None;
+        }
+        connection.send(now, request, url.authority()).ok()?;
+        Some(connection)
+    }
+
+    fn connect(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        url: &Url,
+        connector: &mut impl Connector,
+    ) -> Connecting {
+        self.deadlines.set(Reason::Connecting(id), now + self.connect_timeout);
+        connector.connect(url)
+    }
+
+    /// An answer is of no interest any more.
+    pub(super) fn abort(&mut self, id: ExchangeId) {
+        self.deadlines.clear(Reason::Connecting(id));
+        self.all.remove(&id);
+    }
+
+    /// What comes next of an answer; nothing comes behind an end and a failure.
+    pub(super) fn poll(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        url: &Url,
+        connector: &mut impl Connector,
+    ) -> Poll<Heard> {
+        let Some(exchange) = self.all.get(&id) else { return Poll::Pending };
+        exchange.bell.reset();
+        let waker = exchange.waker.clone();
+        let mut context = Context::from_waker(&waker);
+        loop {
+            let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
+            let heard = match &mut exchange.state {
+                State::Connecting(connecting) => {
+                    match ready!(connecting.as_mut().poll(&mut context)) {
+                        Err(error) => Heard::Failed(Failure::new(error.to_string())),
+                        Ok(socket) => {
+                            self.deadlines.clear(Reason::Connecting(id));
+                            self.connections += 1;
+                            let wire = self.shown.as_mut().map(|shown| shown(self.connections));
+                            let mut connection = Connection::new(socket, &self.limits, wire);
+                            match connection.send(now, &exchange.request, url.authority()) {
+                                Ok(()) => {
+                                    exchange.state = State::Connected(Box::new(connection));
+                                    continue;
+                                }
+                                Err(failure) => Heard::Failed(failure),
+                            }
+                        }
+                    }
+                }
+                State::Connected(connection) => ready!(connection.poll(now, &mut context)),
+            };
+            match heard {
+                Heard::Head(_) | Heard::Body(_) => return Poll::Ready(heard),
+                Heard::End => {
+                    self.keep(now, id);
+                    return Poll::Ready(heard);
+                }
+                Heard::Failed(failure) if exchange.may_be_repeated(&failure) => {
+                    let connecting = self.connect(now, id, url, connector);
+                    if let Some(exchange) = self.all.get_mut(&id) {
+                        exchange.state = State::Connecting(connecting);
+                    }
+                }
+                Heard::Failed(_) => {
+                    self.abort(id);
+                    return Poll::Ready(heard);
+                }
+            }
+        }
+    }
+
+    /// An exchange that is not done goes on behind others.
+    pub(super) fn yield_now(&self, id: ExchangeId) {
+        if let Some(exchange) = self.all.get(&id) {
+            exchange.bell.ring();
+        }
+    }
+
+    /// An answer has ended: its connection is kept, in place of another one.
+    fn keep(&mut self, now: Instant, id: ExchangeId) {
+        if let Some(Exchange { state: State::Connected(connection), .. }) = self.all.remove(&id)
+            && connection.is_idle()
+        {
+            self.idle = Some(connection);
+            self.deadlines.set(Reason::Kept, now + KEPT);
+        }
+    }
+
+    /// When [`Exchanges::expire`] is to be called at the latest.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.next()
+    }
+
+    /// The next exchange that has found no connection in time, and why.
+    pub(super) fn expire(&mut self, now: Instant) -> Option<(ExchangeId, Failure)> {
+        while let Some(reason) = self.deadlines.expire(now) {
+            match reason {
+                Reason::Kept => self.idle = None,
+                Reason::Connecting(id) => {
+                    self.all.remove(&id);
+                    let timeout = self.connect_timeout;
+                    return Some((id, Failure::new(format!("no connection within {timeout:?}"))));
+                }
+            }
+        }
+        None
+    }
+
+    /// Closes all connections.
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.idle = None;
+        self.deadlines = Deadlines::new();
+    }
+
+    /// Takes those that were woken, and leaves `ids`, which are none, for more.
+    pub(super) fn take_woken(&self, ids: &mut Vec<ExchangeId>) {
+        self.woken.take(ids);
+    }
+}
+
+impl Exchange {
+    fn may_be_repeated(&self, failure: &Failure) -> bool {
+        failure.is_stale && (self.request.is_idempotent || failure.is_cut)
+    }
+}

@@ -1,0 +1,104 @@
+//! Which exchanges have something to do.
+//!
+//! Each has a waker of its own, so that a turn polls those that were woken and no others.
+
+use alloc::sync::Arc;
+use alloc::task::Wake;
+use alloc::vec::Vec;
+use core::mem;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::Waker;
+#[expect(clippy::disallowed_types, reason = "wakers may be on other threads")]
+use std::sync::Mutex;
+use std::sync::{MutexGuard, PoisonError};
+
+use crate::http::client::ExchangeId;
+
+/// What wakers and the driver share.
+#[derive(Default)]
+pub(super) struct Woken {
+    #[expect(clippy::disallowed_types, reason = "wakers may be on other threads")]
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    ids: Vec<ExchangeId>,
+    driver: Option<Waker>,
+    /// The driver is in its turn and will look again before it ends.
+    in_turn: bool,
+}
+
+/// Wakes one exchange.
+pub(super) struct Bell {
+    id: ExchangeId,
+    woken: Arc<Woken>,
+    /// Whether it is among those that were woken.
+    is_rung: AtomicBool,
+}
+
+impl Woken {
+    pub(super) fn begin_turn(&self, waker: &Waker) {
+        let mut state = self.lock();
+        state.in_turn = true;
+        let known = state.driver.as_ref().is_some_and(|driver| driver.will_wake(waker));
+        let before = if known { None } else { state.driver.replace(waker.clone()) };
+        drop(state);
+        // Dropping a waker may run anything, and must not find the lock held.
+        drop(before);
+    }
+
+    /// Ends the turn; who was woken meanwhile asks for another one.
+    pub(super) fn end_turn(&self) {
+        let mut state = self.lock();
+        state.in_turn = false;
+        let driver = if state.ids.is_empty() { None } else { state.driver.clone() };
+        drop(state);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    /// Takes those that were woken, and leaves `ids`, which are none, for more.
+    pub(super) fn take(&self, ids: &mut Vec<ExchangeId>) {
+        mem::swap(&mut self.lock().ids, ids);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bell {
+    pub(super) fn new(id: ExchangeId, woken: &Arc<Woken>) -> Arc<Self> {
+        Arc::new(Self { id, woken: woken.clone(), is_rung: AtomicBool::new(false) })
+    }
+
+    pub(super) fn ring(&self) {
+        if self.is_rung.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let mut state = self.woken.lock();
+        state.ids.push(self.id);
+        let driver = state.driver.as_ref().filter(|_| !state.in_turn).cloned();
+        drop(state);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    /// The exchange is about to be polled: a wake from here on is another one.
+    pub(super) fn reset(&self) {
+        self.is_rung.store(false, Ordering::Release);
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.ring();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.ring();
+    }
+}

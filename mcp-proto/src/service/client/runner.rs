@@ -1,0 +1,241 @@
+//! What a client does for its application, whatever it travels on.
+//!
+//! In: what handles ask for, what a machine tells of, and the wakes of handlers of inputs. Out:
+//! commands to the machine; responses, changes and answers to those that wait for them.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use core::task::Waker;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::call::Slot;
+use super::inputs::Inputs;
+use super::port::{Ask, Command, OnProgress, Port, Stage, Work};
+use super::side::Side;
+use super::subscription::Feed;
+use crate::client::{CallError, ClientEvent, Config, SubscriptionId};
+use crate::error::UsageError;
+use crate::row::Row;
+use crate::time::Instant;
+
+/// The calls, subscriptions and inputs of a client that is driven.
+pub(super) struct Runner {
+    port: Arc<Port>,
+    /// By the numbers of their ids.
+    calls: Row<Pending>,
+    feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
+    inputs: Inputs,
+    /// Nothing, with room for what the next turn brings.
+    work: Work,
+}
+
+/// A call that has had no response yet.
+struct Pending {
+    slot: Arc<Slot>,
+    on_progress: Option<OnProgress>,
+}
+
+impl Runner {
+    /// The runner of a client that has had none, and the settings of its machine.
+    pub(super) fn new(port: &Arc<Port>) -> Result<(Self, Config), UsageError> {
+        let config = port.connect()?;
+        let runner = Self {
+            port: port.clone(),
+            calls: Row::default(),
+            feeds: BTreeMap::new(),
+            inputs: Inputs::default(),
+            work: Work::default(),
+        };
+        Ok((runner, config))
+    }
+
+    /// A turn begins; `waker` is woken when there is more to do after it.
+    pub(super) fn begin_turn(&self, waker: &Waker) {
+        self.port.begin_turn(waker);
+    }
+
+    /// A turn ends.
+    pub(super) fn end_turn(&self) {
+        self.port.end_turn();
+    }
+
+    /// Does what was asked for, and has woken handlers go on; false if there was nothing to do.
+    pub(super) fn work(&mut self, now: Instant, side: &mut impl Side) -> bool {
+        let mut work = core::mem::take(&mut self.work);
+        let has_work = self.port.take_work(&mut work);
+        for command in work.commands.drain(..) {
+            self.obey(now, side, command);
+        }
+        for input in work.ready.drain(..) {
+            self.inputs.go_on(now, side, input);
+        }
+        self.work = work;
+        has_work
+    }
+
+    /// Something happened that concerns the application.
+    pub(super) fn react(&mut self, now: Instant, side: &mut impl Side, event: ClientEvent) {
+        match event {
+            ClientEvent::Connected(server) => {
+                if let Some(verdict) = side.verdict() {
+                    self.port.set_stage(Stage::Connected(Box::new((server, verdict))));
+                }
+            }
+            // That is for whoever has the stream.
+            ClientEvent::Reopen => {}
+            ClientEvent::Response { call, result } => {
+                if let Some(Pending { slot, on_progress }) = self.calls.remove(call.0) {
+                    slot.finish(result);
+                    unharmed(|| drop(on_progress));
+                }
+            }
+            ClientEvent::Progress { call, progress } => {
+                let pending = self.calls.get_mut(call.0);
+                if let Some(on_progress) = pending.and_then(|pending| pending.on_progress.as_mut())
+                {
+                    unharmed(|| on_progress(progress));
+                }
+            }
+            ClientEvent::Input(input) => self.inputs.give(now, side, &self.port, input),
+            ClientEvent::InputCancelled { input } => self.inputs.cancel(input),
+            ClientEvent::Subscribed { subscription, honoured } => {
+                if let Some(feed) = self.feeds.get(&subscription) {
+                    feed.honour(honoured);
+                }
+            }
+            ClientEvent::SubscriptionEnded { subscription, cause } => {
+                if let Some(feed) = self.feeds.remove(&subscription) {
+                    feed.end(cause);
+                }
+            }
+            ClientEvent::Changed { subscription, change } => {
+                if let Some(feed) = subscription.and_then(|open| self.feeds.get(&open)) {
+                    feed.push(&change);
+                }
+                if let Some(f) = self.port.answers().change {
+                    unharmed(|| f(&change));
+                }
+            }
+            event @ (ClientEvent::Log(_)
+            | ClientEvent::ElicitationComplete { .. }
+            | ClientEvent::Notification { .. }
+            | ClientEvent::ToolRejected { .. }
+            | ClientEvent::PeerFault(_)) => self.tell(event),
+            ClientEvent::Closed(error) => self.port.set_stage(Stage::Closed(error)),
+        }
+    }
+
+    /// Tells the application's functions.
+    fn tell(&self, event: ClientEvent) {
+        let answers = self.port.answers();
+        match event {
+            ClientEvent::Log(message) => {
+                if let Some(f) = answers.log {
+                    unharmed(|| f(&message));
+                }
+            }
+            ClientEvent::ElicitationComplete { elicitation_id } => {
+                if let Some(f) = answers.elicitation_complete {
+                    unharmed(|| f(&elicitation_id));
+                }
+            }
+            ClientEvent::Notification { method, params } => {
+                if let Some(f) = answers.notification {
+                    unharmed(|| f(&method, &params));
+                }
+            }
+            ClientEvent::ToolRejected { tool, reason } => {
+                if let Some(f) = answers.tool_rejected {
+                    unharmed(|| f(&tool, &reason));
+                }
+            }
+            ClientEvent::PeerFault(error) => {
+                if let Some(f) = answers.fault {
+                    unharmed(|| f(&error));
+                }
+            }
+            ClientEvent::Connected(_)
+            | ClientEvent::Reopen
+            | ClientEvent::Response { .. }
+            | ClientEvent::Progress { .. }
+            | ClientEvent::Input(_)
+            | ClientEvent::InputCancelled { .. }
+            | ClientEvent::Subscribed { .. }
+            | ClientEvent::SubscriptionEnded { .. }
+            | ClientEvent::Changed { .. }
+            | ClientEvent::Closed(_) => {}
+        }
+    }
+
+    fn obey(&mut self, now: Instant, side: &mut impl Side, command: Command) {
+        match command {
+            Command::Start { slot, ask, options, on_progress } => {
+                let started = match ask {
+                    Ask::Call { method, params } => side.call(now, method, params, options),
+                    Ask::List(listing) => side.list(now, listing, options),
+                    Ask::Ping => side.ping(now, options),
+                    Ask::Level(level) => side.set_log_level(now, level, options),
+                };
+                match started {
+                    Ok(call) => {
+                        slot.begin(call);
+                        self.calls.insert(call.0, Pending { slot, on_progress });
+                    }
+                    Err(UsageError::Closed) => slot.finish(Err(CallError::Closed)),
+                    Err(error) => slot.finish(Err(CallError::Usage(error))),
+                }
+            }
+            Command::Cancel(slot) => {
+                if let Some(call) = slot.call() {
+                    // It may have had its response meanwhile.
+                    let _ = side.cancel(now, call);
+                }
+            }
+            Command::Subscribe { feed, filter } => match side.subscribe(now, filter) {
+                Ok(subscription) => {
+                    feed.begin(subscription);
+                    self.feeds.insert(subscription, feed);
+                }
+                Err(UsageError::Closed) => feed.end(Err(CallError::Closed)),
+                Err(error) => feed.end(Err(CallError::Usage(error))),
+            },
+            Command::Unsubscribe(feed) => {
+                if let Some(subscription) = feed.subscription() {
+                    // It may have ended meanwhile.
+                    let _ = side.unsubscribe(now, subscription);
+                }
+            }
+            // What may not be sent, or not any more, goes nowhere.
+            Command::Notify { method, params } => {
+                let _ = side.notify(now, method.into(), params);
+            }
+            Command::Roots(roots) => {
+                let _ = side.set_roots(now, roots);
+            }
+            Command::Capabilities(capabilities) => side.set_capabilities(capabilities),
+            Command::Close => side.close(now),
+        }
+    }
+}
+
+impl Drop for Runner {
+    /// Tells those that wait that nobody will answer.
+    fn drop(&mut self) {
+        for pending in self.calls.values_mut() {
+            pending.slot.finish(Err(CallError::Closed));
+        }
+        for feed in core::mem::take(&mut self.feeds).into_values() {
+            feed.end(Err(CallError::Closed));
+        }
+        if !matches!(self.port.stage(), Stage::Closed(_)) {
+            self.port.set_stage(Stage::Closed(None));
+        }
+        self.port.end();
+    }
+}
+
+/// Runs what an application gave; there is nobody to tell of a panic.
+pub(super) fn unharmed(f: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(f));
+}

@@ -1,0 +1,82 @@
+//! What a runner wants of a machine: the commands that all machines of clients have.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use crate::client::{CallId, CallOptions, Client, InputReply, Listing, SubscriptionId, Verdict};
+use crate::error::UsageError;
+use crate::json::Json;
+use crate::message::ErrorData;
+use crate::time::Instant;
+use crate::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
+use crate::{http, stdio};
+
+macro_rules! side {
+    ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
+        /// The machine of a client; the commands are those of [`Client`].
+        pub(super) trait Side {
+            $(fn $name(&mut self $(, $argument: $type)*) $(-> $result)?;)*
+
+            /// What has been found out about the server.
+            fn verdict(&self) -> Option<Verdict>;
+        }
+
+        side!(stdio::Connection<Client>: $(fn $name(&mut self $(, $argument: $type)*) $(-> $result)?;)*);
+        side!(http::Client: $(fn $name(&mut self $(, $argument: $type)*) $(-> $result)?;)*);
+    };
+    ($machine:ty: $(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
+        impl Side for $machine {
+            $(fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
+                <$machine>::$name(self $(, $argument)*)
+            })*
+
+            fn verdict(&self) -> Option<Verdict> {
+                <$machine>::verdict(self)
+            }
+        }
+    };
+}
+
+side! {
+    fn call(
+        &mut self,
+        now: Instant,
+        method: Cow<'static, str>,
+        params: Json,
+        options: CallOptions
+    ) -> Result<CallId, UsageError>;
+    fn list(
+        &mut self,
+        now: Instant,
+        listing: Listing,
+        options: CallOptions
+    ) -> Result<CallId, UsageError>;
+    fn ping(&mut self, now: Instant, options: CallOptions) -> Result<CallId, UsageError>;
+    fn set_log_level(
+        &mut self,
+        now: Instant,
+        level: LoggingLevel,
+        options: CallOptions
+    ) -> Result<CallId, UsageError>;
+    fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError>;
+    fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>);
+    fn subscribe(
+        &mut self,
+        now: Instant,
+        filter: SubscriptionFilter
+    ) -> Result<SubscriptionId, UsageError>;
+    fn unsubscribe(
+        &mut self,
+        now: Instant,
+        subscription: SubscriptionId
+    ) -> Result<(), UsageError>;
+    fn notify(
+        &mut self,
+        now: Instant,
+        method: Cow<'static, str>,
+        params: Json
+    ) -> Result<(), UsageError>;
+    fn set_roots(&mut self, now: Instant, roots: Vec<Root>) -> Result<(), UsageError>;
+    fn set_capabilities(&mut self, capabilities: ClientCapabilities);
+    fn close(&mut self, now: Instant);
+}
