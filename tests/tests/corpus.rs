@@ -16,12 +16,14 @@ const TARGETS: &[Target] = &[
     ("client_stdio", fuzz::client_stdio),
     ("headers", fuzz::headers),
     ("http1", fuzz::http1),
+    ("http1_client", fuzz::http1_client),
     ("line", fuzz::line),
     ("message", fuzz::message),
     ("pair", fuzz::pair),
     ("request_state", fuzz::request_state),
     ("server_http", fuzz::server_http),
     ("server_stdio", fuzz::server_stdio),
+    ("sse", fuzz::sse),
 ];
 
 #[test]
@@ -32,6 +34,11 @@ fn the_client_stdio_corpus_replays() {
 #[test]
 fn the_http1_corpus_replays() {
     replay("http1");
+}
+
+#[test]
+fn the_http1_client_corpus_replays() {
+    replay("http1_client");
 }
 
 #[test]
@@ -67,6 +74,11 @@ fn the_server_http_corpus_replays() {
 #[test]
 fn the_server_stdio_corpus_replays() {
     replay("server_stdio");
+}
+
+#[test]
+fn the_sse_corpus_replays() {
+    replay("sse");
 }
 
 #[test]

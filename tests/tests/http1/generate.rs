@@ -1,11 +1,11 @@
-//! Requests, and what is almost one.
+//! Requests and responses, and what is almost one.
 
 use std::fmt::Write;
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// One request.
+/// One request; with another line, one response.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) line: String,
@@ -20,7 +20,7 @@ pub(crate) enum Body {
     Chunked { chunks: Vec<(Vec<u8>, String)>, last: String, trailer: Vec<String> },
 }
 
-/// What makes a request another one when it stands somewhere in it.
+/// What makes a message another one when it stands somewhere in it.
 const NASTY: &[&str] = &[
     "\r\n",
     "\n",
@@ -67,6 +67,10 @@ const NASTY: &[&str] = &[
     "GET /x HTTP/1.1\r\nHost: a\r\n\r\n",
     "ffffffffffffffff",
     "5;a=b\r\n",
+    "HTTP/1.1 ",
+    "HTTP/1.1 100 Continue\r\n\r\n",
+    "HTTP/1.1 200 OK\r\n\r\n",
+    "101",
 ];
 
 /// Requests behind each other.
@@ -76,21 +80,66 @@ pub(crate) fn stream() -> impl Strategy<Value = Vec<Request>> {
 
 /// The same as bytes, with something wrong here and there.
 pub(crate) fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    with_faults(stream().prop_map(|stream| bytes(&stream)))
+}
+
+/// Bytes with something wrong here and there.
+pub(crate) fn with_faults(bytes: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let mutation = prop_oneof![
         4 => select(NASTY).prop_map(|text| (0, text.as_bytes().to_vec())),
         2 => (0_usize..4, select(NASTY)).prop_map(|(cut, text)| (cut, text.as_bytes().to_vec())),
         1 => (1_usize..10).prop_map(|cut| (cut, Vec::new())),
         1 => any::<u8>().prop_map(|byte| (1, vec![byte])),
     ];
-    (stream(), prop::collection::vec((any::<Index>(), mutation), 1..4)).prop_map(
-        |(stream, mutations)| {
-            let mut bytes = bytes(&stream);
+    (bytes, prop::collection::vec((any::<Index>(), mutation), 1..4)).prop_map(
+        |(mut bytes, mutations)| {
             for (at, (cut, instead)) in mutations {
                 let at = at.index(bytes.len() + 1);
                 let end = (at + cut).min(bytes.len());
                 bytes.splice(at..end, instead);
             }
             bytes
+        },
+    )
+}
+
+/// A response as bytes, with what may come before it.
+pub(crate) fn response() -> impl Strategy<Value = Vec<u8>> {
+    let interim = select(
+        &[
+            "",
+            "",
+            "",
+            "HTTP/1.1 100 Continue\r\n\r\n",
+            "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n",
+            "HTTP/1.0 102 \r\n\r\nHTTP/1.1 100\r\n\r\n",
+        ][..],
+    );
+    let line = select(
+        &[
+            "HTTP/1.1 200 OK",
+            "HTTP/1.1 200 OK",
+            "HTTP/1.1 200 ",
+            "HTTP/1.1 200",
+            "HTTP/1.0 200 OK",
+            "HTTP/1.1 202 Accepted",
+            "HTTP/1.1 204 No Content",
+            "HTTP/1.1 304 Not Modified",
+            "HTTP/1.1 205 Reset Content",
+            "HTTP/1.1 404 N\u{f6}",
+            "HTTP/1.1 500 a\tb",
+            "HTTP/1.0 401 Unauthorized",
+            "HTTP/1.1 999 x",
+            "HTTP/1.1 600 x",
+        ][..],
+    );
+    (interim, line, prop::collection::vec(field(), 0..5), body()).prop_map(
+        |(interim, line, fields, body)| {
+            let mut line = line.to_owned();
+            if let Body::Chunked { .. } = body {
+                line = line.replace("HTTP/1.0", "HTTP/1.1");
+            }
+            [interim.as_bytes(), &Request { line, fields, body }.bytes()].concat()
         },
     )
 }

@@ -10,6 +10,7 @@ mod head;
 mod payloads;
 mod refused;
 mod response;
+mod responses;
 
 use std::fmt::Write;
 
@@ -43,12 +44,7 @@ fn show_one(incoming: &Incoming) -> String {
     match incoming {
         Incoming::Head { head, body, expects_continue, keep_alive } => {
             let mut text = show_head(head);
-            match body {
-                BodyKind::None => {}
-                BodyKind::Length(length) => write!(text, " length {length}").unwrap(),
-                BodyKind::Chunked => text += " chunked",
-                BodyKind::Close => text += " up to the end",
-            }
+            text += &show_body(*body);
             let flags = [(*expects_continue, " waits"), (!*keep_alive, " last")];
             text.extend(flags.iter().filter(|(set, _)| *set).map(|(_, word)| *word));
             text + " |"
@@ -58,6 +54,15 @@ fn show_one(incoming: &Incoming) -> String {
         Incoming::Refused(refusal) => format!("{} {refusal:?}", refusal.status()),
         Incoming::Truncated => "truncated".to_owned(),
         Incoming::Closed => "closed".to_owned(),
+    }
+}
+
+fn show_body(body: BodyKind) -> String {
+    match body {
+        BodyKind::None => String::new(),
+        BodyKind::Length(length) => format!(" length {length}"),
+        BodyKind::Chunked => " chunked".to_owned(),
+        BodyKind::Close => " up to the end".to_owned(),
     }
 }
 

@@ -368,6 +368,23 @@ mod tests {
         assert_eq!(read(100, &[text.as_bytes(), b"data: a\n\n"]).0, ["message \"a\" -"]);
     }
 
+    /// Each byte is copied a few times at most: otherwise this would take hours.
+    #[test]
+    fn a_long_event_in_small_chunks_takes_linear_time() {
+        let mut reader = EventReader::new(usize::MAX);
+        reader.push(Bytes::from_static(b"data:"));
+        for _ in 0..300_000 {
+            reader.push(Bytes::from_static(b"a"));
+            assert_eq!(reader.poll(), None);
+        }
+        for _ in 0..300_000 {
+            reader.push(Bytes::from_static(b"\ndata"));
+        }
+        reader.push(Bytes::from_static(b"\n\n"));
+        let Some(Incoming::Event(event)) = reader.poll() else { panic!() };
+        assert_eq!(event.data.len(), 600_000);
+    }
+
     #[test]
     fn data_that_came_whole_is_not_copied() {
         let chunk = Bytes::from_static(b"data: a\n\n");
