@@ -9,6 +9,7 @@ pub mod base64;
 #[cfg(unix)]
 pub mod children;
 pub mod compatibility;
+pub mod conformance;
 pub mod everything;
 pub mod fuzz;
 pub mod http;

@@ -1,0 +1,100 @@
+//! What a client does for the official conformance suite, for the `conformance_client` examples of the
+//! adapters.
+//!
+//! In: the suite's environment, and the URL that it gives as the last argument. Out: `Ok` if all steps
+//! of the scenario were taken. Whether they were right is the suite's to say. Nothing here knows a
+//! runtime; `tests/conformance/run-client` ends a run that hangs.
+
+use std::error::Error;
+
+use mcp_proto::Json;
+use mcp_proto::ProtocolVersion;
+use mcp_proto::client::{Config, Negotiation};
+use mcp_proto::service::Client;
+use mcp_proto::types::{
+    CreateMessageResult, ElicitAction, ElicitResult, Implementation, Root,
+    SamplingMessageContentBlock,
+};
+use serde_json::{Value, json};
+
+/// A scenario that the suite wants to see.
+pub struct Scenario {
+    /// Where its server is.
+    pub url: String,
+    name: String,
+    version: ProtocolVersion,
+    context: Value,
+}
+
+impl Scenario {
+    /// What the suite says.
+    ///
+    /// Fails if it has not said so.
+    pub fn of_suite() -> Result<Self, Box<dyn Error>> {
+        let said = |name: &str| std::env::var(format!("MCP_CONFORMANCE_{name}"));
+        let version = said("PROTOCOL_VERSION")?;
+        Ok(Self {
+            url: std::env::args().next_back().ok_or("there is no URL")?,
+            name: said("SCENARIO")?,
+            version: ProtocolVersion::from_name(&version).ok_or("an unknown version")?,
+            context: said("CONTEXT").map_or(Ok(Value::Null), |text| serde_json::from_str(&text))?,
+        })
+    }
+
+    /// A client that can give everything, and speaks the version that the suite wants.
+    pub fn client(&self) -> Client {
+        let mut config = Config::new(Implementation::new("conformance", "1.0.0"));
+        config.negotiation = Negotiation::Pinned(self.version);
+        let client = Client::new(config);
+        client.set_roots(vec![Root::new("file:///conformance")]);
+        client.on_form(
+            |form| async move { form.accept_defaults().map_err(mcp_proto::ErrorData::from) },
+        );
+        client.on_url(|_| async { ElicitResult::new(ElicitAction::Accept) });
+        client.on_create_message(|_| async {
+            CreateMessageResult::new("conformance", SamplingMessageContentBlock::text("hello"))
+        });
+        client
+    }
+
+    /// Takes the steps, with a client that an adapter connects.
+    ///
+    /// Fails with what the first failing step came to.
+    pub async fn play(&self, client: &Client) -> Result<(), Box<dyn Error>> {
+        let tools = client.list_tools().await?.tools;
+        match &*self.name {
+            "tools_call" => {
+                client.call_tool("add_numbers", &json!({ "a": 5, "b": 3 })).await?;
+            }
+            "json-schema-2020-12-preservation" => {
+                let tool = tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool");
+                let schema = &tool.ok_or("the tool is not in the list")?.input_schema;
+                client.call_tool("json_schema_echo", &json!({ "schema": schema })).await?;
+            }
+            "http-custom-headers" => {
+                for call in self.context["toolCalls"].as_array().ok_or("no calls are given")? {
+                    let name = call["name"].as_str().ok_or("a call has no name")?;
+                    client.call_tool(name, &call["arguments"]).await?;
+                }
+            }
+            "http-standard-headers" => {
+                for tool in &tools {
+                    client.call_tool(&tool.name, &json!({})).await?;
+                }
+                for resource in client.list_resources().await?.resources {
+                    client.read_resource(&resource.uri).await?;
+                }
+                for prompt in client.list_prompts().await?.prompts {
+                    client.get_prompt(&prompt.name, &json!({})).await?;
+                }
+            }
+            "initialize" | "json-schema-ref-no-deref" => {}
+            _ => {
+                for tool in &tools {
+                    client.call_tool::<Json>(&tool.name, &Json::EMPTY_OBJECT).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
