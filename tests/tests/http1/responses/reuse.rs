@@ -47,7 +47,7 @@ fn what_nobody_has_asked_for_is_refused() {
     assert_eq!(poll(&mut reader), "502 Unexpected");
     assert_eq!(reader.expect("GET"), Err(NotIdle));
     // Behind an answer, in one piece with it or not.
-    for pieces in [&[&format!("{ANSWER}{ANSWER}")[..]][..], &[ANSWER, ANSWER], &[ANSWER, "\r"]] {
+    for pieces in [&[&*[ANSWER, ANSWER].concat()][..], &[ANSWER, ANSWER], &[ANSWER, "\r"]] {
         let mut reader = ResponseReader::new(&Limits::default());
         reader.expect("GET").unwrap();
         for piece in pieces {
