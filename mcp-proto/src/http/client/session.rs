@@ -59,11 +59,12 @@ impl Client {
     /// is of no use.
     pub(super) fn release(&mut self, now: Instant) {
         let Some(held) = self.session.held.take() else { return };
-        for message in held {
-            self.send(now, message);
-        }
+        // First of all: some servers ask there for what a call needs, and do not wait for a listener.
         if self.listens {
             self.listen();
+        }
+        for message in held {
+            self.send(now, message);
         }
     }
 
