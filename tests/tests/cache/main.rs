@@ -1,6 +1,6 @@
 //! What of a server's results is kept, for whom, and until when.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod model;
 

@@ -146,10 +146,12 @@ impl Both {
             Step::Change(change) => {
                 self.cache.handle_change(change);
                 let (methods, uri): (&[&str], _) = match change {
+                    Change::ResourceUpdated(uri) => (&["resources/read"], Some(uri)),
                     Change::ListChanged(List::Tools) => (&["tools/list"], None),
                     Change::ListChanged(List::Prompts) => (&["prompts/list"], None),
-                    Change::ResourceUpdated(uri) => (&["resources/read"], Some(uri)),
-                    _ => (&["resources/list", "resources/templates/list"], None),
+                    Change::ListChanged(_) | _ => {
+                        (&["resources/list", "resources/templates/list"], None)
+                    }
                 };
                 self.drop(
                     |request| methods.contains(&REQUESTS[request].0),
