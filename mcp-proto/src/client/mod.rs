@@ -23,6 +23,7 @@
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
+mod cache;
 mod call;
 mod calls;
 mod compose;
@@ -53,6 +54,7 @@ use crate::version::Era;
 
 pub use crate::change::{Change, List};
 pub use crate::progress::Progress;
+pub use cache::{Cache, CacheLimits, CacheTicket, Cached};
 use calls::Calls;
 use compose::Envelope;
 pub(crate) use compose::version_of;

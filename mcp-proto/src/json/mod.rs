@@ -3,6 +3,7 @@
 //! What a machine does not need to understand (arguments, schemas, results) stays the slice of
 //! the buffer that it arrived in, until somebody asks for a typed value with [`Json::decode`].
 
+pub(crate) mod canonical;
 mod decode;
 pub(crate) mod scan;
 pub(crate) mod write;

@@ -2,8 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::canonical;
-use crate::json::Json;
+use crate::json::{Json, canonical};
 
 /// The request that a state belongs to: a state is minted with one, and verified with that of the
 /// request that brings it back.

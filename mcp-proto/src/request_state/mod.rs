@@ -97,7 +97,6 @@
 //! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 
 mod binding;
-mod canonical;
 mod error;
 mod nonces;
 

@@ -12,13 +12,13 @@
 
 use alloc::vec::Vec;
 
-use crate::json::scan::{MAX_DEPTH, ScanError, Scanner, Span};
-use crate::json::{Json, Raw, write};
+use super::scan::{MAX_DEPTH, ScanError, Scanner, Span};
+use super::{Json, Raw, write};
 
 /// The canonical text of `json`; of an object only with those members whose key, as a canonical
 /// string with its quotes, is to be kept. `None` if it is nested more than 128 deep, which nothing
 /// that a peer sent is.
-pub(super) fn text(json: &Json, keep: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+pub(crate) fn text(json: &Json, keep: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let text = json.as_bytes();
     let mut writer = Writer { text, out: Vec::with_capacity(text.len()) };
     let mut scanner = Scanner::new(text, MAX_DEPTH);

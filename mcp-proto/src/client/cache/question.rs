@@ -1,0 +1,98 @@
+//! Which requests have results that can be kept, and which of them are the same request.
+//!
+//! In: a method and its parameters. Out: what the result depends on.
+//!
+//! [Specification: Cache Key](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cache-key)
+
+use alloc::boxed::Box;
+
+use crate::change::List;
+use crate::json::{Json, canonical};
+
+/// What is asked, by whomever.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Question {
+    pub(super) method: Method,
+    /// The parameters in one spelling, without `_meta`.
+    params: Box<[u8]>,
+    /// The resource that is read.
+    uri: Option<Box<str>>,
+    /// Whether it asks for another page than the first.
+    pub(super) has_cursor: bool,
+}
+
+/// The methods whose results a server may let clients keep.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Method {
+    Discover,
+    Tools,
+    Prompts,
+    Resources,
+    ResourceTemplates,
+    Read,
+}
+
+impl Question {
+    /// `None` if the result cannot be kept: it is of another method, or it depends on input that
+    /// the request brings ("requests carrying `inputResponses` or `requestState` MUST NOT be
+    /// cached").
+    pub(super) fn new(method: &str, params: &Json) -> Option<Self> {
+        let method = Method::named(method)?;
+        let (mut uri, mut uris, mut has_cursor, mut has_input) = (None, 0, false, false);
+        params.raw().members(|key, value| match key.string().as_deref() {
+            Some("uri") => {
+                uris += 1;
+                uri = value.string().map(|uri| Box::from(&*uri));
+            }
+            Some("cursor") => has_cursor = true,
+            Some("inputResponses" | "requestState") => has_input = true,
+            Some(_) | None => {}
+        });
+        // An update names a URI: what is read must be known by exactly one.
+        let is_clear = method != Method::Read || (uris == 1 && uri.is_some());
+        if has_input || !is_clear || !params.raw().is_object() {
+            return None;
+        }
+        let params = canonical::text(params, |key| key != b"\"_meta\"")?.into_boxed_slice();
+        Some(Self { method, params, uri, has_cursor })
+    }
+
+    /// Whether the answer is another one when the resource with this URI has changed: it is that
+    /// resource, or one that has it as a part. (What is updated "might be a sub-resource of the one
+    /// that the client actually subscribed to".)
+    pub(super) fn reads(&self, updated: &str) -> bool {
+        let Some(uri) = self.uri.as_deref().filter(|_| self.method == Method::Read) else {
+            return false;
+        };
+        updated.strip_prefix(uri).is_some_and(|part| {
+            part.is_empty() || uri.ends_with('/') || part.starts_with(['/', '?', '#'])
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.params.len() + self.uri.as_ref().map_or(0, |uri| uri.len())
+    }
+}
+
+impl Method {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "server/discover" => Self::Discover,
+            "tools/list" => Self::Tools,
+            "prompts/list" => Self::Prompts,
+            "resources/list" => Self::Resources,
+            "resources/templates/list" => Self::ResourceTemplates,
+            "resources/read" => Self::Read,
+            _ => return None,
+        })
+    }
+
+    /// Those that ask for a list, or for a part of it.
+    pub(super) fn of(list: List) -> &'static [Self] {
+        match list {
+            List::Tools => &[Self::Tools],
+            List::Prompts => &[Self::Prompts],
+            List::Resources => &[Self::Resources, Self::ResourceTemplates],
+        }
+    }
+}
