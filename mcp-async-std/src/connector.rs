@@ -81,7 +81,25 @@ async fn dial(host: &str, port: u16) -> io::Result<Async<TcpStream>> {
 
 struct Stream<S>(S);
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for Stream<S> {
+/// The socket of a connection.
+trait Tcp {
+    fn tcp(&self) -> &Async<TcpStream>;
+}
+
+impl Tcp for Async<TcpStream> {
+    fn tcp(&self) -> &Async<TcpStream> {
+        self
+    }
+}
+
+#[cfg(feature = "tls")]
+impl Tcp for futures_rustls::client::TlsStream<Async<TcpStream>> {
+    fn tcp(&self) -> &Async<TcpStream> {
+        self.get_ref().0
+    }
+}
+
+impl<S: Tcp + AsyncRead + AsyncWrite + Send + Unpin> Socket for Stream<S> {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         poll_read(&mut self.0, context)
     }
@@ -92,5 +110,11 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for Stream<S> {
 
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn is_quiet(&self) -> bool {
+        // It is non-blocking.
+        let peeked = self.0.tcp().get_ref().peek(&mut [0]);
+        peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 }

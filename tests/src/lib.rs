@@ -12,6 +12,7 @@ pub mod compatibility;
 pub mod everything;
 pub mod fuzz;
 pub mod http;
+pub mod http_client;
 #[cfg(unix)]
 pub mod interop;
 #[cfg(unix)]
