@@ -125,6 +125,27 @@ impl Alarm {
     }
 }
 
+impl mcp_proto::service::Clock for Alarm {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        self.poll(context, at)
+    }
+}
+
+/// Reads what there is.
+pub(crate) fn poll_read(
+    reader: &mut (impl AsyncRead + Unpin),
+    context: &mut Context<'_>,
+) -> Poll<io::Result<Bytes>> {
+    // On the stack, so that a connection that waits needs no memory for it.
+    let mut input = [0; CHUNK];
+    let count = ready!(Pin::new(reader).poll_read(context, &mut input))?;
+    Poll::Ready(Ok(Bytes::copy_from_slice(input.get(..count).unwrap_or_default())))
+}
+
 struct Stream<'a, R, W, S> {
     clock: Clock,
     reader: R,
@@ -144,10 +165,7 @@ where
     }
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        // On the stack, so that a connection that waits needs no memory for it.
-        let mut input = [0; CHUNK];
-        let count = ready!(Pin::new(&mut self.reader).poll_read(context, &mut input))?;
-        Poll::Ready(Ok(Bytes::copy_from_slice(input.get(..count).unwrap_or_default())))
+        poll_read(&mut self.reader, context)
     }
 
     fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {

@@ -6,13 +6,11 @@ use std::net::{TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_io::{Async, Timer};
 use event_listener::Event;
 use futures_lite::future::or;
-use mcp_proto::Instant;
 use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer, Spawned};
 
@@ -166,8 +164,8 @@ impl Open {
 
     /// Sees to what belongs to no connection.
     async fn tend(self: Arc<Self>, server: HttpServer, clock: Clock) {
-        let mut tender = Tender { clock, alarm: Alarm::new(clock) };
-        or(server.tend(&mut tender), self.reached(Phase::Cut)).await;
+        let mut alarm = Alarm::new(clock);
+        or(server.tend(&mut alarm), self.reached(Phase::Cut)).await;
     }
 }
 
@@ -215,25 +213,10 @@ fn is_of_one(error: &io::Error) -> bool {
 }
 
 /// 128 bits that nobody can guess.
-fn random() -> [u8; 16] {
+pub(crate) fn random() -> [u8; 16] {
     let mut bytes = [0; 16];
-    // Without them there are no sessions to give out.
-    #[expect(clippy::expect_used, reason = "a system without randomness cannot serve")]
+    // Without them there are no sessions to give out, and no clients that spread their tries.
+    #[expect(clippy::expect_used, reason = "nothing is safe on a system without randomness")]
     getrandom::fill(&mut bytes).expect("the system has random bytes");
     bytes
-}
-
-struct Tender {
-    clock: Clock,
-    alarm: Alarm,
-}
-
-impl mcp_proto::service::Clock for Tender {
-    fn now(&self) -> Instant {
-        self.clock.now()
-    }
-
-    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
-        self.alarm.poll(context, at)
-    }
 }

@@ -210,23 +210,27 @@
 //! masked.
 
 mod client;
+mod connector;
 mod driver;
 mod http;
+mod http_client;
 mod process;
 #[cfg(feature = "async-std")]
 mod stdio;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
 };
-pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions};
+pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url};
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
 pub use mcp_proto::service::{
-    Call, Catalog, Client, Command, Context, Handler, Interrupt, IntoAnswer, IntoInterrupt,
-    IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
+    Call, Catalog, Client, Command, Context, Handler, HttpClientConfig, Interrupt, IntoAnswer,
+    IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
 };
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
@@ -239,5 +243,8 @@ pub use driver::serve;
 #[cfg(feature = "async-std")]
 pub use http::serve_http;
 pub use http::serve_http_on;
+#[cfg(feature = "async-std")]
+pub use http_client::connect_http;
+pub use http_client::run_http;
 #[cfg(feature = "async-std")]
 pub use stdio::{serve_stdio, serve_stdio_with};

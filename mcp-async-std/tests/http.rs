@@ -4,11 +4,16 @@ use std::io;
 use std::net::TcpListener;
 use std::process::ExitCode;
 
-use mcp_async_std::{Catalog, HttpConfig, serve_http_on};
-use mcp_tests::http::{self, Stop};
+use mcp_async_std::{
+    Catalog, Client, HttpClientConfig, HttpConfig, connect_http, run_http, serve_http_on,
+};
+use mcp_tests::http::{self, Check, Stop};
+use mcp_tests::http_client::{self, Script};
 
 fn main() -> ExitCode {
-    http::main(&[("async_std", on_async_std), ("smol", on_smol)], &[])
+    let clients: &[(_, http_client::Meet)] =
+        &[("async_std", meets_on_async_std), ("smol", meets_on_smol)];
+    http::main(&[("async_std", on_async_std), ("smol", on_smol)], &[], clients)
 }
 
 fn on_async_std(
@@ -29,4 +34,19 @@ fn on_smol(
 ) -> io::Result<()> {
     let spawn = |future| smol::spawn(future).detach();
     smol::block_on(serve_http_on(listener, catalog, config, spawn, stop))
+}
+
+fn meets_on_async_std(client: Client, config: HttpClientConfig, script: Script) -> Check {
+    let connecting = async move { connect_http(&client, config).await };
+    async_std::task::block_on(script(Box::pin(connecting)))
+}
+
+/// No part of async-std runs.
+fn meets_on_smol(client: Client, config: HttpClientConfig, script: Script) -> Check {
+    let connecting = async move {
+        let driven = client.clone();
+        smol::spawn(async move { run_http(&driven, config).await }).detach();
+        client.connected().await.map_err(io::Error::other)
+    };
+    smol::block_on(script(Box::pin(connecting)))
 }

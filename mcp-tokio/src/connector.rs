@@ -1,12 +1,14 @@
 //! Connections to servers over HTTP: TCP, and with the feature `tls` TLS.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use mcp_proto::http::{Scheme, Url};
 use mcp_proto::service::{Connecting, Connector, HttpClientConfig, Socket};
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
@@ -66,7 +68,25 @@ impl Connector for Connections {
 
 struct Stream<S>(S);
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for Stream<S> {
+/// The socket of a connection.
+trait Tcp {
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Tcp for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+#[cfg(feature = "tls")]
+impl Tcp for tokio_rustls::client::TlsStream<TcpStream> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0
+    }
+}
+
+impl<S: Tcp + AsyncRead + AsyncWrite + Send + Unpin> Socket for Stream<S> {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         poll_read(&mut self.0, context)
     }
@@ -77,5 +97,12 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for Stream<S> {
 
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn is_quiet(&self) -> bool {
+        // It is non-blocking.
+        SockRef::from(self.0.tcp())
+            .peek(&mut [MaybeUninit::uninit()])
+            .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 }

@@ -4,14 +4,17 @@ use std::io;
 use std::net::TcpListener;
 use std::process::ExitCode;
 
-use mcp_tests::http::{self, Stop};
-use mcp_tokio::{Catalog, HttpConfig, serve_http_until};
+use mcp_tests::http::{self, Check, Stop};
+use mcp_tests::http_client::{self, Script};
+use mcp_tokio::{Catalog, Client, HttpClientConfig, HttpConfig, connect_http, serve_http_until};
 use tokio::runtime::Builder;
 
 fn main() -> ExitCode {
     let sockets: &[(_, http::Serve)] =
         &[("current_thread", on_one_thread), ("multi_thread", on_threads)];
-    http::main(sockets, STACKS)
+    let clients: &[(_, http_client::Meet)] =
+        &[("current_thread", meets_on_one_thread), ("multi_thread", meets_on_threads)];
+    http::main(sockets, STACKS, clients)
 }
 
 #[cfg(feature = "tower")]
@@ -70,4 +73,17 @@ fn behind_axum(
         };
         axum::serve(listener, app).with_graceful_shutdown(stop).await
     })
+}
+
+fn meets_on_one_thread(client: Client, config: HttpClientConfig, script: Script) -> Check {
+    meets(&mut Builder::new_current_thread(), client, config, script)
+}
+
+fn meets_on_threads(client: Client, config: HttpClientConfig, script: Script) -> Check {
+    meets(Builder::new_multi_thread().worker_threads(2), client, config, script)
+}
+
+fn meets(runtime: &mut Builder, client: Client, config: HttpClientConfig, script: Script) -> Check {
+    let connecting = async move { connect_http(&client, config).await };
+    runtime.enable_all().build()?.block_on(script(Box::pin(connecting)))
 }

@@ -13,6 +13,7 @@ pub mod conformance;
 pub mod everything;
 pub mod fuzz;
 pub mod http;
+pub mod http_client;
 #[cfg(unix)]
 pub mod interop;
 #[cfg(unix)]

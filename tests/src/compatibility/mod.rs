@@ -10,6 +10,7 @@
 
 mod conversation;
 mod expected;
+mod http;
 mod process;
 mod server;
 
@@ -19,6 +20,7 @@ use mcp_proto::types::Implementation;
 
 pub use conversation::{Met, answer, meet};
 pub use expected::{Expected, Failure};
+pub use http::over_http;
 pub use process::{Connect, main};
 pub use server::{ServerKind, Tell};
 

@@ -36,17 +36,23 @@ impl ServerKind {
     pub const ALL: [Self; 5] =
         [Self::Auto, Self::LegacyOnly, Self::ModernOnly, Self::Exits, Self::Silent];
 
+    /// The settings of such a server over HTTP, if there may be one.
+    pub(super) fn policy(self) -> Option<EraPolicy> {
+        match self {
+            Self::Auto => Some(EraPolicy::Auto),
+            Self::ModernOnly => Some(EraPolicy::ModernOnly),
+            Self::LegacyOnly => Some(EraPolicy::LegacyOnly),
+            Self::Exits | Self::Silent => None,
+        }
+    }
+
     /// Starts one.
     ///
     /// Fails if its tools cannot be declared.
     pub fn start(self, tell: &Tell) -> Result<Box<dyn Driven>, UsageError> {
         tell("started");
         let mut config = Config::default();
-        config.era_policy = match self {
-            Self::Auto => EraPolicy::Auto,
-            Self::ModernOnly => EraPolicy::ModernOnly,
-            Self::LegacyOnly | Self::Exits | Self::Silent => EraPolicy::LegacyOnly,
-        };
+        config.era_policy = self.policy().unwrap_or(EraPolicy::LegacyOnly);
         let service = Service::new(registry(tell)?, config);
         let door = match self {
             Self::Auto | Self::LegacyOnly | Self::ModernOnly => return Ok(Box::new(service)),
@@ -71,7 +77,7 @@ struct Name {
     name: String,
 }
 
-fn registry(tell: &Tell) -> Result<Registry<Handler>, UsageError> {
+pub(super) fn registry(tell: &Tell) -> Result<Registry<Handler>, UsageError> {
     let mut registry = Registry::new(Implementation::new("compatible", "1"));
     let tell = tell.clone();
     registry.tool("add", "Adds", move |Sum { a, b }: Sum, _| {

@@ -11,12 +11,12 @@
 //! # fn serve(_: TcpListener, _: Catalog, _: Config, _: Stop) -> io::Result<()> { Ok(()) }
 //! # use std::process::ExitCode;
 //! fn main() -> ExitCode {
-//!     mcp_tests::http::main(&[("current_thread", serve)], &[])
+//!     mcp_tests::http::main(&[("current_thread", serve)], &[], &[])
 //! }
 //! ```
 //!
 //! Each function serves a catalog at a listener until it is told to stop, and returns when all is
-//! over. Nothing here sleeps: every wait is for something that the server does, or that a handler
+//! over. What clients do is tested in [`http_client`]. Nothing here sleeps: every wait is for something that the server does, or that a handler
 //! of the suite reports; one that takes too long fails.
 
 mod checks;
@@ -33,6 +33,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use mcp_proto::http::Config;
 use mcp_proto::service::Catalog;
 
+use crate::http_client::{self, Meet};
+
 pub use client::{Client, Response};
 pub use server::{Server, Stop};
 
@@ -45,8 +47,12 @@ pub type Check = Result<(), Box<dyn Error>>;
 type Named = (&'static str, fn(Serve) -> Check);
 
 /// Runs the suite for each of the named functions: those that accept connections themselves, and
-/// those where another HTTP stack does.
-pub fn main(sockets: &[(&'static str, Serve)], stacks: &[(&'static str, Serve)]) -> ExitCode {
+/// those where another HTTP stack does; and for each way to drive a client.
+pub fn main(
+    sockets: &[(&'static str, Serve)],
+    stacks: &[(&'static str, Serve)],
+    clients: &[(&'static str, Meet)],
+) -> ExitCode {
     let mut trials = Vec::new();
     for (name, serve) in sockets.iter().chain(stacks).copied() {
         trials.extend(
@@ -55,6 +61,11 @@ pub fn main(sockets: &[(&'static str, Serve)], stacks: &[(&'static str, Serve)])
     }
     for (name, serve) in sockets.iter().copied() {
         trials.extend(end::OF_SOCKETS.iter().map(|check| trial(name, serve, *check)));
+    }
+    if let Some((_, serve)) = sockets.first() {
+        for (name, meet) in clients.iter().copied() {
+            trials.extend(http_client::trials(name, *serve, meet));
+        }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

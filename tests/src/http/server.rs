@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use mcp_proto::UsageError;
 use mcp_proto::http::Config;
-use mcp_proto::server::{List, Registry};
+use mcp_proto::server::{List, Progress, Registry};
 use mcp_proto::service::{Catalog, Context, Handler};
 use mcp_proto::types::Implementation;
 use schemars::JsonSchema;
@@ -42,6 +42,8 @@ pub struct Server {
     pub catalog: Catalog,
     /// Opens for the tool `wait`.
     pub gate: Stop,
+    /// Completes when the tool `wait` was cancelled.
+    pub cancelled: Stop,
     stop: Stop,
     reports: Receiver<&'static str>,
     thread: JoinHandle<io::Result<()>>,
@@ -50,13 +52,36 @@ pub struct Server {
 impl Server {
     /// Starts a server on a port of its own.
     pub fn start(serve: Serve, config: Config) -> Result<Self, Box<dyn Error>> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
+        Self::start_at(TcpListener::bind("127.0.0.1:0")?, serve, config)
+    }
+
+    /// Starts a server at a listener.
+    pub fn start_at(
+        listener: TcpListener,
+        serve: Serve,
+        config: Config,
+    ) -> Result<Self, Box<dyn Error>> {
+        let (gate, cancelled, (told, reports)) = (Stop::default(), Stop::default(), channel());
+        let catalog = Catalog::from(registry(&gate, &cancelled, &told)?);
         let address = listener.local_addr()?;
-        let (gate, stop, (told, reports)) = (Stop::default(), Stop::default(), channel());
-        let catalog = Catalog::from(registry(&gate, &told)?);
-        let (offered, stopped) = (catalog.clone(), stop.clone());
+        let (stop, offered) = (Stop::default(), catalog.clone());
+        let stopped = stop.clone();
         let thread = thread::spawn(move || serve(listener, offered, config, stopped));
-        Ok(Self { address, catalog, gate, stop, reports, thread })
+        Ok(Self { address, catalog, gate, cancelled, stop, reports, thread })
+    }
+
+    /// Starts a server of something else, on a port of its own.
+    pub fn of(
+        registry: Registry<Handler>,
+        serve: Serve,
+        config: Config,
+    ) -> Result<Self, Box<dyn Error>> {
+        let server = Self::start(serve, config)?;
+        server.catalog.update(|offered| {
+            *offered = registry;
+            Ok::<_, UsageError>(())
+        })?;
+        Ok(server)
     }
 
     /// A client on a connection of its own.
@@ -83,19 +108,25 @@ impl Server {
 }
 
 /// The tools `echo`, and `wait`, which reports what becomes of it.
-fn registry(gate: &Stop, told: &Sender<&'static str>) -> Result<Registry<Handler>, UsageError> {
+fn registry(
+    gate: &Stop,
+    cancelled: &Stop,
+    told: &Sender<&'static str>,
+) -> Result<Registry<Handler>, UsageError> {
     let mut registry = Registry::new(Implementation::new("suite", "1"));
     registry.list_changed(List::Tools);
     registry.tool("echo", "Echoes its message", |echo: Echo, _| async { echo.message })?;
-    let (gate, told) = (gate.clone(), Arc::new(Mutex::new(told.clone())));
+    let (gate, was_cancelled) = (gate.clone(), cancelled.clone());
+    let told = Arc::new(Mutex::new(told.clone()));
     registry.tool("wait", "Waits", move |_: Nothing, context: Context| {
-        let (gate, told) = (gate.clone(), told.clone());
+        let (gate, was_cancelled, told) = (gate.clone(), was_cancelled.clone(), told.clone());
         let report = move |what| {
             // Whether anybody listens is of no interest to a handler.
             let _ = told.lock().unwrap_or_else(PoisonError::into_inner).send(what);
         };
         async move {
             report("started");
+            context.progress(Progress::new(1.0));
             let (mut gate, mut cancelled) = (pin!(gate), pin!(context.cancelled()));
             std::future::poll_fn(|task| {
                 if gate.as_mut().poll(task).is_ready() {
@@ -103,7 +134,10 @@ fn registry(gate: &Stop, told: &Sender<&'static str>) -> Result<Registry<Handler
                     return Poll::Ready(());
                 }
                 let cancelled = cancelled.as_mut().poll(task);
-                cancelled.map(|()| report("cancelled"))
+                cancelled.map(|()| {
+                    report("cancelled");
+                    was_cancelled.now();
+                })
             })
             .await;
             "waited"

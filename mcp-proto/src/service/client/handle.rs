@@ -17,6 +17,7 @@ use super::port::{Ask, Command, Port, Stage};
 use super::subscription::Subscription;
 use crate::client::{CallError, Change, Config, ConnectError, Listing, ServerInfo, Verdict};
 use crate::error::{PlanError, ProtocolError, UsageError};
+use crate::http::client::set_field;
 use crate::json::Json;
 use crate::json::write::List as Writer;
 use crate::types::{
@@ -206,6 +207,18 @@ impl Client {
     /// not change it.
     pub fn declare(&self, change: impl FnOnce(&mut ClientCapabilities)) {
         self.port.change(|_, capabilities| change(capabilities));
+    }
+
+    /// Over HTTP, gives every request from now on a field, such as `Authorization` with a fresh token, in
+    /// place of one of the same name. It goes to the origin of the URL and to no other. Over other
+    /// streams nothing comes of it.
+    ///
+    /// Fails with [`UsageError::InvalidField`] if the name is no token or one that the client writes
+    /// itself, or if the value is not what a field may hold.
+    pub fn set_field(&self, name: &str, value: &str) -> Result<(), UsageError> {
+        set_field(&mut Vec::new(), name, value)?;
+        self.port.command(Command::Field { name: name.into(), value: value.into() });
+        Ok(())
     }
 
     /// Hears what is worth a log.

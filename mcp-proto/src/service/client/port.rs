@@ -32,6 +32,7 @@ pub(super) enum Command {
     Notify { method: String, params: Json },
     Roots(Vec<Root>),
     Capabilities(ClientCapabilities),
+    Field { name: String, value: String },
     Close,
 }
 
@@ -265,6 +266,7 @@ fn refuse(command: Command) {
         | Command::Notify { .. }
         | Command::Roots(_)
         | Command::Capabilities(_)
+        | Command::Field { .. }
         | Command::Close => {}
     }
 }

@@ -214,6 +214,10 @@ impl Runner {
                 let _ = side.set_roots(now, roots);
             }
             Command::Capabilities(capabilities) => side.set_capabilities(capabilities),
+            // It was checked.
+            Command::Field { name, value } => {
+                let _ = side.set_field(&name, &value);
+            }
             Command::Close => side.close(now),
         }
     }

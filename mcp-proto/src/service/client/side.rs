@@ -14,7 +14,7 @@ use crate::{http, stdio};
 macro_rules! side {
     ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
         /// The machine of a client; the commands are those of [`Client`].
-        pub(super) trait Side {
+        pub(super) trait Side: Fields {
             $(fn $name(&mut self $(, $argument: $type)*) $(-> $result)?;)*
 
             /// What has been found out about the server.
@@ -35,6 +35,24 @@ macro_rules! side {
             }
         }
     };
+}
+
+/// The fields of HTTP requests.
+pub(super) trait Fields {
+    /// Gives every request a field; where requests have no fields nothing happens.
+    fn set_field(&mut self, name: &str, value: &str) -> Result<(), UsageError>;
+}
+
+impl Fields for stdio::Connection<Client> {
+    fn set_field(&mut self, _name: &str, _value: &str) -> Result<(), UsageError> {
+        Ok(())
+    }
+}
+
+impl Fields for http::Client {
+    fn set_field(&mut self, name: &str, value: &str) -> Result<(), UsageError> {
+        Self::set_field(self, name, value)
+    }
 }
 
 side! {

@@ -56,7 +56,7 @@ impl HttpClientConfig {
     }
 
     /// Gives every request a field, such as `Authorization` with a token, in place of one of the same
-    /// name; [`Client::set_field`](super::super::Client::set_field) does so later on. It goes to the
+    /// name; [`Client::set_field`](crate::service::Client::set_field) does so later on. It goes to the
     /// origin of the URL and to no other.
     ///
     /// Fails with [`UsageError::InvalidField`] if the name is no token or one that the client writes

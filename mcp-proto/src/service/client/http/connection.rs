@@ -210,5 +210,6 @@ impl Connection {
     /// Whether the server has said nothing since the last answer, and has not closed the connection.
     pub(super) fn is_silent(&mut self) -> bool {
         self.socket.poll_read(&mut Context::from_waker(Waker::noop())).is_pending()
+            && self.socket.is_quiet()
     }
 }

@@ -114,8 +114,10 @@ impl Exchanges {
     /// The connection that was kept, with a request on its way.
     fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Box<Connection>> {
         let mut connection = self.idle.take()?;
+        // The time may be over although nobody has looked.
+        let in_time = self.deadlines.due(Reason::Kept).is_some_and(|at| now < at);
         self.deadlines.clear(Reason::Kept);
-        if !connection.is_silent() {
+        if !in_time || !connection.is_silent() {
             return None;
         }
         connection.send(now, request, url.authority()).ok()?;

@@ -23,6 +23,12 @@ pub trait Socket: Send {
 
     /// Hands on what is buffered.
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Whether the operating system knows of nothing that has come and was not read, and of no end.
+    /// A runtime that has been busy may not have asked it; by default that is all there is to know.
+    fn is_quiet(&self) -> bool {
+        true
+    }
 }
 
 /// A connection that is being made. Dropping it gives it up.

@@ -1,0 +1,82 @@
+//! Clients over Streamable HTTP.
+
+use std::io;
+
+#[cfg(feature = "async-std")]
+use mcp_proto::client::ServerInfo;
+use mcp_proto::service::{Client, HttpClientConfig, HttpClientService};
+
+use crate::connector::Connections;
+use crate::driver::{Alarm, Clock, shows_wire, to_stderr};
+use crate::http::random;
+
+/// Drives `client` over HTTP, on any executor, until it is closed: by [`Client::close`], or because there is no
+/// connection. What is asked of the client before waits for this.
+///
+/// Each request that is not answered has a connection of its own; one more is kept for the next
+/// request. [`Client::close`] takes 2 s at most. Dropping this closes all connections.
+///
+/// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error; with
+/// [`UsageError::AlreadyConnected`](mcp_proto::UsageError::AlreadyConnected) inside of one if the client
+/// was driven before; for an `https` URL without the feature `tls`, with
+/// [`Unsupported`](io::ErrorKind::Unsupported); and if the certificates to trust cannot be read.
+///
+/// The specification's page:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
+pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> io::Result<()> {
+    Driver::new(client, config.into())?.run().await
+}
+
+/// [`run_http`] in a task of its own on async-std; returns once the server is known.
+///
+/// ```no_run
+/// use mcp_async_std::{Client, HttpClientConfig, Implementation, connect_http};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::new(Implementation::new("app", "1.0.0"));
+/// connect_http(&client, HttpClientConfig::parse("http://127.0.0.1:8000/mcp")?).await?;
+/// for tool in client.list_tools().await?.tools {
+///     println!("{}", tool.name);
+/// }
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Dropping all handles of the client does not end it; [`Client::close`] does.
+///
+/// Fails as [`run_http`] does.
+#[cfg(feature = "async-std")]
+pub async fn connect_http(
+    client: &Client,
+    config: impl Into<HttpClientConfig>,
+) -> io::Result<ServerInfo> {
+    let driver = Driver::new(client, config.into())?;
+    async_std::task::spawn(async move { drop(driver.run().await) });
+    client.connected().await.map_err(io::Error::other)
+}
+
+/// A client with all that drives it.
+struct Driver {
+    service: HttpClientService,
+    connections: Connections,
+    alarm: Alarm,
+}
+
+impl Driver {
+    fn new(client: &Client, config: HttpClientConfig) -> io::Result<Self> {
+        let clock = Clock::start();
+        let connections = Connections::new(&config)?;
+        let service = HttpClientService::new(client, config, random);
+        let mut service = service.map_err(io::Error::other)?;
+        if shows_wire() {
+            service.show_wire(clock.now(), to_stderr);
+        }
+        Ok(Self { service, connections, alarm: Alarm::new(clock) })
+    }
+
+    async fn run(mut self) -> io::Result<()> {
+        let Self { service, connections, alarm } = &mut self;
+        service.drive(alarm, connections).await.map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,67 @@
+//! The cells over HTTP: those with servers that there are over HTTP.
+
+use std::error::Error;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use libtest_mimic::{Failed, Trial};
+use mcp_proto::http::Config;
+use mcp_proto::service::{Client, HttpClientConfig};
+
+use super::server::registry;
+use super::{Cell, Met, Tell, answer, meet};
+use crate::http::{Serve, Server};
+use crate::http_client::{Connecting, Meet, Running};
+
+/// The tests of one way to drive a client.
+pub fn over_http(name: &str, serve: Serve, drive: Meet) -> Vec<Trial> {
+    let cells = Cell::all().filter(|cell| cell.server.policy().is_some());
+    let trials = cells.map(|cell| {
+        let name = format!("client::{name}::compatibility::{}", cell.name());
+        Trial::test(name, move || run(cell, serve, drive).map_err(Failed::from))
+    });
+    trials.collect()
+}
+
+fn run(cell: Cell, serve: Serve, drive: Meet) -> Result<(), Box<dyn Error>> {
+    let told = Arc::new(Mutex::new(vec!["started".to_owned()]));
+    let hears = told.clone();
+    let tell: Tell = Arc::new(move |line| {
+        hears.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+    });
+    let mut config = Config::default();
+    config.server.era_policy = cell.server.policy().ok_or("there is no such server over HTTP")?;
+    let server = Server::of(registry(&tell)?, serve, config)?;
+    let client = Client::new(cell.config());
+    answer(&client);
+    let url = HttpClientConfig::parse(&format!("http://{}/mcp", server.address))?;
+    let met = Arc::new(Mutex::new(None));
+    let (meets, given) = (met.clone(), client.clone());
+    let script = move |connecting: Connecting| {
+        let said = async move {
+            // What is asked for meanwhile waits, and what comes of it tells more than this.
+            let met = beside(connecting, meet(&given)).await;
+            *meets.lock().unwrap_or_else(PoisonError::into_inner) = Some(met);
+            given.close().await;
+            Ok(())
+        };
+        Box::pin(said) as Running
+    };
+    drive(client, url, Box::new(script))?;
+    let met =
+        met.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or("nothing was said")?;
+    let told = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    cell.check(&met, &told)?;
+    server.end()
+}
+
+/// What a future comes to, beside a client that is being connected.
+async fn beside(mut connecting: Connecting, met: impl Future<Output = Met>) -> Met {
+    let (mut met, mut is_connecting) = (pin!(met), true);
+    poll_fn(|context| {
+        is_connecting = is_connecting && connecting.as_mut().poll(context).is_pending();
+        met.as_mut().poll(context)
+    })
+    .await
+}
