@@ -481,6 +481,11 @@ impl Client {
             return;
         };
         let status = answer.status;
+        if !self.side.awaits(&asked.id) {
+            let origin = self.side.origin(Some(&asked.id), status);
+            let incoming = Incoming::Message(Message::Response(response));
+            return self.side.handle_message_of(now, incoming, origin);
+        }
         let what =
             if self.side.is_probe(&asked.id) { answer::Asked::Era } else { answer::Asked::Call };
         let body = match &response.body {
