@@ -62,7 +62,9 @@ impl Client {
 
     /// Sends a request.
     pub(super) fn ask(&mut self, now: Instant, mut asked: Asked, message: Outgoing) {
-        if asked.method == "initialize" {
+        let claims =
+            matches!(&message, Outgoing::Request { stamp, .. } if version_of(stamp).is_some());
+        if asked.method == "initialize" || claims && self.session.id.is_some() {
             self.forget_session();
         }
         asked.serial = self.session.serial;
