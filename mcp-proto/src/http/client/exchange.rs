@@ -167,8 +167,8 @@ impl Streaming {
         resume::delay(self.tries, self.retry, random)
     }
 
-    /// Takes note of an event; whether it has data.
-    fn see(&mut self, event: &sse::Event) -> bool {
+    /// Takes note of an event.
+    fn see(&mut self, event: &sse::Event) {
         if !event.data.is_empty() || event.id != self.last {
             self.tries = 0;
         }
@@ -176,7 +176,6 @@ impl Streaming {
         if event.id != self.last {
             self.last = event.id.as_ref().map(|id| Bytes::copy_from_slice(id));
         }
-        !event.data.is_empty()
     }
 }
 
@@ -201,7 +200,7 @@ impl Client {
         let is_success = Class::of(status) == Class::Success;
         let has_events = is_success && media::is(content_type, media::EVENTS);
         let reading = match &open.purpose {
-            Purpose::Call(_) | Purpose::Listen { .. } if has_events => {
+            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Listen { .. } if has_events => {
                 let max = self.side.limits().max_sse_event_bytes;
                 Reading::Events(Box::new(EventReader::new(max)))
             }
@@ -318,8 +317,10 @@ impl Client {
             let stream = open.purpose.stream();
             match incoming {
                 sse::Incoming::Event(event) => {
-                    let has_data = stream.is_none_or(|stream| stream.see(&event));
-                    if has_data && event.name == b"message"[..] {
+                    if let Some(stream) = stream {
+                        stream.see(&event);
+                    }
+                    if !event.data.is_empty() && event.name == b"message"[..] {
                         self.read(now, id, &event.data);
                         // What comes of it may be that the exchange is over.
                         self.pump(now);

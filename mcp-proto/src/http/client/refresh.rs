@@ -95,7 +95,10 @@ impl Client {
                 let incoming = Incoming::Message(Message::Response(response));
                 self.side.handle_message_of(now, incoming, origin);
             }
-            Ok(_) => self.ask(now, Asked { is_second: true, ..asked }, call.message),
+            Ok(_) => {
+                let again = Asked::new(asked.id, asked.method);
+                self.ask(now, Asked { is_second: true, ..again }, call.message);
+            }
         }
     }
 }
