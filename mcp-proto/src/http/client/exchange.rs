@@ -21,7 +21,7 @@ use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
 use crate::error::{ErrorCode, ProtocolError, Unauthorized};
 use crate::frame::http1::StatusHead;
 use crate::frame::sse::{self, EventReader};
-use crate::http::media;
+use crate::http::{Url, media};
 use crate::message::{self, Incoming, Message, RequestId, Response};
 use crate::time::{Duration, Instant};
 use crate::version::Era;
@@ -41,6 +41,8 @@ pub(super) struct Exchange {
     /// Until the head of the answer has come.
     request: Option<Request>,
     redirects: u8,
+    /// Where it has been redirected to for the time being.
+    moved: Option<Url>,
     pub(super) purpose: Purpose,
     answer: Option<Answer>,
 }
@@ -112,7 +114,7 @@ enum Reading {
 
 impl Exchange {
     pub(super) fn new(request: Request, purpose: Purpose) -> Self {
-        Self { request: Some(request), redirects: 0, purpose, answer: None }
+        Self { request: Some(request), redirects: 0, moved: None, purpose, answer: None }
     }
 }
 
@@ -261,7 +263,8 @@ impl Client {
     /// Sends a request once more, to where the server says, if that is of the same origin.
     fn redirect(&mut self, id: ExchangeId, head: &StatusHead) -> bool {
         let location = head.field("Location").and_then(|to| core::str::from_utf8(to).ok());
-        let url = location.and_then(|to| self.url.join(to).ok());
+        let from = self.exchanges.get(&id).and_then(|open| open.moved.as_ref());
+        let url = location.and_then(|to| from.unwrap_or(&self.url).join(to).ok());
         let Some(url) = url.filter(|url| url.same_origin(&self.url)) else { return false };
         let may = |open: &Exchange| open.redirects < MAX_REDIRECTS && open.request.is_some();
         if !self.exchanges.get(&id).is_some_and(may) {
@@ -269,17 +272,21 @@ impl Client {
         }
         // The deadline, if there is one, goes on.
         let due = self.deadlines.due(Reason::Exchange(id));
-        let Some(Exchange { request: Some(request), redirects, purpose, .. }) = self.abort(id)
+        let Some(Exchange { request: Some(request), redirects, moved, purpose, .. }) =
+            self.abort(id)
         else {
             return false;
         };
         let request = Request { target: url.target().into(), ..request };
-        if head.status() == 308 {
-            self.url = url;
-        }
         let again = self.open(request, purpose);
+        // What is permanent behind a detour is not where the server is.
+        let is_moved = head.status() == 308 && moved.is_none();
+        if is_moved {
+            self.url = url.clone();
+        }
         if let Some(open) = self.exchanges.get_mut(&again) {
             open.redirects = redirects + 1;
+            open.moved = (!is_moved).then_some(url);
         }
         if let Some(due) = due {
             self.deadlines.set(Reason::Exchange(again), due);
