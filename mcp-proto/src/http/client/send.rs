@@ -219,6 +219,9 @@ impl Client {
                 if asked.method == "subscriptions/listen" {
                     self.tries = asked.stream.tries;
                     self.side.listen_again(now, &asked.id);
+                    self.pump(now);
+                    // Unless it has not been sent.
+                    self.tries = 0;
                 } else {
                     let request = self.get(asked.stream.last_id());
                     self.open(request, Purpose::Call(asked));
