@@ -22,7 +22,7 @@ use crate::error::{ErrorCode, ProtocolError, Unauthorized};
 use crate::frame::http1::StatusHead;
 use crate::frame::sse::{self, EventReader};
 use crate::http::{Url, media};
-use crate::message::{self, Incoming, Message, RequestId, Response};
+use crate::message::{self, Incoming, Message, Method, RequestId, Response};
 use crate::time::{Duration, Instant};
 use crate::version::Era;
 
@@ -464,19 +464,55 @@ impl Client {
             {
                 self.listed(now, id, &response);
             }
-            (Ok(incoming), Purpose::Call(asked)) => {
-                let origin = self.side.origin(Some(&asked.id), status);
-                self.side.handle_message_of(now, incoming, origin);
+            (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
+                if asked.era == Era::Modern && response.id.is_some() =>
+            {
+                self.side.handle_fault(ProtocolError::UnexpectedResponse);
             }
-            (Ok(incoming), _) => {
-                let origin = self.side.origin(None, status);
+            (Ok(incoming), purpose) => {
+                let asked = match purpose {
+                    Purpose::Call(asked) => Some(&asked.id),
+                    Purpose::Refresh(_)
+                    | Purpose::Message { .. }
+                    | Purpose::Listen { .. }
+                    | Purpose::Delete => None,
+                };
+                let may_settle = may_settle(&incoming);
+                let origin = self.side.origin(asked, status);
                 self.side.handle_message_of(now, incoming, origin);
+                if may_settle {
+                    self.leave_settled(now);
+                }
             }
-            (Err(malformed), purpose) => {
+            (Err(mut malformed), purpose) => {
                 if let Purpose::Call(asked) = purpose {
                     asked.fault = Some(malformed.error.clone());
+                    let is_own = |id: &RequestId| is_same_request(id, &asked.id);
+                    if asked.era == Era::Modern {
+                        malformed.id = malformed.id.filter(is_own);
+                    }
                 }
                 self.side.handle_malformed(now, malformed);
+                self.leave_settled(now);
+            }
+        }
+    }
+
+    /// Answers that nobody waits for any more, because what they are for has been settled elsewhere: in
+    /// a batch, on another stream, or by a notification.
+    fn leave_settled(&mut self, now: Instant) {
+        let is_settled = |purpose: &Purpose| match purpose {
+            Purpose::Call(asked) => !self.side.awaits(&asked.id),
+            Purpose::Refresh(_)
+            | Purpose::Message { .. }
+            | Purpose::Listen { .. }
+            | Purpose::Delete => false,
+        };
+        let open = self.exchanges.iter().filter(|(_, open)| is_settled(&open.purpose));
+        let settled: Vec<ExchangeId> = open.map(|(id, _)| *id).collect();
+        for id in settled {
+            if !self.deadlines.has(Reason::Exchange(id)) {
+                self.deadlines.set(Reason::Exchange(id), now + LINGER);
             }
         }
     }
@@ -541,6 +577,15 @@ impl Client {
         }
         let origin = self.side.origin(Some(&asked_id), status);
         self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
+    }
+}
+
+/// Whether something else than the answer that it came on may be over for it.
+fn may_settle(incoming: &Incoming) -> bool {
+    match incoming {
+        Incoming::Message(Message::Response(_)) | Incoming::Batch(_) => true,
+        Incoming::Message(Message::Notification(it)) => matches!(it.method, Method::Cancelled),
+        Incoming::Message(Message::Request(_)) => false,
     }
 }
 

@@ -214,6 +214,7 @@ impl Client {
     /// A stream is opened again.
     pub(super) fn wake(&mut self, now: Instant, key: u64) {
         match self.sleeping.remove(&key) {
+            Some(Purpose::Call(asked)) if !self.side.awaits(&asked.id) => {}
             Some(Purpose::Call(mut asked)) => {
                 asked.stream.tries += 1;
                 if asked.method == "subscriptions/listen" {
