@@ -182,9 +182,13 @@ impl Streaming {
 }
 
 impl Client {
-    /// The head of an answer has come; interim ones (1xx) are of no interest.
+    /// The head of an answer has come; interim ones (1xx) are of no interest, nor is a second one.
     pub fn handle_head(&mut self, now: Instant, exchange: ExchangeId, head: &StatusHead) {
         let status = head.status();
+        let waits = self.exchanges.get(&exchange).is_some_and(|open| open.request.is_some());
+        if matches!(status, 100..=199) || !waits {
+            return;
+        }
         if matches!(status, 307 | 308) && self.redirect(exchange, head) {
             return;
         }
