@@ -18,7 +18,7 @@ use super::refresh::Sent;
 use super::tools::{arguments, text_of};
 use super::{Action, Client, ExchangeId, Fields, Life, Reason, Request};
 use crate::client::{CallError, version_of};
-use crate::error::EmitError;
+use crate::error::{EmitError, ProtocolError};
 use crate::headers;
 use crate::json::Json;
 use crate::message::{Outgoing, RequestId};
@@ -38,6 +38,11 @@ impl Client {
             &message,
             Outgoing::Notification { method, .. } if method == "notifications/initialized"
         );
+        let is_request = matches!(&message, Outgoing::Request { .. });
+        if !begins && !is_request && self.is_full() {
+            let max_in_flight = self.limits().max_in_flight;
+            return self.side.handle_fault(ProtocolError::TooManyInFlight { max_in_flight });
+        }
         if begins {
             self.hold();
         } else if let Some(held) = &mut self.session.held {
@@ -58,6 +63,16 @@ impl Client {
                 self.deadlines.set(Reason::Exchange(exchange), now + ACCEPT_TIMEOUT);
             }
         }
+    }
+
+    /// Whether the server is to accept first what has no response: a server that asks and does not
+    /// accept what it is answered is not answered any more.
+    pub(super) fn is_full(&self) -> bool {
+        let is_message = |open: &&Exchange| matches!(open.purpose, Purpose::Message { .. });
+        let is_request = |message: &&Outgoing| matches!(message, Outgoing::Request { .. });
+        let held = self.session.held.iter().flatten().filter(|message| !is_request(message)).count();
+        let out = self.exchanges.values().filter(is_message).count();
+        out.saturating_add(held) >= self.limits().max_in_flight
     }
 
     /// Sends a request.
