@@ -44,7 +44,7 @@ impl Client {
             return self.side.handle_fault(ProtocolError::TooManyInFlight { max_in_flight });
         }
         if begins {
-            self.hold();
+            self.hold(now);
         } else if let Some(held) = &mut self.session.held {
             return held.push_back(message);
         }

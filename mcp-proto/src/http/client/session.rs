@@ -20,6 +20,10 @@ use crate::version::ProtocolVersion;
 /// How long a server may take to answer a DELETE.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// A session that ends earlier than this was of no use, whatever was answered in it: several servers
+/// at one address that do not know each other's sessions look like this.
+const SHORT: Duration = Duration::from_secs(5);
+
 /// The longest id of a session that is taken.
 const MAX_ID: usize = 1024;
 
@@ -33,6 +37,8 @@ pub(super) struct Session {
     pub(super) serial: u64,
     /// What waits for `notifications/initialized` to be accepted.
     pub(super) held: Option<VecDeque<Outgoing>>,
+    /// When it began.
+    begun: Instant,
     /// Whether something was answered in it.
     pub(super) is_useful: bool,
 }
@@ -50,8 +56,9 @@ impl Client {
     }
 
     /// `notifications/initialized` goes out.
-    pub(super) fn hold(&mut self) {
+    pub(super) fn hold(&mut self, now: Instant) {
         self.session.held = Some(VecDeque::new());
+        self.session.begun = now;
         self.session.version = self.side.version();
     }
 
@@ -70,7 +77,6 @@ impl Client {
     /// The session is of use.
     pub(super) fn prove_session(&mut self) {
         self.session.is_useful = true;
-        self.useless_sessions = 0;
     }
 
     /// The server does not know the session, if that is still the one that it was asked in.
@@ -79,7 +85,9 @@ impl Client {
             return;
         }
         self.abort_all();
-        if !self.session.is_useful {
+        if self.session.is_useful && now >= self.session.begun + SHORT {
+            self.useless_sessions = 0;
+        } else {
             self.useless_sessions += 1;
         }
         let gives_up = self.useless_sessions > 1;
