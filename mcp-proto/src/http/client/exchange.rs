@@ -351,12 +351,19 @@ impl Client {
 
     /// The answer is complete.
     pub fn handle_end(&mut self, now: Instant, exchange: ExchangeId) {
-        let text = match self.exchanges.get_mut(&exchange).map(|open| &mut open.answer) {
-            Some(Some(Answer { reading: Reading::Text(text), .. })) => core::mem::take(text),
-            Some(_) => Vec::new(),
+        let (text, status) = match self.exchanges.get_mut(&exchange).map(|open| &mut open.answer) {
+            Some(Some(Answer { reading: Reading::Text(text), status, .. })) => {
+                (core::mem::take(text), *status)
+            }
+            Some(_) => (Vec::new(), 0),
             None => return,
         };
-        if !text.trim_ascii().is_empty() {
+        // What a proxy says, or an HTTP stack, is no message.
+        let is_message = match text.trim_ascii().first() {
+            Some(first) => matches!(first, b'{' | b'[') || Class::of(status) == Class::Success,
+            None => false,
+        };
+        if is_message {
             self.read(now, exchange, &text.into());
         }
         if let Some(exchange) = self.remove(exchange) {
@@ -457,6 +464,16 @@ impl Client {
         let parsed = message::parse(text, self.limits());
         let Some(open) = self.exchanges.get_mut(&id) else { return };
         let status = open.answer.as_ref().map_or(0, |answer| answer.status);
+        let is_answer = |response: &Response, id: &RequestId| match &response.id {
+            Some(answered) if is_same_request(answered, id) => true,
+            // Some servers refuse with an id of their own.
+            Some(answered) => {
+                let refuses = Class::of(status) != Class::Success && response.body.is_err();
+                refuses && !self.side.awaits(answered)
+            }
+            // An error without one is about the request that it answers.
+            None => response.body.is_err(),
+        };
         match (parsed, &mut open.purpose) {
             (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
                 if is_answer(&response, &asked.id) =>
@@ -469,7 +486,8 @@ impl Client {
                 self.listed(now, id, &response);
             }
             (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
-                if asked.era == Era::Modern && response.id.is_some() =>
+                if response.id.is_some()
+                    && (asked.era == Era::Modern || Class::of(status) != Class::Success) =>
             {
                 self.side.handle_fault(ProtocolError::UnexpectedResponse);
             }
@@ -559,7 +577,6 @@ impl Client {
             // The end of the answer says so.
             (Some(Meaning::Unavailable | Meaning::Status) | None, _) => return,
         }
-        // An error without an id is about the request that it answers.
         response.id = Some(asked.id.clone());
         let asked_id = asked.id.clone();
         self.deadlines.set(Reason::Exchange(id), now + LINGER);
@@ -590,13 +607,5 @@ fn may_settle(incoming: &Incoming) -> bool {
         Incoming::Message(Message::Response(_)) | Incoming::Batch(_) => true,
         Incoming::Message(Message::Notification(it)) => matches!(it.method, Method::Cancelled),
         Incoming::Message(Message::Request(_)) => false,
-    }
-}
-
-/// Whether a response is the one to the request with this id; an error without an id is.
-fn is_answer(response: &Response, id: &RequestId) -> bool {
-    match &response.id {
-        Some(answered) => is_same_request(answered, id),
-        None => response.body.is_err(),
     }
 }
