@@ -343,7 +343,11 @@ impl Client {
                     }
                 }
                 sse::Incoming::TooLong => {
-                    self.side.handle_fault(ProtocolError::EventTooLong { max_sse_event_bytes });
+                    let fault = ProtocolError::EventTooLong { max_sse_event_bytes };
+                    if let Purpose::Call(asked) = &mut open.purpose {
+                        asked.fault = Some(fault.clone());
+                    }
+                    self.side.handle_fault(fault);
                 }
             }
         }
