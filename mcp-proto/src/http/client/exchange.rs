@@ -587,7 +587,8 @@ impl Client {
         match (&*asked.method, &mut response.body) {
             ("initialize", Ok(_)) => self.session.id = answer.session_id.take(),
             ("tools/list", Ok(page)) if asked.era == Era::Modern => {
-                let (kept, rejected) = self.tools.read(page);
+                let max_list_bytes = self.side.limits().max_list_bytes;
+                let (kept, rejected) = self.tools.read(page, max_list_bytes);
                 *page = kept;
                 for (tool, reason) in rejected {
                     self.side.tell(ClientEvent::ToolRejected { tool, reason });

@@ -69,7 +69,7 @@ impl Client {
         };
         let next = response.body.as_ref().ok().and_then(|page| {
             // Whoever lists the tools is told of those that are left out.
-            let _ = self.tools.read(page);
+            let _ = self.tools.read(page, self.side.limits().max_list_bytes);
             next_page(page)
         });
         refresh.pages += 1;
