@@ -7,6 +7,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use core::fmt;
 
 use bytes::Bytes;
 
@@ -28,7 +29,7 @@ const SHORT: Duration = Duration::from_secs(5);
 const MAX_ID: usize = 1024;
 
 /// A session, if the server has them: without one it has no id.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Session {
     pub(super) id: Option<String>,
     /// What was negotiated, once it has begun.
@@ -41,6 +42,18 @@ pub(super) struct Session {
     begun: Instant,
     /// Whether something was answered in it.
     pub(super) is_useful: bool,
+}
+
+/// Shows all but the id, which is as good as a password.
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("version", &self.version)
+            .field("serial", &self.serial)
+            .field("held", &self.held)
+            .field("is_useful", &self.is_useful)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Whether this may be the id of a session: visible ASCII.
