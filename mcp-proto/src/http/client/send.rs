@@ -46,7 +46,15 @@ impl Client {
         if begins {
             self.hold(now);
         } else if let Some(held) = &mut self.session.held {
-            return held.push_back(message);
+            // Nothing has been sent yet in this session that could be cancelled.
+            let is_void = matches!(
+                &message,
+                Outgoing::Notification { method, .. } if method == "notifications/cancelled"
+            );
+            if !is_void {
+                held.push_back(message);
+            }
+            return;
         }
         match message {
             Outgoing::Request { ref id, ref method, .. } => {
