@@ -77,6 +77,8 @@ pub(super) struct Asked {
     pub(super) is_second: bool,
     /// What was wrong with what has come.
     pub(super) fault: Option<ProtocolError>,
+    /// What the answer to `initialize` calls the session.
+    pub(super) session_id: Option<String>,
 }
 
 /// How far a stream of events has come, over all that it was read from.
@@ -95,8 +97,6 @@ pub(super) struct Streaming {
 #[derive(Debug)]
 struct Answer {
     status: u16,
-    /// What the answer to `initialize` calls the session.
-    session_id: Option<String>,
     unauthorized: Option<Unauthorized>,
     reading: Reading,
 }
@@ -152,8 +152,17 @@ impl Purpose {
 
 impl Asked {
     pub(super) fn new(id: RequestId, method: Cow<'static, str>) -> Self {
-        let (era, stream) = (Era::Legacy, Streaming::default());
-        Self { id, method, era, serial: 0, stream, sent: None, is_second: false, fault: None }
+        Self {
+            id,
+            method,
+            era: Era::Legacy,
+            serial: 0,
+            stream: Streaming::default(),
+            sent: None,
+            is_second: false,
+            fault: None,
+            session_id: None,
+        }
     }
 }
 
@@ -218,7 +227,13 @@ impl Client {
             matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
         let session_id = head.field("Mcp-Session-Id").filter(|id| is_id(id));
         let session_id = session_id.and_then(|id| core::str::from_utf8(id).ok()).map(Into::into);
-        open.answer = Some(Answer { status, session_id, unauthorized, reading });
+        open.answer = Some(Answer { status, unauthorized, reading });
+        if let Purpose::Call(asked) = &mut open.purpose
+            && asked.method == "initialize"
+            && session_id.is_some()
+        {
+            asked.session_id = session_id;
+        }
         let proves = match &mut open.purpose {
             Purpose::Call(asked) => is_success && asked.method != "initialize",
             Purpose::Listen { stream, .. } => {
@@ -585,7 +600,7 @@ impl Client {
         let asked_id = asked.id.clone();
         self.deadlines.set(Reason::Exchange(id), now + LINGER);
         match (&*asked.method, &mut response.body) {
-            ("initialize", Ok(_)) => self.session.id = answer.session_id.take(),
+            ("initialize", Ok(_)) => self.session.id = asked.session_id.take(),
             ("tools/list", Ok(page)) if asked.era == Era::Modern => {
                 let max_list_bytes = self.side.limits().max_list_bytes;
                 let (kept, rejected) = self.tools.read(page, max_list_bytes);

@@ -157,9 +157,12 @@ impl Client {
         request
     }
 
-    /// A GET of a stream of events, from behind an event.
-    pub(super) fn get(&self, last_id: Option<&str>) -> Request {
+    /// A GET of a stream of events, from behind an event; in a session that has not begun perhaps.
+    pub(super) fn get(&self, last_id: Option<&str>, session_id: Option<&str>) -> Request {
         let mut request = self.bare("GET", Bytes::new());
+        if let Some(id) = session_id {
+            request.fields.push(("Mcp-Session-Id".into(), id.to_owned().into()));
+        }
         if let Some(id) = last_id {
             request.fields.push(("Last-Event-ID".into(), id.to_owned().into()));
         }
@@ -247,13 +250,13 @@ impl Client {
                     // Unless it has not been sent.
                     self.tries = 0;
                 } else {
-                    let request = self.get(asked.stream.last_id());
+                    let request = self.get(asked.stream.last_id(), asked.session_id.as_deref());
                     self.open(request, Purpose::Call(asked));
                 }
             }
             Some(Purpose::Listen { mut stream, serial }) => {
                 stream.tries += 1;
-                let request = self.get(stream.last_id());
+                let request = self.get(stream.last_id(), None);
                 self.open(request, Purpose::Listen { stream, serial });
             }
             Some(Purpose::Message { .. } | Purpose::Refresh(_) | Purpose::Delete) | None => {}

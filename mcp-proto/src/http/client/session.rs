@@ -114,7 +114,7 @@ impl Client {
 
     /// Asks for what the server says by itself.
     fn listen(&mut self) {
-        let (request, serial) = (self.get(None), self.session.serial);
+        let (request, serial) = (self.get(None, None), self.session.serial);
         self.open(request, Purpose::Listen { stream: Streaming::default(), serial });
     }
 
