@@ -15,7 +15,7 @@ use bytes::Bytes;
 use super::answer::{self, Class, Meaning};
 use super::refresh::{Refresh, Sent};
 use super::resume::{self, Break, MAX_TRIES, Stream, Then};
-use super::session::is_id;
+use super::session::{SessionId, is_id};
 use super::{Client, ExchangeId, Reason, Request};
 use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
 use crate::error::{ErrorCode, ProtocolError, Unauthorized};
@@ -78,7 +78,7 @@ pub(super) struct Asked {
     /// What was wrong with what has come.
     pub(super) fault: Option<ProtocolError>,
     /// What the answer to `initialize` calls the session.
-    pub(super) session_id: Option<String>,
+    pub(super) session_id: Option<SessionId>,
 }
 
 /// How far a stream of events has come, over all that it was read from.
@@ -226,7 +226,7 @@ impl Client {
         let unauthorized =
             matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
         let session_id = head.field("Mcp-Session-Id").filter(|id| is_id(id));
-        let session_id = session_id.and_then(|id| core::str::from_utf8(id).ok()).map(Into::into);
+        let session_id = session_id.and_then(|id| core::str::from_utf8(id).ok()).map(|id| SessionId(id.into()));
         open.answer = Some(Answer { status, unauthorized, reading });
         if let Purpose::Call(asked) = &mut open.purpose
             && asked.method == "initialize"

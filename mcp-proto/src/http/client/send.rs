@@ -15,6 +15,7 @@ use bytes::Bytes;
 
 use super::exchange::{Asked, Exchange, Purpose};
 use super::refresh::Sent;
+use super::session::SessionId;
 use super::tools::{arguments, text_of};
 use super::{Action, Client, ExchangeId, Fields, Life, Reason, Request};
 use crate::client::{CallError, version_of};
@@ -158,10 +159,10 @@ impl Client {
     }
 
     /// A GET of a stream of events, from behind an event; in a session that has not begun perhaps.
-    pub(super) fn get(&self, last_id: Option<&str>, session_id: Option<&str>) -> Request {
+    pub(super) fn get(&self, last_id: Option<&str>, session_id: Option<&SessionId>) -> Request {
         let mut request = self.bare("GET", Bytes::new());
-        if let Some(id) = session_id {
-            request.fields.push(("Mcp-Session-Id".into(), id.to_owned().into()));
+        if let Some(SessionId(id)) = session_id {
+            request.fields.push(("Mcp-Session-Id".into(), id.clone().into()));
         }
         if let Some(id) = last_id {
             request.fields.push(("Last-Event-ID".into(), id.to_owned().into()));
@@ -177,7 +178,7 @@ impl Client {
         if let Some(version) = self.session.version {
             fields.push((headers::PROTOCOL_VERSION.into(), version.as_str().into()));
         }
-        if let Some(id) = &self.session.id {
+        if let Some(SessionId(id)) = &self.session.id {
             fields.push(("Mcp-Session-Id".into(), id.clone().into()));
         }
         Request { method, target: self.url.target().to_owned(), fields, body }
@@ -250,7 +251,7 @@ impl Client {
                     // Unless it has not been sent.
                     self.tries = 0;
                 } else {
-                    let request = self.get(asked.stream.last_id(), asked.session_id.as_deref());
+                    let request = self.get(asked.stream.last_id(), asked.session_id.as_ref());
                     self.open(request, Purpose::Call(asked));
                 }
             }
