@@ -7,7 +7,6 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -45,6 +44,8 @@ pub(super) struct Exchange {
     moved: Option<Url>,
     pub(super) purpose: Purpose,
     answer: Option<Answer>,
+    /// Whether the answer has ended, and is being read.
+    pub(super) has_ended: bool,
 }
 
 /// What a request is for.
@@ -114,7 +115,8 @@ enum Reading {
 
 impl Exchange {
     pub(super) fn new(request: Request, purpose: Purpose) -> Self {
-        Self { request: Some(request), redirects: 0, moved: None, purpose, answer: None }
+        let (redirects, moved, answer, has_ended) = (0, None, None, false);
+        Self { request: Some(request), redirects, moved, purpose, answer, has_ended }
     }
 }
 
@@ -370,7 +372,11 @@ impl Client {
 
     /// The answer is complete.
     pub fn handle_end(&mut self, now: Instant, exchange: ExchangeId) {
-        let (text, status) = match self.exchanges.get_mut(&exchange).map(|open| &mut open.answer) {
+        let open = self.exchanges.get_mut(&exchange).map(|open| {
+            open.has_ended = true;
+            &mut open.answer
+        });
+        let (text, status) = match open {
             Some(Some(Answer { reading: Reading::Text(text), status, .. })) => {
                 (core::mem::take(text), *status)
             }

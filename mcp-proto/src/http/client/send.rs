@@ -222,7 +222,9 @@ impl Client {
 
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<Exchange> {
         let exchange = self.remove(id)?;
-        self.queue.push_back(Action::Abort { exchange: id });
+        if !exchange.has_ended {
+            self.queue.push_back(Action::Abort { exchange: id });
+        }
         Some(exchange)
     }
 
