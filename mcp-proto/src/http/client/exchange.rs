@@ -228,7 +228,8 @@ impl Client {
         let unauthorized =
             matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
         let session_id = head.field("Mcp-Session-Id").filter(|id| is_id(id));
-        let session_id = session_id.and_then(|id| core::str::from_utf8(id).ok()).map(|id| SessionId(id.into()));
+        let session_id =
+            session_id.and_then(|id| core::str::from_utf8(id).ok()).map(|id| SessionId(id.into()));
         open.answer = Some(Answer { status, unauthorized, reading });
         if let Purpose::Call(asked) = &mut open.purpose
             && asked.method == "initialize"

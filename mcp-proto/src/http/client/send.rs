@@ -79,7 +79,8 @@ impl Client {
     pub(super) fn is_full(&self) -> bool {
         let is_message = |open: &&Exchange| matches!(open.purpose, Purpose::Message { .. });
         let is_request = |message: &&Outgoing| matches!(message, Outgoing::Request { .. });
-        let held = self.session.held.iter().flatten().filter(|message| !is_request(message)).count();
+        let held =
+            self.session.held.iter().flatten().filter(|message| !is_request(message)).count();
         let out = self.exchanges.values().filter(is_message).count();
         out.saturating_add(held) >= self.limits().max_in_flight
     }
