@@ -79,7 +79,9 @@ impl Client {
         if says_little && (in_doubt || self.is_negotiating()) {
             // What it means is known when the era is.
             self.park(number, error);
-            self.judge(now, Outcome::Error);
+            if in_doubt {
+                self.judge(now, Outcome::Error);
+            }
         } else if let Some(call) = self.calls.remove(number) {
             self.finish(now, call, Err(error));
         }

@@ -229,6 +229,66 @@
 //! | `= allowed-hosts a b`, `= allowed-origins a b` | what is allowed beside the default |
 //! | `= authorize` | each request needs a bearer token, which is the name of the principal; `mallory` is refused |
 //!
+//! # A client over HTTP
+//!
+//! With `= role client` and `= transport http` the two sides change places here as well: the requests
+//! of the client come out, and what comes back on each goes in. Requests have numbers in the order in
+//! which the client opens them.
+//!
+//! ```text
+//! # A modern call has an answer in JSON.
+//! = role client
+//! = transport http
+//! = verdict 2026-07-28
+//!
+//! ! open
+//! ! connected 2026-07-28
+//! ! call a tools/call {"name":"x"}
+//! 1> POST
+//! 1> MCP-Protocol-Version: 2026-07-28
+//! 1> Mcp-Method: tools/call
+//! 1> Mcp-Name: x
+//! 1> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{…}}
+//! 1< 200 application/json
+//! 1< {"jsonrpc":"2.0","id":1,"result":{…}}
+//! ! responded a {…}
+//! ```
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `1> POST` | a request, with its target if that is not `/mcp` |
+//! | `1> Name: value` | a field, but for `Accept` and `Content-Type`, which are as they must be |
+//! | `1> {…}` | its body |
+//! | `1> closed` | the client does not want the rest of the answer |
+//! | `1< 200 application/json` | an answer: its status and media type |
+//! | `1< Name: value` | a field |
+//! | `1< {…}`, `1< "bytes"` | some of its body |
+//! | `1< event 1-2: {…}`, `1< event: {…}`, `1< event 1-0:` | an event, with its id if it has one, and without data |
+//! | `1< retry: 1000`, `1< :` | when to come back; a sign of life |
+//! | `1< ...` | the rest is yet to come |
+//! | `1< end` | the end of the answer; needed after events and after `...` |
+//! | `1< cut off` | there is no connection, or it broke |
+//!
+//! The lines of one answer that follow one another are one input; its body is split in all ways.
+//!
+//! | input | meaning |
+//! |---|---|
+//! | `! field Authorization: x` | every request has this field from here on |
+//! | those of a client | but for `! eof` |
+//!
+//! | output | meaning |
+//! |---|---|
+//! | `! tool-rejected x: why` | a tool is left out of its list; the text is that of `PlanError` |
+//! | `! failed a: why [400]` | the status of a JSON-RPC error, if it is not 200 |
+//! | `! finished` | all is over; it follows `! closed`, and a DELETE perhaps |
+//!
+//! | setting | meaning |
+//! |---|---|
+//! | `= url https://a/b` | where the server is; default `http://localhost/mcp` |
+//! | `= field Name: value` | a field of every request |
+//! | `= listens off` | a legacy server is not asked, with a GET, for what it says by itself |
+//! | `= random 255` | the first byte of whatever is random; default 0 |
+//!
 //! # From the field
 //!
 //! With `MCP_WIRE=1` in its environment, a driver prints its conversation to stderr in this
@@ -239,6 +299,7 @@ mod chunks;
 mod client;
 mod fixture;
 mod http;
+mod http_client;
 mod parse;
 mod play;
 mod player;

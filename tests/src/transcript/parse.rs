@@ -8,6 +8,7 @@ use mcp_proto::types::{LoggingLevel, LoggingMessageNotificationParams};
 
 use super::client;
 use super::http;
+use super::http_client;
 use super::settings::{Settings, duration, json, list, number};
 use super::value::{Act, Answer, Content, Input, Line, Role, Transcript};
 
@@ -62,6 +63,7 @@ impl Transcript {
             Role::Server(_) => ("C>", "C*", "S>"),
             Role::Client(_) => ("S>", "S*", "C>"),
             Role::Http(_) => ("1>", "1*", "1<"),
+            Role::HttpClient(_) => ("1<", "1<", "1>"),
         };
         match mark {
             "=" if begun => Err("settings stand before all else".into()),
@@ -71,10 +73,14 @@ impl Transcript {
                 Some(input) => Ok(Content::Input(input)),
                 None => output(begun),
             },
-            _ if self.speaks_http() && http::is_mark(mark) => match http::sent(mark, line)? {
-                Some(act) => Ok(Content::Input(Input::Http(act))),
-                None => output(begun),
-            },
+            _ if self.speaks_http() && http::is_mark(mark) => {
+                let input = if self.plays_client() {
+                    http_client::came(mark, line)?.map(Input::Answer)
+                } else {
+                    http::sent(mark, line)?.map(Input::Http)
+                };
+                input.map_or_else(|| output(begun), |input| Ok(Content::Input(input)))
+            }
             _ if mark == incoming => {
                 Ok(Content::Input(Input::Bytes([line.as_bytes(), b"\n"].concat())))
             }
@@ -97,20 +103,23 @@ impl Transcript {
             return Ok(());
         }
         if let Some(transport) = setting.strip_prefix("transport ") {
-            if self.lines.iter().any(|line| line.text.starts_with('=')) {
+            let is_other = |text: &str| text.starts_with('=') && !text.starts_with("= role ");
+            if self.lines.iter().any(|line| is_other(&line.text)) {
                 return Err("the transport stands before the other settings".into());
             }
-            self.role = match transport {
-                "stdio" => Role::Server(Settings::default()),
-                "http" => Role::Http(http::Settings::default()),
+            match (transport, self.plays_client()) {
+                ("stdio", _) => {}
+                ("http", true) => self.role = Role::HttpClient(http_client::Settings::default()),
+                ("http", false) => self.role = Role::Http(http::Settings::default()),
                 _ => return Err("a transport is stdio or http".into()),
-            };
+            }
             return Ok(());
         }
         match &mut self.role {
             Role::Server(settings) => settings.set(setting),
             Role::Client(settings) => settings.set(setting),
             Role::Http(settings) => settings.set(setting),
+            Role::HttpClient(settings) => settings.set(setting),
         }
     }
 }
@@ -128,6 +137,7 @@ impl Transcript {
                 None if http::is_report(event) => Ok(None),
                 None => Ok(act(&settings.server, event)?.map(Input::Server)),
             },
+            Role::HttpClient(_) => http_client::input(event),
             _ if event == "eof" => Ok(Some(Input::Eof)),
             Role::Server(settings) => Ok(act(settings, event)?.map(Input::Server)),
             Role::Client(_) => Ok(client::act(event)?.map(Input::Client)),

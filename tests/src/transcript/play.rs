@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use super::chunks::Chunks;
 use super::client;
 use super::http;
+use super::http_client;
 use super::player::Player;
 use super::value::{Content, Input, Role, Transcript};
 
@@ -56,6 +57,7 @@ impl Transcript {
             Role::Http(settings) => {
                 http::Player::new(settings, way).map(|player| Box::new(player) as _)
             }
+            Role::HttpClient(settings) => Ok(Box::new(http_client::Player::new(settings, way))),
         };
         match player {
             Ok(mut player) => steps.iter().map(|step| player.step(&step.input)).collect(),

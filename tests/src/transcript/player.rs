@@ -55,7 +55,9 @@ impl Play for Player {
                 self.connection.handle_eof(self.now);
             }
             Input::Server(act) => self.act(act),
-            Input::Client(_) | Input::Http(_) => self.broken("a server does not do this"),
+            Input::Client(_) | Input::Http(_) | Input::Answer(_) | Input::Field(..) => {
+                self.broken("a server does not do this");
+            }
         }
         self.drain();
         while let Some(request) = self.calls.pop_front() {

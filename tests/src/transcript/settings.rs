@@ -109,6 +109,7 @@ pub(super) fn limit(limits: &mut Limits, text: &str) -> Result<()> {
     let (field, value) = text.split_once(' ').ok_or("a limit has a name and a value")?;
     match field {
         "max_line_bytes" => limits.max_line_bytes = number(value)?,
+        "max_sse_event_bytes" => limits.max_sse_event_bytes = number(value)?,
         "max_depth" => limits.max_depth = number(value)?,
         "max_in_flight" => limits.max_in_flight = number(value)?,
         "max_in_flight_bytes" => limits.max_in_flight_bytes = number(value)?,

@@ -7,6 +7,7 @@ use mcp_proto::server::{Change, InputRequired, Notification};
 
 use super::client;
 use super::http;
+use super::http_client;
 use super::settings::Settings;
 
 /// A conversation, read from its text.
@@ -25,6 +26,8 @@ pub(super) enum Role {
     Client(client::Settings),
     /// A server, over HTTP.
     Http(http::Settings),
+    /// A client, over HTTP.
+    HttpClient(http_client::Settings),
 }
 
 /// A line of the text.
@@ -53,6 +56,10 @@ pub(super) enum Input {
     Server(Act),
     Client(client::Act),
     Http(http::Act),
+    /// What comes back to a client over HTTP.
+    Answer(http_client::Answer),
+    /// A field of every request of a client over HTTP.
+    Field(String, String),
 }
 
 /// What is done to a server.
@@ -106,14 +113,14 @@ impl Transcript {
         self.lines.iter().filter_map(|line| line.text.strip_prefix('#')).map(str::trim)
     }
 
-    /// Whether it is the client that is played.
+    /// Whether it is a client that is played.
     pub fn plays_client(&self) -> bool {
-        matches!(self.role, Role::Client(_))
+        matches!(self.role, Role::Client(_) | Role::HttpClient(_))
     }
 
     /// Whether it is HTTP that is spoken.
     pub fn speaks_http(&self) -> bool {
-        matches!(self.role, Role::Http(_))
+        matches!(self.role, Role::Http(_) | Role::HttpClient(_))
     }
 
     /// All bytes that the client sends to a server that is played, one after the other.
@@ -158,6 +165,20 @@ impl Transcript {
                         outputs,
                     }),
                 ) if outputs.is_empty() && connection == same => {
+                    parts.extend_from_slice(more);
+                    *last = at;
+                }
+                (
+                    Content::Input(Input::Answer(http_client::Answer {
+                        exchange: same,
+                        parts: more,
+                    })),
+                    Some(Step {
+                        input: Input::Answer(http_client::Answer { exchange, parts }),
+                        last,
+                        outputs,
+                    }),
+                ) if outputs.is_empty() && exchange == same => {
                     parts.extend_from_slice(more);
                     *last = at;
                 }

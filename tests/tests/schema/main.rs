@@ -53,11 +53,15 @@ enum Conversation {
     Server(server::Conversation),
     Client(client::Conversation),
     Http(http::Conversation),
+    HttpClient(client::Conversation),
 }
 
 impl Conversation {
     fn new(transcript: &Transcript) -> Self {
         match transcript {
+            _ if transcript.plays_client() && transcript.speaks_http() => {
+                Self::HttpClient(client::Conversation::default())
+            }
             _ if transcript.plays_client() => Self::Client(client::Conversation::default()),
             _ if transcript.speaks_http() => Self::Http(http::Conversation::default()),
             _ => Self::Server(server::Conversation::default()),
@@ -68,6 +72,16 @@ impl Conversation {
     fn line(&mut self, schemas: &mut Schemas, line: &str) -> Option<Vec<String>> {
         match self {
             Self::Http(conversation) => conversation.line(schemas, line),
+            Self::HttpClient(conversation) => {
+                let (mark, text) = line.split_once(' ')?;
+                let start = text.find(['{', '[']).filter(|_| !mark.starts_with(['!', '=', '#']))?;
+                let (before, message) = text.split_at(start);
+                if mark.ends_with('<') && (before.is_empty() || before.starts_with("event")) {
+                    conversation.server_sends(message.as_bytes());
+                }
+                let sent = mark.ends_with('>') && before.is_empty();
+                sent.then(|| conversation.client_sends(schemas, message))
+            }
             Self::Server(conversation) => {
                 if line == "! eof" {
                     conversation.client_sends(b"\n");

@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use bytes::Bytes;
 
@@ -49,7 +50,7 @@ impl ExchangeId {
 }
 
 /// A request to be sent, without what its framing adds: `Host`, `Content-Length`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request {
     /// `POST`, `GET` or `DELETE`.
@@ -67,8 +68,20 @@ pub struct Request {
     pub is_idempotent: bool,
 }
 
+/// Shows the fields, but no values of those that are the application's, nor the id of a session.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("target", &self.target)
+            .field("fields", &Shown(&self.fields))
+            .field("body", &self.body)
+            .finish()
+    }
+}
+
 /// How a client over HTTP behaves.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
     /// Where the server is.
@@ -84,6 +97,17 @@ pub struct Config {
 
 pub(crate) type Fields = Vec<(Cow<'static, str>, Cow<'static, str>)>;
 
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("url", &self.url)
+            .field("client", &self.client)
+            .field("listens", &self.listens)
+            .field("fields", &Shown(&self.fields))
+            .finish()
+    }
+}
+
 impl Config {
     /// The default settings of a client of the server at `url`.
     pub fn new(url: Url, client: impl Into<client::Config>) -> Self {
@@ -98,6 +122,20 @@ impl Config {
     pub fn field(mut self, name: &str, value: &str) -> Result<Self, UsageError> {
         set_field(&mut self.fields, name, value)?;
         Ok(self)
+    }
+}
+
+/// Fields without what may be a secret.
+struct Shown<'a>(&'a Fields);
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for (name, value) in self.0 {
+            let is_secret = !is_own(name) || name.eq_ignore_ascii_case("mcp-session-id");
+            map.entry(name, if is_secret { &"…" } else { value });
+        }
+        map.finish()
     }
 }
 
@@ -127,12 +165,14 @@ pub(super) fn is_value(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
+fn is_own(name: &str) -> bool {
+    let start = name.get(..PREFIX.len());
+    OWN.iter().any(|own| own.eq_ignore_ascii_case(name))
+        || start.is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
+}
+
 pub(crate) fn set_field(fields: &mut Fields, name: &str, value: &str) -> Result<(), UsageError> {
-    let starts = |prefix: &str| {
-        name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-    };
-    let is_own = OWN.iter().any(|own| own.eq_ignore_ascii_case(name)) || starts(PREFIX);
-    if is_own || !is_name(name) || !is_value(value) {
+    if is_own(name) || !is_name(name) || !is_value(value) {
         return Err(UsageError::InvalidField { name: name.into() });
     }
     fields.retain(|(other, _)| !other.eq_ignore_ascii_case(name));

@@ -105,13 +105,18 @@ impl Client {
         done
     }
 
-    /// Sends a notification; see [`Client::notify`].
+    /// Sends a notification; see [`Client::notify`]. As many as `Limits::max_in_flight` may be waiting
+    /// to be accepted; another one fails with [`UsageError::TooManyCalls`].
     pub fn notify(
         &mut self,
         now: Instant,
         method: impl Into<Cow<'static, str>>,
         params: Json,
     ) -> Result<(), UsageError> {
+        if self.is_full() {
+            let max_in_flight = self.limits().max_in_flight;
+            return Err(UsageError::TooManyCalls { max_in_flight });
+        }
         let done = self.side.notify(now, method, params);
         self.pump(now);
         done

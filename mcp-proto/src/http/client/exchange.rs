@@ -7,7 +7,6 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -15,15 +14,15 @@ use bytes::Bytes;
 use super::answer::{self, Class, Meaning};
 use super::refresh::{Refresh, Sent};
 use super::resume::{self, Break, MAX_TRIES, Stream, Then};
-use super::session::is_id;
+use super::session::{SessionId, is_id};
 use super::{Client, ExchangeId, Reason, Request};
 use crate::challenge::Unauthorized;
 use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::frame::http1::StatusHead;
 use crate::frame::sse::{self, EventReader};
-use crate::http::media;
-use crate::message::{self, Incoming, Message, RequestId, Response};
+use crate::http::{Url, media};
+use crate::message::{self, Incoming, Message, Method, RequestId, Response};
 use crate::time::{Duration, Instant};
 use crate::version::Era;
 
@@ -42,8 +41,12 @@ pub(super) struct Exchange {
     /// Until the head of the answer has come.
     request: Option<Request>,
     redirects: u8,
+    /// Where it has been redirected to for the time being.
+    moved: Option<Url>,
     pub(super) purpose: Purpose,
     answer: Option<Answer>,
+    /// Whether the answer has ended, and is being read.
+    pub(super) has_ended: bool,
 }
 
 /// What a request is for.
@@ -76,6 +79,8 @@ pub(super) struct Asked {
     pub(super) is_second: bool,
     /// What was wrong with what has come.
     pub(super) fault: Option<ProtocolError>,
+    /// What the answer to `initialize` calls the session.
+    pub(super) session_id: Option<SessionId>,
 }
 
 /// How far a stream of events has come, over all that it was read from.
@@ -94,8 +99,6 @@ pub(super) struct Streaming {
 #[derive(Debug)]
 struct Answer {
     status: u16,
-    /// What the answer to `initialize` calls the session.
-    session_id: Option<String>,
     unauthorized: Option<Unauthorized>,
     reading: Reading,
 }
@@ -113,7 +116,8 @@ enum Reading {
 
 impl Exchange {
     pub(super) fn new(request: Request, purpose: Purpose) -> Self {
-        Self { request: Some(request), redirects: 0, purpose, answer: None }
+        let (redirects, moved, answer, has_ended) = (0, None, None, false);
+        Self { request: Some(request), redirects, moved, purpose, answer, has_ended }
     }
 }
 
@@ -151,8 +155,17 @@ impl Purpose {
 
 impl Asked {
     pub(super) fn new(id: RequestId, method: Cow<'static, str>) -> Self {
-        let (era, stream) = (Era::Legacy, Streaming::default());
-        Self { id, method, era, serial: 0, stream, sent: None, is_second: false, fault: None }
+        Self {
+            id,
+            method,
+            era: Era::Legacy,
+            serial: 0,
+            stream: Streaming::default(),
+            sent: None,
+            is_second: false,
+            fault: None,
+            session_id: None,
+        }
     }
 }
 
@@ -168,8 +181,8 @@ impl Streaming {
         resume::delay(self.tries, self.retry, random)
     }
 
-    /// Takes note of an event; whether it has data.
-    fn see(&mut self, event: &sse::Event) -> bool {
+    /// Takes note of an event.
+    fn see(&mut self, event: &sse::Event) {
         if !event.data.is_empty() || event.id != self.last {
             self.tries = 0;
         }
@@ -177,14 +190,17 @@ impl Streaming {
         if event.id != self.last {
             self.last = event.id.as_ref().map(|id| Bytes::copy_from_slice(id));
         }
-        !event.data.is_empty()
     }
 }
 
 impl Client {
-    /// The head of an answer has come; interim ones (1xx) are of no interest.
+    /// The head of an answer has come; interim ones (1xx) are of no interest, nor is a second one.
     pub fn handle_head(&mut self, now: Instant, exchange: ExchangeId, head: &StatusHead) {
         let status = head.status();
+        let waits = self.exchanges.get(&exchange).is_some_and(|open| open.request.is_some());
+        if matches!(status, 100..=199) || !waits {
+            return;
+        }
         if matches!(status, 307 | 308) && self.redirect(exchange, head) {
             return;
         }
@@ -202,7 +218,7 @@ impl Client {
         let is_success = Class::of(status) == Class::Success;
         let has_events = is_success && media::is(content_type, media::EVENTS);
         let reading = match &open.purpose {
-            Purpose::Call(_) | Purpose::Listen { .. } if has_events => {
+            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Listen { .. } if has_events => {
                 let max = self.side.limits().max_sse_event_bytes;
                 Reading::Events(Box::new(EventReader::new(max)))
             }
@@ -213,8 +229,15 @@ impl Client {
         let unauthorized =
             matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
         let session_id = head.field("Mcp-Session-Id").filter(|id| is_id(id));
-        let session_id = session_id.and_then(|id| core::str::from_utf8(id).ok()).map(Into::into);
-        open.answer = Some(Answer { status, session_id, unauthorized, reading });
+        let session_id =
+            session_id.and_then(|id| core::str::from_utf8(id).ok()).map(|id| SessionId(id.into()));
+        open.answer = Some(Answer { status, unauthorized, reading });
+        if let Purpose::Call(asked) = &mut open.purpose
+            && asked.method == "initialize"
+            && session_id.is_some()
+        {
+            asked.session_id = session_id;
+        }
         let proves = match &mut open.purpose {
             Purpose::Call(asked) => is_success && asked.method != "initialize",
             Purpose::Listen { stream, .. } => {
@@ -263,7 +286,8 @@ impl Client {
     /// Sends a request once more, to where the server says, if that is of the same origin.
     fn redirect(&mut self, id: ExchangeId, head: &StatusHead) -> bool {
         let location = head.field("Location").and_then(|to| core::str::from_utf8(to).ok());
-        let url = location.and_then(|to| self.url.join(to).ok());
+        let from = self.exchanges.get(&id).and_then(|open| open.moved.as_ref());
+        let url = location.and_then(|to| from.unwrap_or(&self.url).join(to).ok());
         let Some(url) = url.filter(|url| url.same_origin(&self.url)) else { return false };
         let may = |open: &Exchange| open.redirects < MAX_REDIRECTS && open.request.is_some();
         if !self.exchanges.get(&id).is_some_and(may) {
@@ -271,17 +295,21 @@ impl Client {
         }
         // The deadline, if there is one, goes on.
         let due = self.deadlines.due(Reason::Exchange(id));
-        let Some(Exchange { request: Some(request), redirects, purpose, .. }) = self.abort(id)
+        let Some(Exchange { request: Some(request), redirects, moved, purpose, .. }) =
+            self.abort(id)
         else {
             return false;
         };
         let request = Request { target: url.target().into(), ..request };
-        if head.status() == 308 {
-            self.url = url;
-        }
         let again = self.open(request, purpose);
+        // What is permanent behind a detour is not where the server is.
+        let is_moved = head.status() == 308 && moved.is_none();
+        if is_moved {
+            self.url = url.clone();
+        }
         if let Some(open) = self.exchanges.get_mut(&again) {
             open.redirects = redirects + 1;
+            open.moved = (!is_moved).then_some(url);
         }
         if let Some(due) = due {
             self.deadlines.set(Reason::Exchange(again), due);
@@ -319,8 +347,10 @@ impl Client {
             let stream = open.purpose.stream();
             match incoming {
                 sse::Incoming::Event(event) => {
-                    let has_data = stream.is_none_or(|stream| stream.see(&event));
-                    if has_data && event.name == b"message"[..] {
+                    if let Some(stream) = stream {
+                        stream.see(&event);
+                    }
+                    if !event.data.is_empty() && event.name == b"message"[..] {
                         self.read(now, id, &event.data);
                         // What comes of it may be that the exchange is over.
                         self.pump(now);
@@ -332,7 +362,11 @@ impl Client {
                     }
                 }
                 sse::Incoming::TooLong => {
-                    self.side.handle_fault(ProtocolError::EventTooLong { max_sse_event_bytes });
+                    let fault = ProtocolError::EventTooLong { max_sse_event_bytes };
+                    if let Purpose::Call(asked) = &mut open.purpose {
+                        asked.fault = Some(fault.clone());
+                    }
+                    self.side.handle_fault(fault);
                 }
             }
         }
@@ -340,12 +374,23 @@ impl Client {
 
     /// The answer is complete.
     pub fn handle_end(&mut self, now: Instant, exchange: ExchangeId) {
-        let text = match self.exchanges.get_mut(&exchange).map(|open| &mut open.answer) {
-            Some(Some(Answer { reading: Reading::Text(text), .. })) => core::mem::take(text),
-            Some(_) => Vec::new(),
+        let open = self.exchanges.get_mut(&exchange).map(|open| {
+            open.has_ended = true;
+            &mut open.answer
+        });
+        let (text, status) = match open {
+            Some(Some(Answer { reading: Reading::Text(text), status, .. })) => {
+                (core::mem::take(text), *status)
+            }
+            Some(_) => (Vec::new(), 0),
             None => return,
         };
-        if !text.trim_ascii().is_empty() {
+        // What a proxy says, or an HTTP stack, is no message.
+        let is_message = match text.trim_ascii().first() {
+            Some(first) => matches!(first, b'{' | b'[') || Class::of(status) == Class::Success,
+            None => false,
+        };
+        if is_message {
             self.read(now, exchange, &text.into());
         }
         if let Some(exchange) = self.remove(exchange) {
@@ -446,6 +491,16 @@ impl Client {
         let parsed = message::parse(text, self.limits());
         let Some(open) = self.exchanges.get_mut(&id) else { return };
         let status = open.answer.as_ref().map_or(0, |answer| answer.status);
+        let is_answer = |response: &Response, id: &RequestId| match &response.id {
+            Some(answered) if is_same_request(answered, id) => true,
+            // Some servers refuse with an id of their own.
+            Some(answered) => {
+                let refuses = Class::of(status) != Class::Success && response.body.is_err();
+                refuses && !self.side.awaits(answered)
+            }
+            // An error without one is about the request that it answers.
+            None => response.body.is_err(),
+        };
         match (parsed, &mut open.purpose) {
             (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
                 if is_answer(&response, &asked.id) =>
@@ -457,22 +512,56 @@ impl Client {
             {
                 self.listed(now, id, &response);
             }
-            (Ok(incoming), Purpose::Call(asked)) => {
-                let origin = self.side.origin(Some(&asked.id), status);
-                self.side.handle_message_of(now, incoming, origin);
+            (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
+                if response.id.is_some()
+                    && (asked.era == Era::Modern || Class::of(status) != Class::Success) =>
+            {
+                self.side.handle_fault(ProtocolError::UnexpectedResponse);
             }
-            (Ok(incoming), _) => {
-                let origin = self.side.origin(None, status);
+            (Ok(incoming), purpose) => {
+                let asked = match purpose {
+                    Purpose::Call(asked) => Some(&asked.id),
+                    Purpose::Refresh(_)
+                    | Purpose::Message { .. }
+                    | Purpose::Listen { .. }
+                    | Purpose::Delete => None,
+                };
+                let may_settle = may_settle(&incoming);
+                let origin = self.side.origin(asked, status);
                 self.side.handle_message_of(now, incoming, origin);
+                if may_settle {
+                    self.leave_settled(now);
+                }
             }
-            (Err(malformed), purpose) => {
+            (Err(mut malformed), purpose) => {
                 if let Purpose::Call(asked) = purpose {
                     asked.fault = Some(malformed.error.clone());
+                    let is_own = |id: &RequestId| is_same_request(id, &asked.id);
+                    if asked.era == Era::Modern {
+                        malformed.id = malformed.id.filter(is_own);
+                    }
                 }
-                // What comes with an error need not be a message.
-                if Class::of(status) == Class::Success {
-                    self.side.handle_malformed(now, malformed);
-                }
+                self.side.handle_malformed(now, malformed);
+                self.leave_settled(now);
+            }
+        }
+    }
+
+    /// Answers that nobody waits for any more, because what they are for has been settled elsewhere: in
+    /// a batch, on another stream, or by a notification.
+    fn leave_settled(&mut self, now: Instant) {
+        let is_settled = |purpose: &Purpose| match purpose {
+            Purpose::Call(asked) => !self.side.awaits(&asked.id),
+            Purpose::Refresh(_)
+            | Purpose::Message { .. }
+            | Purpose::Listen { .. }
+            | Purpose::Delete => false,
+        };
+        let open = self.exchanges.iter().filter(|(_, open)| is_settled(&open.purpose));
+        let settled: Vec<ExchangeId> = open.map(|(id, _)| *id).collect();
+        for id in settled {
+            if !self.deadlines.has(Reason::Exchange(id)) {
+                self.deadlines.set(Reason::Exchange(id), now + LINGER);
             }
         }
     }
@@ -485,6 +574,11 @@ impl Client {
             return;
         };
         let status = answer.status;
+        if !self.side.awaits(&asked.id) {
+            let origin = self.side.origin(Some(&asked.id), status);
+            let incoming = Incoming::Message(Message::Response(response));
+            return self.side.handle_message_of(now, incoming, origin);
+        }
         let what =
             if self.side.is_probe(&asked.id) { answer::Asked::Era } else { answer::Asked::Call };
         let body = match &response.body {
@@ -510,14 +604,14 @@ impl Client {
             // The end of the answer says so.
             (Some(Meaning::Unavailable | Meaning::Status) | None, _) => return,
         }
-        // An error without an id is about the request that it answers.
         response.id = Some(asked.id.clone());
         let asked_id = asked.id.clone();
         self.deadlines.set(Reason::Exchange(id), now + LINGER);
         match (&*asked.method, &mut response.body) {
-            ("initialize", Ok(_)) => self.session.id = answer.session_id.take(),
+            ("initialize", Ok(_)) => self.session.id = asked.session_id.take(),
             ("tools/list", Ok(page)) if asked.era == Era::Modern => {
-                let (kept, rejected) = self.tools.read(page);
+                let max_list_bytes = self.side.limits().max_list_bytes;
+                let (kept, rejected) = self.tools.read(page, max_list_bytes);
                 *page = kept;
                 for (tool, reason) in rejected {
                     self.side.tell(ClientEvent::ToolRejected { tool, reason });
@@ -535,10 +629,11 @@ impl Client {
     }
 }
 
-/// Whether a response is the one to the request with this id; an error without an id is.
-fn is_answer(response: &Response, id: &RequestId) -> bool {
-    match &response.id {
-        Some(answered) => is_same_request(answered, id),
-        None => response.body.is_err(),
+/// Whether something else than the answer that it came on may be over for it.
+fn may_settle(incoming: &Incoming) -> bool {
+    match incoming {
+        Incoming::Message(Message::Response(_)) | Incoming::Batch(_) => true,
+        Incoming::Message(Message::Notification(it)) => matches!(it.method, Method::Cancelled),
+        Incoming::Message(Message::Request(_)) => false,
     }
 }

@@ -22,8 +22,8 @@
 //! | a stream that sleeps | what it is for, its last id | its time, which opens it again |
 //! | a legacy session | its id, what waits for `notifications/initialized` to be accepted | 404, which opens another one; `close` |
 //!
-//! A legacy session that is unknown to its server before it has been of any use is not opened again a
-//! second time: the client closes.
+//! A legacy session that is unknown to its server before it has been of any use, or within 5 s, is not
+//! opened again a second time: the client closes.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 

@@ -69,7 +69,7 @@ impl Client {
         };
         let next = response.body.as_ref().ok().and_then(|page| {
             // Whoever lists the tools is told of those that are left out.
-            let _ = self.tools.read(page);
+            let _ = self.tools.read(page, self.side.limits().max_list_bytes);
             next_page(page)
         });
         refresh.pages += 1;
@@ -95,7 +95,10 @@ impl Client {
                 let incoming = Incoming::Message(Message::Response(response));
                 self.side.handle_message_of(now, incoming, origin);
             }
-            Ok(_) => self.ask(now, Asked { is_second: true, ..asked }, call.message),
+            Ok(_) => {
+                let again = Asked::new(asked.id, asked.method);
+                self.ask(now, Asked { is_second: true, ..again }, call.message);
+            }
         }
     }
 }

@@ -4,8 +4,8 @@
 //! name tests and documentation use. `ARCHITECTURE.md` shows [`TABLE`] ([`draw`]); a test walks every
 //! combination.
 //!
-//! A stream is tried again after what `retry` said, or 1 s, doubled with each try in vain up to 30 s,
-//! and up to a quarter more, at random. After 5 tries in vain it is not: a try that brings an event,
+//! A stream is tried again after what `retry` said, from 100 ms to an hour, or 1 s, doubled with each
+//! try in vain up to 30 s, and up to a quarter more, at random. After 5 tries in vain it is not: a try that brings an event,
 //! or an id that is not the last one, was not in vain.
 //!
 //! [Specification: Resumability and
@@ -20,6 +20,10 @@ pub const MAX_TRIES: u32 = 5;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
+
+/// A server that wants to be asked without a pause is not, and one that never wants to be asked is.
+const LEAST: Duration = Duration::from_millis(100);
+const MOST: Duration = Duration::from_secs(60 * 60);
 
 /// What a stream is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,7 +123,7 @@ pub fn judge(stream: Stream, broke: Break, may_try: bool) -> Option<&'static Row
 /// How long to wait before a stream is tried again: `tries` were in vain, `retry` is what the server
 /// has said, and `random` is any byte.
 pub fn delay(tries: u32, retry: Option<Duration>, random: u8) -> Duration {
-    let first = retry.unwrap_or(FIRST);
+    let first = retry.unwrap_or(FIRST).clamp(LEAST, MOST);
     let most = first.max(LONGEST);
     let delay = first.saturating_mul(1_u32.checked_shl(tries).unwrap_or(u32::MAX)).min(most);
     delay.saturating_add(delay / 4 * u32::from(random) / 255)

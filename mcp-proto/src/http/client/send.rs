@@ -15,10 +15,11 @@ use bytes::Bytes;
 
 use super::exchange::{Asked, Exchange, Purpose};
 use super::refresh::Sent;
+use super::session::SessionId;
 use super::tools::{arguments, text_of};
 use super::{Action, Client, ExchangeId, Fields, Life, Reason, Request};
 use crate::client::{CallError, version_of};
-use crate::error::EmitError;
+use crate::error::{EmitError, ProtocolError};
 use crate::headers;
 use crate::json::Json;
 use crate::message::{Outgoing, RequestId};
@@ -38,10 +39,23 @@ impl Client {
             &message,
             Outgoing::Notification { method, .. } if method == "notifications/initialized"
         );
+        let is_request = matches!(&message, Outgoing::Request { .. });
+        if !begins && !is_request && self.is_full() {
+            let max_in_flight = self.limits().max_in_flight;
+            return self.side.handle_fault(ProtocolError::TooManyInFlight { max_in_flight });
+        }
         if begins {
-            self.hold();
+            self.hold(now);
         } else if let Some(held) = &mut self.session.held {
-            return held.push_back(message);
+            // Nothing has been sent yet in this session that could be cancelled.
+            let is_void = matches!(
+                &message,
+                Outgoing::Notification { method, .. } if method == "notifications/cancelled"
+            );
+            if !is_void {
+                held.push_back(message);
+            }
+            return;
         }
         match message {
             Outgoing::Request { ref id, ref method, .. } => {
@@ -60,9 +74,22 @@ impl Client {
         }
     }
 
+    /// Whether the server is to accept first what has no response: a server that asks and does not
+    /// accept what it is answered is not answered any more.
+    pub(super) fn is_full(&self) -> bool {
+        let is_message = |open: &&Exchange| matches!(open.purpose, Purpose::Message { .. });
+        let is_request = |message: &&Outgoing| matches!(message, Outgoing::Request { .. });
+        let held =
+            self.session.held.iter().flatten().filter(|message| !is_request(message)).count();
+        let out = self.exchanges.values().filter(is_message).count();
+        out.saturating_add(held) >= self.limits().max_in_flight
+    }
+
     /// Sends a request.
     pub(super) fn ask(&mut self, now: Instant, mut asked: Asked, message: Outgoing) {
-        if asked.method == "initialize" {
+        let claims =
+            matches!(&message, Outgoing::Request { stamp, .. } if version_of(stamp).is_some());
+        if asked.method == "initialize" || claims && self.session.id.is_some() {
             self.forget_session();
         }
         asked.serial = self.session.serial;
@@ -133,9 +160,12 @@ impl Client {
         request
     }
 
-    /// A GET of a stream of events, from behind an event.
-    pub(super) fn get(&self, last_id: Option<&str>) -> Request {
+    /// A GET of a stream of events, from behind an event; in a session that has not begun perhaps.
+    pub(super) fn get(&self, last_id: Option<&str>, session_id: Option<&SessionId>) -> Request {
         let mut request = self.bare("GET", Bytes::new());
+        if let Some(SessionId(id)) = session_id {
+            request.fields.push(("Mcp-Session-Id".into(), id.clone().into()));
+        }
         if let Some(id) = last_id {
             request.fields.push(("Last-Event-ID".into(), id.to_owned().into()));
         }
@@ -150,7 +180,7 @@ impl Client {
         if let Some(version) = self.session.version {
             fields.push((headers::PROTOCOL_VERSION.into(), version.as_str().into()));
         }
-        if let Some(id) = &self.session.id {
+        if let Some(SessionId(id)) = &self.session.id {
             fields.push(("Mcp-Session-Id".into(), id.clone().into()));
         }
         let target = self.url.target().to_owned();
@@ -195,7 +225,9 @@ impl Client {
 
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<Exchange> {
         let exchange = self.remove(id)?;
-        self.queue.push_back(Action::Abort { exchange: id });
+        if !exchange.has_ended {
+            self.queue.push_back(Action::Abort { exchange: id });
+        }
         Some(exchange)
     }
 
@@ -214,19 +246,23 @@ impl Client {
     /// A stream is opened again.
     pub(super) fn wake(&mut self, now: Instant, key: u64) {
         match self.sleeping.remove(&key) {
+            Some(Purpose::Call(asked)) if !self.side.awaits(&asked.id) => {}
             Some(Purpose::Call(mut asked)) => {
                 asked.stream.tries += 1;
                 if asked.method == "subscriptions/listen" {
                     self.tries = asked.stream.tries;
                     self.side.listen_again(now, &asked.id);
+                    self.pump(now);
+                    // Unless it has not been sent.
+                    self.tries = 0;
                 } else {
-                    let request = self.get(asked.stream.last_id());
+                    let request = self.get(asked.stream.last_id(), asked.session_id.as_ref());
                     self.open(request, Purpose::Call(asked));
                 }
             }
             Some(Purpose::Listen { mut stream, serial }) => {
                 stream.tries += 1;
-                let request = self.get(stream.last_id());
+                let request = self.get(stream.last_id(), None);
                 self.open(request, Purpose::Listen { stream, serial });
             }
             Some(Purpose::Message { .. } | Purpose::Refresh(_) | Purpose::Delete) | None => {}

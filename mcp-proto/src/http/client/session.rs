@@ -7,6 +7,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use core::fmt;
 
 use bytes::Bytes;
 
@@ -20,21 +21,37 @@ use crate::version::ProtocolVersion;
 /// How long a server may take to answer a DELETE.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// A session that ends earlier than this was of no use, whatever was answered in it: several servers
+/// at one address that do not know each other's sessions look like this.
+const SHORT: Duration = Duration::from_secs(5);
+
 /// The longest id of a session that is taken.
 const MAX_ID: usize = 1024;
 
 /// A session, if the server has them: without one it has no id.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    pub(super) id: Option<String>,
+    pub(super) id: Option<SessionId>,
     /// What was negotiated, once it has begun.
     pub(super) version: Option<ProtocolVersion>,
     /// Tells it from earlier ones.
     pub(super) serial: u64,
     /// What waits for `notifications/initialized` to be accepted.
     pub(super) held: Option<VecDeque<Outgoing>>,
+    /// When it began.
+    begun: Instant,
     /// Whether something was answered in it.
     pub(super) is_useful: bool,
+}
+
+/// What a server calls a session: as good as a password.
+#[derive(Clone)]
+pub(super) struct SessionId(pub(super) String);
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
 }
 
 /// Whether this may be the id of a session: visible ASCII.
@@ -50,8 +67,9 @@ impl Client {
     }
 
     /// `notifications/initialized` goes out.
-    pub(super) fn hold(&mut self) {
+    pub(super) fn hold(&mut self, now: Instant) {
         self.session.held = Some(VecDeque::new());
+        self.session.begun = now;
         self.session.version = self.side.version();
     }
 
@@ -71,7 +89,6 @@ impl Client {
     /// The session is of use.
     pub(super) fn prove_session(&mut self) {
         self.session.is_useful = true;
-        self.useless_sessions = 0;
     }
 
     /// The server does not know the session, if that is still the one that it was asked in.
@@ -80,7 +97,9 @@ impl Client {
             return;
         }
         self.abort_all();
-        if !self.session.is_useful {
+        if self.session.is_useful && now >= self.session.begun + SHORT {
+            self.useless_sessions = 0;
+        } else {
             self.useless_sessions += 1;
         }
         let gives_up = self.useless_sessions > 1;
@@ -94,7 +113,7 @@ impl Client {
 
     /// Asks for what the server says by itself.
     fn listen(&mut self) {
-        let (request, serial) = (self.get(None), self.session.serial);
+        let (request, serial) = (self.get(None, None), self.session.serial);
         self.open(request, Purpose::Listen { stream: Streaming::default(), serial });
     }
 

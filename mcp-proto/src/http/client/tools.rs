@@ -15,14 +15,16 @@ use crate::headers::Plan;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 
-/// The most tools whose plans are kept. A call of another one is refused by its server, and then asked
+/// The most tools whose plans are kept; of schemas with `Limits::max_list_bytes` at most. A call of another one is refused by its server, and then asked
 /// again with what the list says by then.
 const MAX_PLANS: usize = 4096;
 
 /// The plans of tools that have headers at all.
 #[derive(Debug, Default)]
 pub(super) struct Tools {
-    plans: BTreeMap<String, Plan>,
+    plans: BTreeMap<String, (Plan, usize)>,
+    /// The bytes of the schemas that they are of.
+    bytes: usize,
 }
 
 /// A tool that is left out, and why.
@@ -30,17 +32,17 @@ pub(super) type Rejected = (String, PlanError);
 
 impl Tools {
     pub(super) fn plan(&self, tool: &str) -> Option<&Plan> {
-        self.plans.get(tool)
+        self.plans.get(tool).map(|(plan, _)| plan)
     }
 
     /// Takes note of a page, and leaves out what must be.
-    pub(super) fn read(&mut self, page: &Json) -> (Json, Vec<Rejected>) {
+    pub(super) fn read(&mut self, page: &Json, max_bytes: usize) -> (Json, Vec<Rejected>) {
         let mut rejected = Vec::new();
         let mut kept = Vec::new();
         page.raw().members(|key, value| {
             if key.string().as_deref() == Some("tools") {
                 kept.clear();
-                value.elements(|tool| match self.see(tool) {
+                value.elements(|tool| match self.see(tool, max_bytes) {
                     None => kept.push(tool),
                     Some(rejection) => rejected.push(rejection),
                 });
@@ -68,7 +70,7 @@ impl Tools {
     }
 
     /// Takes note of a tool; gives it back if it is to be left out.
-    fn see(&mut self, tool: Raw<'_>) -> Option<Rejected> {
+    fn see(&mut self, tool: Raw<'_>, max_bytes: usize) -> Option<Rejected> {
         let (mut name, mut schema) = (None, None);
         tool.members(|key, value| match key.string().as_deref() {
             Some("name") => name = value.string().map(Cow::into_owned),
@@ -77,14 +79,22 @@ impl Tools {
         });
         // What is no tool is left to whoever reads the list.
         let (name, schema) = (name?, schema?);
-        self.plans.remove(&name);
+        if let Some((_, bytes)) = self.plans.remove(&name) {
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
         match Plan::compile(&schema) {
             Ok(plan) if plan.is_empty() => None,
             Ok(plan) => {
-                if self.plans.len() >= MAX_PLANS {
+                let bytes = name.len().saturating_add(schema.as_bytes().len());
+                let is_full = self.bytes.saturating_add(bytes) > max_bytes;
+                if is_full || self.plans.len() >= MAX_PLANS {
                     self.plans.clear();
+                    self.bytes = 0;
                 }
-                self.plans.insert(name, plan);
+                if bytes <= max_bytes {
+                    self.plans.insert(name, (plan, bytes));
+                    self.bytes = self.bytes.saturating_add(bytes);
+                }
                 None
             }
             Err(error) => Some((name, error)),

@@ -35,7 +35,8 @@ pub(in super::super) fn act(event: &str) -> Result<Option<Act>> {
     let act = match verb {
         "connected" | "reopen" | "responded" | "failed" | "progressed" | "asked"
         | "ask-cancelled" | "logged" | "subscribed" | "changed" | "ended" | "completed"
-        | "notified" | "peer-fault" | "refused" | "stored" | "closed" | "closed:" => {
+        | "notified" | "tool-rejected" | "peer-fault" | "refused" | "stored" | "closed"
+        | "closed:" => {
             return Ok(None);
         }
         "open" => Act::Open,

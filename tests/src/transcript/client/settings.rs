@@ -20,6 +20,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The same for the machine.
+    pub(in super::super) fn config(&self) -> Config {
+        self.config.clone()
+    }
+
     /// Reads what stands behind the `=` of a line.
     pub(in super::super) fn set(&mut self, setting: &str) -> Result<()> {
         let (name, value) = setting.split_once(' ').unwrap_or((setting, ""));

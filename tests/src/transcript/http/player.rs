@@ -58,7 +58,11 @@ impl Play for Player {
             Input::Http(act) => self.http(act),
             Input::Server(act) => self.act(act),
             Input::Elapse(time) => self.elapse(*time),
-            Input::Bytes(_) | Input::Eof | Input::Client(_) => {
+            Input::Bytes(_)
+            | Input::Eof
+            | Input::Client(_)
+            | Input::Answer(_)
+            | Input::Field(..) => {
                 self.broken("this does not happen over HTTP");
             }
         }

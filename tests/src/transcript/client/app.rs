@@ -1,0 +1,313 @@
+//! The application behind a client: what it does, and what it is told, by the names of a transcript.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use mcp_proto::client::{
+    CallError, CallId, CallOptions, Client, ClientEvent, ConnectError, InputId, InputReply,
+    Listing, SubscriptionId, Verdict,
+};
+use mcp_proto::stdio::Connection;
+use mcp_proto::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
+use mcp_proto::{ErrorData, Instant, Json, UsageError, http};
+
+use super::super::play::Output;
+use super::act::Act;
+use super::show;
+
+/// What an application may do to a client, whatever that travels on.
+pub(in super::super) trait Commands {
+    fn opened(&mut self, now: Instant);
+    fn call(&mut self, now: Instant, method: String, params: Json, options: CallOptions) -> Called;
+    fn list(&mut self, now: Instant, listing: Listing, options: CallOptions) -> Called;
+    fn ping(&mut self, now: Instant, options: CallOptions) -> Called;
+    fn level(&mut self, now: Instant, level: LoggingLevel) -> Called;
+    fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError>;
+    fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>);
+    fn subscribe(
+        &mut self,
+        now: Instant,
+        filter: SubscriptionFilter,
+    ) -> Result<SubscriptionId, UsageError>;
+    fn unsubscribe(&mut self, now: Instant, id: SubscriptionId) -> Result<(), UsageError>;
+    fn roots(&mut self, now: Instant, roots: Vec<Root>) -> Result<(), UsageError>;
+    fn capabilities(&mut self, capabilities: ClientCapabilities);
+    fn notify(&mut self, now: Instant, method: String, params: Json) -> Result<(), UsageError>;
+    fn stored(&self) -> Option<Verdict>;
+    fn close(&mut self, now: Instant);
+}
+
+type Called = Result<CallId, UsageError>;
+
+macro_rules! commands {
+    ($client:ty) => {
+        impl Commands for $client {
+            fn opened(&mut self, now: Instant) {
+                self.handle_opened(now);
+            }
+            fn call(
+                &mut self,
+                now: Instant,
+                method: String,
+                params: Json,
+                options: CallOptions,
+            ) -> Called {
+                <$client>::call(self, now, method, params, options)
+            }
+            fn list(&mut self, now: Instant, listing: Listing, options: CallOptions) -> Called {
+                <$client>::list(self, now, listing, options)
+            }
+            fn ping(&mut self, now: Instant, options: CallOptions) -> Called {
+                <$client>::ping(self, now, options)
+            }
+            fn level(&mut self, now: Instant, level: LoggingLevel) -> Called {
+                self.set_log_level(now, level, CallOptions::default())
+            }
+            fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
+                <$client>::cancel(self, now, call)
+            }
+            fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>) {
+                <$client>::answer(self, now, reply, answer);
+            }
+            fn subscribe(
+                &mut self,
+                now: Instant,
+                filter: SubscriptionFilter,
+            ) -> Result<SubscriptionId, UsageError> {
+                <$client>::subscribe(self, now, filter)
+            }
+            fn unsubscribe(&mut self, now: Instant, id: SubscriptionId) -> Result<(), UsageError> {
+                <$client>::unsubscribe(self, now, id)
+            }
+            fn roots(&mut self, now: Instant, roots: Vec<Root>) -> Result<(), UsageError> {
+                self.set_roots(now, roots)
+            }
+            fn capabilities(&mut self, capabilities: ClientCapabilities) {
+                self.set_capabilities(capabilities);
+            }
+            fn notify(
+                &mut self,
+                now: Instant,
+                method: String,
+                params: Json,
+            ) -> Result<(), UsageError> {
+                <$client>::notify(self, now, method, params)
+            }
+            fn stored(&self) -> Option<Verdict> {
+                self.verdict()
+            }
+            fn close(&mut self, now: Instant) {
+                <$client>::close(self, now);
+            }
+        }
+    };
+}
+
+commands!(Connection<Client>);
+commands!(http::Client);
+
+/// What the application has done and has not seen the end of.
+#[derive(Debug, Default)]
+pub(in super::super) struct Application {
+    /// Calls that have had no response, by name.
+    calls: BTreeMap<CallId, String>,
+    /// All calls that there were.
+    known: BTreeMap<String, CallId>,
+    /// Inputs that nobody has given, with the calls that need them.
+    inputs: BTreeMap<InputId, (String, InputReply, Option<CallId>)>,
+    /// How many inputs there were.
+    asked: usize,
+    /// Subscriptions that have not ended, by name.
+    subscriptions: BTreeMap<SubscriptionId, String>,
+    /// All subscriptions that there were.
+    known_subscriptions: BTreeMap<String, SubscriptionId>,
+}
+
+impl Application {
+    pub(in super::super) fn act(
+        &mut self,
+        now: Instant,
+        client: &mut impl Commands,
+        act: Act,
+        out: &mut Output,
+    ) {
+        match act {
+            Act::Open => client.opened(now),
+            Act::Call { name, method, params, options } => {
+                let call = client.call(now, method, params, options);
+                self.called(name, call, out);
+            }
+            Act::List { name, listing, options } => {
+                let call = client.list(now, listing, options);
+                self.called(name, call, out);
+            }
+            Act::Ping { name, options } => {
+                let call = client.ping(now, options);
+                self.called(name, call, out);
+            }
+            Act::Level { name, level } => {
+                let call = client.level(now, level);
+                self.called(name, call, out);
+            }
+            Act::Cancel(name) => match self.known.get(&name) {
+                Some(call) => {
+                    let cancelled = client.cancel(now, *call);
+                    refused(&name, cancelled.err(), out);
+                }
+                None => out.broken(&format!("there was no call `{name}`")),
+            },
+            Act::Answer { input, answer } => {
+                let id = self.inputs.iter().find(|(_, (name, ..))| *name == input);
+                match id.map(|(id, _)| *id).and_then(|id| self.inputs.remove(&id)) {
+                    Some((_, reply, _)) => client.answer(now, reply, answer),
+                    None => out.broken(&format!("no input `{input}` is asked for")),
+                }
+            }
+            Act::Subscribe { name, filter } => match client.subscribe(now, filter) {
+                Ok(subscription) => {
+                    self.known_subscriptions.insert(name.clone(), subscription);
+                    self.subscriptions.insert(subscription, name);
+                }
+                Err(error) => refused(&name, Some(error), out),
+            },
+            Act::Unsubscribe(name) => match self.known_subscriptions.get(&name) {
+                Some(id) => {
+                    let ended = client.unsubscribe(now, *id);
+                    refused(&name, ended.err(), out);
+                }
+                None => out.broken(&format!("there was no subscription `{name}`")),
+            },
+            Act::Roots(roots) => {
+                let set = client.roots(now, roots);
+                refused("roots", set.err(), out);
+            }
+            Act::Capabilities(capabilities) => client.capabilities(capabilities),
+            Act::Notify { method, params } => {
+                let sent = client.notify(now, method.clone(), params);
+                refused(&method, sent.err(), out);
+            }
+            Act::Store => match client.stored().map(|verdict| Json::encode(&verdict)) {
+                Some(Ok(verdict)) => out.push(format!("! stored {verdict}")),
+                _ => out.push("! stored nothing".into()),
+            },
+            Act::Close => client.close(now),
+        }
+    }
+
+    fn called(&mut self, name: String, call: Called, out: &mut Output) {
+        match call {
+            Ok(call) => {
+                self.known.insert(name.clone(), call);
+                self.calls.insert(call, name);
+            }
+            Err(error) => refused(&name, Some(error), out),
+        }
+    }
+
+    /// An event, as a line.
+    pub(in super::super) fn event(&mut self, event: ClientEvent, out: &mut Output) -> String {
+        match event {
+            ClientEvent::Connected(server) => show::connected(&server),
+            ClientEvent::Reopen => "! reopen".into(),
+            ClientEvent::Response { call, result } => {
+                if self.inputs.values().any(|(_, _, needed_by)| *needed_by == Some(call)) {
+                    out.broken("a call ended whose input is asked for");
+                }
+                match (self.calls.remove(&call), result) {
+                    (Some(name), Ok(result)) => format!("! responded {name} {result}"),
+                    (Some(name), Err(error)) => format!("! failed {name}: {}", why(&error)),
+                    (None, _) => "! broken: a call has two responses".into(),
+                }
+            }
+            ClientEvent::Progress { call, progress } => {
+                show::progressed(self.call_name(call), &progress)
+            }
+            ClientEvent::Input(input) => {
+                self.asked += 1;
+                let name = format!("i{}", self.asked);
+                let line = show::asked(&name, input.call.map(|call| self.call_name(call)), &input);
+                self.inputs.insert(input.reply.id(), (name, input.reply, input.call));
+                line
+            }
+            ClientEvent::InputCancelled { input } => match self.inputs.remove(&input) {
+                Some((name, ..)) => format!("! ask-cancelled {name}"),
+                None => "! broken: an unknown input is cancelled".into(),
+            },
+            ClientEvent::Log(message) => show::logged(&message),
+            ClientEvent::Subscribed { subscription, honoured } => {
+                let honoured = Json::encode(&honoured).unwrap_or(Json::EMPTY_OBJECT);
+                format!("! subscribed {} {honoured}", self.subscription_name(subscription))
+            }
+            ClientEvent::Changed { subscription, change } => {
+                let name = subscription.map(|subscription| self.subscription_name(subscription));
+                show::changed(name, &change)
+            }
+            ClientEvent::SubscriptionEnded { subscription, cause } => {
+                match (self.subscriptions.remove(&subscription), cause) {
+                    (Some(name), Ok(())) => format!("! ended {name}"),
+                    (Some(name), Err(error)) => format!("! ended {name}: {}", why(&error)),
+                    (None, _) => "! broken: a subscription ended twice".into(),
+                }
+            }
+            ClientEvent::ElicitationComplete { elicitation_id } => {
+                format!("! completed {elicitation_id}")
+            }
+            ClientEvent::Notification { method, params } => {
+                format!("! notified {method} {params}")
+            }
+            ClientEvent::PeerFault(error) => format!("! peer-fault {error}"),
+            ClientEvent::ToolRejected { tool, reason } => {
+                format!("! tool-rejected {tool}: {reason}")
+            }
+            ClientEvent::Closed(Some(error)) => {
+                format!("! closed: {}", why(&CallError::Connect(error)))
+            }
+            ClientEvent::Closed(None) => "! closed".into(),
+            other => format!("! broken: {other:?}"),
+        }
+    }
+
+    fn call_name(&self, call: CallId) -> &str {
+        self.calls.get(&call).map_or("an unknown call", String::as_str)
+    }
+
+    fn subscription_name(&self, subscription: SubscriptionId) -> &str {
+        self.subscriptions.get(&subscription).map_or("an unknown subscription", String::as_str)
+    }
+
+    /// After the end nothing is open.
+    pub(in super::super) fn check_end(&self, out: &mut Output) {
+        let open: [(&dyn Display, usize); 3] = [
+            (&"a call has no response", self.calls.len()),
+            (&"an input is asked for", self.inputs.len()),
+            (&"a subscription is open", self.subscriptions.len()),
+        ];
+        for (what, count) in open {
+            if count > 0 {
+                out.broken(&format!("{what} after the end"));
+            }
+        }
+    }
+}
+
+pub(in super::super) fn refused(what: &str, error: Option<UsageError>, out: &mut Output) {
+    if let Some(error) = error {
+        out.push(format!("! refused {what}: {error}"));
+    }
+}
+
+/// Why there is no result: what the error says, and the HTTP status that an error of the server
+/// came with, if it is not 200.
+fn why(error: &CallError) -> String {
+    match error {
+        CallError::Error { error, status: Some(status) } if *status != 200 => {
+            format!("{error} [{status}]")
+        }
+        CallError::Unauthorized(unauthorized)
+        | CallError::Connect(ConnectError::Unauthorized(unauthorized)) => {
+            let message = unauthorized.message.as_deref().map(|message| format!(": {message}"));
+            format!("unauthorized [{}]{}", unauthorized.status, message.unwrap_or_default())
+        }
+        error => error.to_string(),
+    }
+}
