@@ -259,6 +259,9 @@ impl Connection {
         let mut head = ResponseHead::new(status);
         head.length = Some(why.len() as u64);
         head.fields.push(("Content-Type", "text/plain".into()));
+        if let State::Body(request) = &self.state {
+            request.cors().add_to(&mut head);
+        }
         let mut framing = head.encode(RequestKind::REFUSED, &mut self.out);
         framing.data(why.as_bytes(), &mut self.out);
         framing.end(&mut self.out);

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use bytes::{Bytes, BytesMut};
 
 use super::Exchange;
-use super::admit::{Admitted, Refused};
+use super::admit::{Admitted, Cors, Refused};
 use crate::frame::http1::{Framing, Head, RequestKind};
 
 /// A request that is being read.
@@ -35,6 +35,16 @@ pub(super) enum Body {
     More(BytesMut),
     /// Nobody will look at it.
     Skipped,
+}
+
+impl Request {
+    /// What its answer tells a browser, whatever it is.
+    pub(super) fn cors(&self) -> &Cors {
+        match &self.admitted {
+            Ok(admitted) => &admitted.cors,
+            Err(refused) => &refused.cors,
+        }
+    }
 }
 
 impl Answering {

@@ -134,7 +134,7 @@ pub(super) fn parse(
         _ => HttpVersion::Http10,
     };
     let facts = Facts::of(request.headers);
-    let facts = facts.and_then(|facts| Ok((facts.check(method, target, version, bounds)?, facts)));
+    let facts = facts.and_then(|facts| Ok((facts.check(method, target, version)?, facts)));
     Some(facts.map(|(body, facts)| {
         let Facts { expects_continue, close, keep_alive, .. } = facts;
         let http11 = version == HttpVersion::Http11;
@@ -145,7 +145,7 @@ pub(super) fn parse(
             version,
             places,
             body,
-            expects_continue: expects_continue && http11 && !body.is_empty(),
+            expects_continue: expects_continue && http11 && body.is_wanted(bounds),
             keep_alive: !close && (http11 || keep_alive),
         }
     }))
@@ -236,7 +236,6 @@ impl<'a> Facts<'a> {
         method: &str,
         target: &str,
         version: HttpVersion,
-        bounds: &Bounds,
     ) -> Result<BodyKind, Refusal> {
         let authority = authority(method, target)?;
         match (self.host, authority) {
@@ -251,7 +250,6 @@ impl<'a> Facts<'a> {
             (Some(_), Some(_)) => Err(Refusal::LengthAndCoding),
             (Some(_), None) if version == HttpVersion::Http10 => Err(Refusal::CodingInHttp10),
             (Some(coding), None) => coding.map(|()| BodyKind::Chunked),
-            (None, Some(length)) if length > bounds.max_body_bytes => Err(bounds.body_too_long()),
             (None, Some(length)) => Ok(BodyKind::Length(length)),
             (None, None) => Ok(BodyKind::None),
         }

@@ -78,7 +78,8 @@ impl Answer {
 
     /// Answers without looking at the body.
     pub(super) fn refuse(&mut self, refused: Box<Refused>) {
-        let Refused { mut head, error } = *refused;
+        let Refused { mut head, error, cors } = *refused;
+        cors.add_to(&mut head);
         let body = error.map(|error| text(&Outgoing::Error { id: None, error: (&error).into() }));
         if let Some(body) = &body {
             head.fields.push(("Content-Type", JSON.into()));
