@@ -9,6 +9,7 @@
 //! [`HttpServer::tend`] does what no connection does: it takes what such handlers report, and sees
 //! to deadlines.
 
+mod accept;
 mod answering;
 mod link;
 
