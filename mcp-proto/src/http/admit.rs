@@ -29,6 +29,16 @@ pub(crate) struct Admitted {
     pub(super) cors: Cors,
 }
 
+impl Admitted {
+    /// The head of an answer that nobody but the HTTP stack can give, without a body.
+    #[cfg(feature = "service")]
+    pub(crate) fn refuse(&self, status: u16) -> ResponseHead {
+        let mut head = ResponseHead::new(status);
+        self.cors.add_to(&mut head);
+        head
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Method {
     Post,

@@ -197,7 +197,10 @@ impl Connection {
                     self.handle_head(head, expects_continue, keep_alive);
                 }
                 Incoming::Body(data) => {
-                    if let State::Body(request) = &mut self.state {
+                    // Nobody looks at the body of a request that its head has refused.
+                    if let State::Body(request) = &mut self.state
+                        && request.admitted.is_ok()
+                    {
                         request.body.add(data);
                     }
                 }
@@ -214,7 +217,6 @@ impl Connection {
     fn handle_head(&mut self, head: Head, expects_continue: bool, keep_alive: bool) {
         let admitted = admit(&self.config, &head);
         let kind = RequestKind::new(&head, keep_alive);
-        let body = if admitted.is_ok() { Body::One(Bytes::new()) } else { Body::Skipped };
         match &admitted {
             Ok(_) if expects_continue => {
                 self.out.extend_from_slice(CONTINUE);
@@ -223,13 +225,13 @@ impl Connection {
             // depends on whether the client sends it.
             Err(_) if expects_continue => {
                 let kind = RequestKind { keep_alive: false, ..kind };
-                let request = Request { head, kind, admitted, body };
+                let request = Request { head, kind, admitted, body: Body::EMPTY };
                 self.state = State::Body(Box::new(request));
                 return self.handle_request();
             }
             Ok(_) | Err(_) => {}
         }
-        self.state = State::Body(Box::new(Request { head, kind, admitted, body }));
+        self.state = State::Body(Box::new(Request { head, kind, admitted, body: Body::EMPTY }));
     }
 
     /// A request is read.

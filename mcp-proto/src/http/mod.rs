@@ -51,6 +51,8 @@ pub use config::{Authorization, Authorize, Config, Sessions, Shared};
 pub use connection::Connection;
 pub use endpoint::{Endpoint, EndpointAction};
 pub use exchange::{Exchange, ExchangeAction};
+#[cfg(feature = "service")]
+pub(crate) use request::Body;
 pub use status::status;
 
 pub use crate::frame::http1::{Head, ResponseHead};

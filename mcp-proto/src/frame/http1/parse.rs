@@ -231,12 +231,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Checks what one field alone cannot get wrong, and says how the body is framed.
-    fn check(
-        &self,
-        method: &str,
-        target: &str,
-        version: HttpVersion,
-    ) -> Result<BodyKind, Refusal> {
+    fn check(&self, method: &str, target: &str, version: HttpVersion) -> Result<BodyKind, Refusal> {
         let authority = authority(method, target)?;
         match (self.host, authority) {
             (None, _) if version == HttpVersion::Http11 => return Err(Refusal::MissingHost),
