@@ -197,11 +197,8 @@ impl Connection {
                     self.handle_head(head, expects_continue, keep_alive);
                 }
                 Incoming::Body(data) => {
-                    // Nobody looks at the body of a request that its head has refused.
-                    if let State::Body(request) = &mut self.state
-                        && request.admitted.is_ok()
-                    {
-                        request.body.add(data);
+                    if let State::Body(request) = &mut self.state {
+                        request.add(data);
                     }
                 }
                 Incoming::End => self.handle_request(),

@@ -35,6 +35,13 @@ pub(crate) enum Body {
 }
 
 impl Request {
+    /// Takes the next bytes of its body. Nobody will look at that of one that its head has refused.
+    pub(super) fn add(&mut self, data: Bytes) {
+        if self.admitted.is_ok() {
+            self.body.add(data);
+        }
+    }
+
     /// What its answer tells a browser, whatever it is.
     pub(super) fn cors(&self) -> &Cors {
         match &self.admitted {
