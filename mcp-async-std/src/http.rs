@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::task::{Context, Poll};
 
 use async_io::{Async, Timer};
 use event_listener::Event;
@@ -15,12 +15,6 @@ use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer, Spawned};
 
 use crate::driver::{Alarm, Clock, shows_wire, to_stderr};
-
-/// How long to wait when the system has no room for another connection.
-const NO_ROOM: Duration = Duration::from_millis(50);
-
-/// How long connections may take to close beyond `Limits::drain`.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// Serves legacy and modern clients that connect to `listener`, on async-std's threads, until
 /// SIGINT or SIGTERM; see [`serve_http_on`].
@@ -76,14 +70,14 @@ pub async fn serve_http_on(
     let listener = Async::new(listener)?;
     let clock = Clock::start();
     let server = HttpServer::new(catalog, config, random, spawn.clone());
-    let limits = server.config().server.limits.clone();
+    let max_connections = server.config().server.limits.max_connections;
     let connections = Connections(Arc::default());
     spawn(Box::pin(connections.0.clone().tend(server.clone(), clock)));
 
     let mut stop = pin!(stop);
     loop {
         let accepted = async {
-            connections.0.fewer_than(limits.max_connections).await;
+            connections.0.fewer_than(max_connections).await;
             Some(listener.accept().await)
         };
         let stopped = async {
@@ -96,15 +90,17 @@ pub async fn serve_http_on(
                 let one = One::of(&connections.0);
                 spawn(Box::pin(one.serve(server.clone(), clock, socket)));
             }
-            // That one connection is gone.
-            Some(Err(error)) if is_of_one(&error) => {}
-            Some(Err(_)) => _ = Timer::after(NO_ROOM).await,
+            Some(Err(error)) => {
+                if let Some(pause) = HttpServer::pause_after(&error) {
+                    Timer::after(pause).await;
+                }
+            }
         }
     }
     drop(listener);
     server.shutdown(clock.now());
     connections.0.reach(Phase::Stopping);
-    let late = async { _ = Timer::after(limits.drain + GRACE).await };
+    let late = async { _ = Timer::after(server.patience()).await };
     or(connections.0.fewer_than(1), late).await;
     Ok(())
 }
@@ -200,16 +196,6 @@ impl Drop for One {
         self.0.count.fetch_sub(1, Ordering::SeqCst);
         self.0.ended.notify(usize::MAX);
     }
-}
-
-fn is_of_one(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::Interrupted
-    )
 }
 
 /// 128 bits that nobody can guess.

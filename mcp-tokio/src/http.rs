@@ -4,8 +4,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::task::Poll;
-use std::time::Duration;
+use std::task::{Context, Poll};
 
 use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer};
@@ -16,12 +15,6 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time;
 
 use crate::driver::{Clock, Timer, shows_wire, to_stderr};
-
-/// How long to wait when the system has no room for another connection.
-const NO_ROOM: Duration = Duration::from_millis(50);
-
-/// How long connections may take to close beyond `Limits::drain`.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// Serves legacy and modern clients that connect to `listener`, until SIGINT or SIGTERM; see
 /// [`serve_http_until`].
@@ -60,7 +53,7 @@ pub async fn serve_http_until(
 ) -> io::Result<()> {
     let clock = Clock::start();
     let server = server(catalog, config);
-    let limits = server.config().server.limits.clone();
+    let max_connections = server.config().server.limits.max_connections;
     let (stopping, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
     let _tending = Tending::start(server.clone(), clock);
@@ -71,7 +64,7 @@ pub async fn serve_http_until(
                 return Poll::Ready(Next::Stop);
             }
             while let Poll::Ready(Some(_)) = connections.poll_join_next(context) {}
-            if connections.len() < limits.max_connections {
+            if connections.len() < max_connections {
                 return listener.poll_accept(context).map(Next::Accepted);
             }
             Poll::Pending
@@ -81,16 +74,18 @@ pub async fn serve_http_until(
             Next::Accepted(Ok((socket, _))) => {
                 connections.spawn(connect(server.clone(), clock, socket, stopped.clone()));
             }
-            // That one connection is gone.
-            Next::Accepted(Err(error)) if is_of_one(&error) => {}
-            Next::Accepted(Err(_)) => time::sleep(NO_ROOM).await,
+            Next::Accepted(Err(error)) => {
+                if let Some(pause) = HttpServer::pause_after(&error) {
+                    time::sleep(pause).await;
+                }
+            }
         }
     }
     drop(listener);
     server.shutdown(clock.now());
     let _ = stopping.send(true);
     let all = async { while connections.join_next().await.is_some() {} };
-    let _ = time::timeout(limits.drain + GRACE, all).await;
+    let _ = time::timeout(server.patience(), all).await;
     connections.shutdown().await;
     Ok(())
 }
@@ -141,16 +136,6 @@ async fn connect(
     let (reader, writer) = socket.split();
     let stop = async move { drop(stopped.wait_for(|stopped| *stopped).await) };
     let _ = clock.drive_until(&mut service, reader, writer, stop).await;
-}
-
-fn is_of_one(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::Interrupted
-    )
 }
 
 /// 128 bits that nobody can guess.

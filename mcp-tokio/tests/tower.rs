@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on ends")]
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use axum::Router;
 use axum::routing::get;
@@ -129,10 +132,44 @@ async fn a_response_that_is_dropped_cancels_its_request() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_a_bad_request() {
+async fn a_body_may_come_in_pieces() {
     let (mut mcp, _) = service();
-    let asked = request("http://localhost/mcp", "quick").map(|_| Broken);
-    assert_eq!(call(&mut mcp, asked).await.status(), StatusCode::BAD_REQUEST);
+    let (parts, body) = request("http://localhost/mcp", "quick").into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let pieces = body.chunks(70).map(Bytes::copy_from_slice).collect();
+    let asked = Request::from_parts(parts, Pieces(pieces, Then::End));
+    let answer = call(&mut mcp, asked).await.into_body().collect().await.unwrap().to_bytes();
+    assert!(text(&answer).contains("done"), "{answer:?}");
+}
+
+/// Whoever may read answers may read this too.
+#[tokio::test(start_paused = true)]
+async fn a_page_reads_why_a_body_is_not_taken() {
+    let origin = "https://app.example.com";
+    let mut config = HttpConfig::default();
+    config.allowed_origins.push(origin.into());
+    config.server.limits.max_body_bytes = 1000;
+    let mut mcp = HttpService::new(registry().0, config);
+    let piece = || Bytes::from("x".repeat(600));
+    for (body, status) in [
+        (Pieces(vec![].into(), Then::Fail), 400),
+        (Pieces(vec![piece()].into(), Then::Fail), 400),
+        (Pieces(vec![piece()].into(), Then::Silence), 408),
+        (Pieces(vec![piece(), piece()].into(), Then::End), 413),
+    ] {
+        let mut asked = request("http://localhost/mcp", "quick").map(|_| body);
+        asked.headers_mut().insert("origin", origin.parse().unwrap());
+        let answer = call(&mut mcp, asked).await;
+        assert_eq!(answer.status(), status);
+        assert_eq!(answer.headers()["access-control-allow-origin"], origin, "{status}");
+        assert_eq!(answer.headers()["vary"], "Origin", "{status}");
+    }
+    let announced = Full::new(Bytes::from("x".repeat(1001)));
+    let mut asked = request("http://localhost/mcp", "quick").map(|_| announced);
+    asked.headers_mut().insert("origin", origin.parse().unwrap());
+    let answer = call(&mut mcp, asked).await;
+    assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(answer.headers()["access-control-allow-origin"], origin);
 }
 
 #[tokio::test(start_paused = true)]
@@ -157,18 +194,30 @@ async fn its_tasks_end_with_the_service() {
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
 }
 
-/// A body that fails at once.
-struct Broken;
+/// A body whose length nobody knows, and what comes behind it.
+struct Pieces(VecDeque<Bytes>, Then);
 
-impl Body for Broken {
+#[derive(Clone, Copy)]
+enum Then {
+    End,
+    Fail,
+    Silence,
+}
+
+impl Body for Pieces {
     type Data = Bytes;
     type Error = std::io::Error;
 
     fn poll_frame(
-        self: std::pin::Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
-        std::task::Poll::Ready(Some(Err(std::io::ErrorKind::UnexpectedEof.into())))
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
+        match (self.0.pop_front(), self.1) {
+            (Some(piece), _) => Poll::Ready(Some(Ok(http_body::Frame::data(piece)))),
+            (None, Then::End) => Poll::Ready(None),
+            (None, Then::Fail) => Poll::Ready(Some(Err(std::io::ErrorKind::UnexpectedEof.into()))),
+            (None, Then::Silence) => Poll::Pending,
+        }
     }
 }
 

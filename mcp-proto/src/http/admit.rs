@@ -29,6 +29,16 @@ pub(crate) struct Admitted {
     pub(super) cors: Cors,
 }
 
+impl Admitted {
+    /// The head of an answer that nobody but the HTTP stack can give, without a body.
+    #[cfg(feature = "service")]
+    pub(crate) fn refuse(&self, status: u16) -> ResponseHead {
+        let mut head = ResponseHead::new(status);
+        self.cors.add_to(&mut head);
+        head
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Method {
     Post,
@@ -45,6 +55,8 @@ pub(super) struct Cors(Option<String>);
 pub(crate) struct Refused {
     pub(super) head: ResponseHead,
     pub(super) error: Option<ProtocolError>,
+    /// What the answer tells a browser.
+    pub(super) cors: Cors,
 }
 
 impl Cors {
@@ -119,7 +131,7 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refuse
         Ok(Admitted { method, principal, cors: cors.clone() })
     });
     admitted.map_err(|mut refused| {
-        cors.add_to(&mut refused.head);
+        refused.cors = cors;
         refused
     })
 }
@@ -216,13 +228,14 @@ fn claims_modern(config: &Config, head: &Head) -> bool {
 impl Refused {
     /// Without a body.
     fn bare(status: u16) -> Box<Self> {
-        Box::new(Self { head: ResponseHead::new(status), error: None })
+        Box::new(Self { head: ResponseHead::new(status), error: None, cors: Cors::default() })
     }
 
     /// With an error in the body.
     fn error(error: ProtocolError) -> Box<Self> {
         let status = super::status(error.rung(), Era::Modern);
-        Box::new(Self { head: ResponseHead::new(status), error: Some(error) })
+        let head = ResponseHead::new(status);
+        Box::new(Self { head, error: Some(error), cors: Cors::default() })
     }
 
     fn method(allowed: &'static str) -> Box<Self> {

@@ -198,7 +198,7 @@ impl Connection {
                 }
                 Incoming::Body(data) => {
                     if let State::Body(request) = &mut self.state {
-                        request.body.add(data);
+                        request.add(data);
                     }
                 }
                 Incoming::End => self.handle_request(),
@@ -214,7 +214,6 @@ impl Connection {
     fn handle_head(&mut self, head: Head, expects_continue: bool, keep_alive: bool) {
         let admitted = admit(&self.config, &head);
         let kind = RequestKind::new(&head, keep_alive);
-        let body = if admitted.is_ok() { Body::One(Bytes::new()) } else { Body::Skipped };
         match &admitted {
             Ok(_) if expects_continue => {
                 self.out.extend_from_slice(CONTINUE);
@@ -223,13 +222,13 @@ impl Connection {
             // depends on whether the client sends it.
             Err(_) if expects_continue => {
                 let kind = RequestKind { keep_alive: false, ..kind };
-                let request = Request { head, kind, admitted, body };
+                let request = Request { head, kind, admitted, body: Body::EMPTY };
                 self.state = State::Body(Box::new(request));
                 return self.handle_request();
             }
             Ok(_) | Err(_) => {}
         }
-        self.state = State::Body(Box::new(Request { head, kind, admitted, body }));
+        self.state = State::Body(Box::new(Request { head, kind, admitted, body: Body::EMPTY }));
     }
 
     /// A request is read.
@@ -259,6 +258,9 @@ impl Connection {
         let mut head = ResponseHead::new(status);
         head.length = Some(why.len() as u64);
         head.fields.push(("Content-Type", "text/plain".into()));
+        if let State::Body(request) = &self.state {
+            request.cors().add_to(&mut head);
+        }
         let mut framing = head.encode(RequestKind::REFUSED, &mut self.out);
         framing.data(why.as_bytes(), &mut self.out);
         framing.end(&mut self.out);

@@ -73,6 +73,8 @@ pub use connection::Connection;
 pub use endpoint::{Endpoint, EndpointAction};
 #[cfg(feature = "server")]
 pub use exchange::{Exchange, ExchangeAction};
+#[cfg(feature = "service")]
+pub(crate) use request::Body;
 #[cfg(feature = "server")]
 pub use status::status;
 #[cfg(feature = "client")]

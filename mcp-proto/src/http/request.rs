@@ -1,12 +1,11 @@
-//! A request as a connection reads it, and as it is answered. A body that comes in one piece is
-//! not copied.
+//! A request as a connection reads it, and as it is answered.
 
 use alloc::boxed::Box;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::Exchange;
-use super::admit::{Admitted, Refused};
+use super::admit::{Admitted, Cors, Refused};
 use crate::frame::http1::{Framing, Head, RequestKind};
 
 /// A request that is being read.
@@ -28,13 +27,28 @@ pub(super) struct Answering {
     pub(super) ended: bool,
 }
 
-/// What has come of a body.
+/// What has come of a body. One that comes in one piece is not copied.
 #[derive(Debug)]
-pub(super) enum Body {
+pub(crate) enum Body {
     One(Bytes),
     More(BytesMut),
-    /// Nobody will look at it.
-    Skipped,
+}
+
+impl Request {
+    /// Takes the next bytes of its body. Nobody will look at that of one that its head has refused.
+    pub(super) fn add(&mut self, data: Bytes) {
+        if self.admitted.is_ok() {
+            self.body.add(data);
+        }
+    }
+
+    /// What its answer tells a browser, whatever it is.
+    pub(super) fn cors(&self) -> &Cors {
+        match &self.admitted {
+            Ok(admitted) => &admitted.cors,
+            Err(refused) => &refused.cors,
+        }
+    }
 }
 
 impl Answering {
@@ -46,25 +60,33 @@ impl Answering {
 }
 
 impl Body {
-    pub(super) fn add(&mut self, data: Bytes) {
+    pub(crate) const EMPTY: Self = Self::One(Bytes::new());
+
+    #[cfg(feature = "service")]
+    pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Skipped => {}
-            Self::One(first) if first.is_empty() => *first = data,
-            Self::One(first) => {
-                let mut more = BytesMut::with_capacity(first.len() + data.len());
-                more.extend_from_slice(first);
-                more.extend_from_slice(&data);
-                *self = Self::More(more);
-            }
-            Self::More(more) => more.extend_from_slice(&data),
+            Self::One(bytes) => bytes.len(),
+            Self::More(bytes) => bytes.len(),
         }
     }
 
-    pub(super) fn into_bytes(self) -> Bytes {
+    pub(crate) fn add(&mut self, mut data: impl Buf) {
+        match self {
+            Self::One(first) if first.is_empty() => *first = data.copy_to_bytes(data.remaining()),
+            Self::One(first) => {
+                let mut more = BytesMut::with_capacity(first.len() + data.remaining());
+                more.extend_from_slice(first);
+                more.put(data);
+                *self = Self::More(more);
+            }
+            Self::More(more) => more.put(data),
+        }
+    }
+
+    pub(crate) fn into_bytes(self) -> Bytes {
         match self {
             Self::One(bytes) => bytes,
             Self::More(bytes) => bytes.freeze(),
-            Self::Skipped => Bytes::new(),
         }
     }
 }

@@ -190,6 +190,13 @@ impl Calls {
         self.queue.front().map(|(serial, _)| *serial)
     }
 
+    /// The request in a handler, if there is one, and no batch waits for it.
+    pub(super) fn only(&self) -> Option<&RequestId> {
+        let mut calls = self.queue.iter().map(|(_, call)| call);
+        let first = calls.next().filter(|call| call.via.batch.is_none())?;
+        calls.next().is_none().then_some(&first.id)
+    }
+
     /// When the oldest handler has had its time.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.queue.front().map(|(_, call)| call.deadline)

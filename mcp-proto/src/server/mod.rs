@@ -308,6 +308,11 @@ impl Server {
         }
     }
 
+    /// The request that a handler has to answer, if there is one, and no batch waits for it.
+    pub(crate) fn only_call(&self) -> Option<&RequestId> {
+        self.calls.only()
+    }
+
     /// The next action if it is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
         match self.queue.front() {

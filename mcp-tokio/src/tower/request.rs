@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use mcp_proto::Instant;
@@ -45,15 +45,8 @@ enum State {
 struct Reading {
     shared: Arc<Shared>,
     admission: Admission,
-    read: Read,
     /// Since it had to wait.
     timer: Option<(Timer, Instant)>,
-}
-
-/// What has come of a body.
-enum Read {
-    One(Bytes),
-    More(BytesMut),
 }
 
 impl<B: Body> HttpFuture<B> {
@@ -61,13 +54,12 @@ impl<B: Body> HttpFuture<B> {
         let (parts, body) = request.into_parts();
         let state = match shared.server.admit(head::request(&parts)) {
             Err(answering) => State::Answering(Box::new(Answer::new(*answering, shared, None))),
-            Ok(_) if is_longer(body.size_hint().lower(), shared.limits().max_body_bytes) => {
-                State::Refused(ResponseHead::new(413))
+            Ok(admission)
+                if is_longer(body.size_hint().lower(), shared.limits().max_body_bytes) =>
+            {
+                State::Refused(admission.refuse(413))
             }
-            Ok(admission) => {
-                let read = Read::One(Bytes::new());
-                State::Reading(Box::new(Reading { shared, admission, read, timer: None }))
-            }
+            Ok(admission) => State::Reading(Box::new(Reading { shared, admission, timer: None })),
         };
         Self { body, state }
     }
@@ -86,8 +78,10 @@ impl<B: Body> Future for HttpFuture<B> {
                         (State::Reading(reading), Ok(())) => {
                             State::Answering(Box::new(reading.answer()))
                         }
-                        (_, Ok(())) => State::Done,
-                        (_, Err(status)) => State::Refused(ResponseHead::new(status)),
+                        (State::Reading(reading), Err(status)) => {
+                            State::Refused(reading.admission.refuse(status))
+                        }
+                        (state, _) => state,
                     };
                 }
                 State::Answering(answer) => match ready!(answer.poll(context)) {
@@ -136,11 +130,9 @@ impl Reading {
                 Some(Err(_)) => return Poll::Ready(Err(400)),
                 Some(Ok(frame)) => {
                     let Ok(data) = frame.into_data() else { continue };
-                    let length = self.read.len().saturating_add(data.remaining());
-                    if length > self.shared.limits().max_body_bytes {
+                    if !self.admission.add(data) {
                         return Poll::Ready(Err(413));
                     }
-                    self.read.add(data);
                 }
             }
         }
@@ -152,38 +144,9 @@ impl Reading {
     }
 
     fn answer(self) -> Answer {
-        let Self { shared, admission, read, timer } = self;
-        let answering = admission.answer(shared.clock.now(), &read.into_bytes());
+        let Self { shared, admission, timer } = self;
+        let answering = admission.answer(shared.clock.now());
         Answer::new(answering, shared, timer.map(|(timer, _)| timer))
-    }
-}
-
-impl Read {
-    fn len(&self) -> usize {
-        match self {
-            Self::One(bytes) => bytes.len(),
-            Self::More(bytes) => bytes.len(),
-        }
-    }
-
-    fn add(&mut self, mut data: impl Buf) {
-        match self {
-            Self::One(first) if first.is_empty() => *first = data.copy_to_bytes(data.remaining()),
-            Self::One(first) => {
-                let mut more = BytesMut::with_capacity(first.len() + data.remaining());
-                more.extend_from_slice(first);
-                bytes::BufMut::put(&mut more, data);
-                *self = Self::More(more);
-            }
-            Self::More(more) => bytes::BufMut::put(more, data),
-        }
-    }
-
-    fn into_bytes(self) -> Bytes {
-        match self {
-            Self::One(bytes) => bytes,
-            Self::More(bytes) => bytes.freeze(),
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 // observe.mjs URL NOTES: stands between an SDK's client and the server at URL, notes what the client
 // keeps to itself, and does to it what a network and a server's operator do. Prints its own URL.
-// What passes is not touched, but by a request that has one of these words in its body:
+// What passes is not touched, but the answer to a DELETE waits, so that a client hears first of the
+// calls that have ended with its session; and by a request that has one of these words in its body:
 // - `cut me`: the connection breaks once its answer has begun
 // - `cut the other stream`: every connection on which a GET is being answered breaks before that
 // - `expire me`: its session is ended at the server before the server gets to see the request; only
@@ -10,11 +11,13 @@
 
 import { appendFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const [url, notes] = process.argv.slice(2);
 const { hostname, port, pathname } = new URL(url);
 const HEAD_END = '\r\n\r\n';
 const LAST_CHUNK = '0\r\n\r\n';
+const DELETE_DELAY_MS = 50;
 // How to cut each answer to a GET that goes on.
 const streams = new Set();
 let hasExpired = false;
@@ -34,11 +37,16 @@ const server = createServer((client) => {
     }
     upstream.write(data);
   });
-  upstream.on('data', (data) => {
+  upstream.on('data', async (data) => {
     const answer = data.toString('latin1');
     const begins = request && answer.startsWith('HTTP/1.1 ');
     if (begins && request.includes('cut the other stream')) {
       for (const cut of streams) cut();
+    }
+    if (begins && request.startsWith('DELETE ')) {
+      upstream.pause();
+      await sleep(DELETE_DELAY_MS);
+      upstream.resume();
     }
     client.write(data);
     if (begins && request.startsWith('GET ') && !answer.startsWith('HTTP/1.1 4')) streams.add(cut);

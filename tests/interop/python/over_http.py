@@ -117,9 +117,14 @@ async def close_busy(connect: Connect) -> None:
             pass
 
     async with anyio.create_task_group() as calls:
-        async with connect(Host()) as sdk:
-            calls.start_soon(wait, sdk)
-            await anyio.sleep(0.2)
+        try:
+            async with connect(Host()) as sdk:
+                calls.start_soon(wait, sdk)
+                await anyio.sleep(0.2)
+        except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            # That the session has ended may be told on the connection of the call before it is on
+            # that of the DELETE; the SDKs then hand it to where nobody listens any more.
+            pass
         calls.cancel_scope.cancel()
     expect(answers, [])
     ok("close while busy")

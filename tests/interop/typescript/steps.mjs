@@ -69,8 +69,8 @@ export async function connect({ client, transport, onRequest }) {
 }
 
 export async function close({ client, transport }) {
+  client.onerror = undefined; // It may say that what it ends has ended: its session, its streams.
   await transport.terminateSession?.();
-  client.onerror = undefined; // It may say that it aborts its own streams.
   await client.close();
 }
 

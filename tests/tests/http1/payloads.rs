@@ -284,21 +284,6 @@ pub(crate) const HEADS: &[Payload] = &[
     ("length: a vertical tab", post!("Content-Length: \x0b5\r\n\r\nhello"), Refusal::FieldValue),
     ("length: semicolon", post!("Content-Length: 5;\r\n\r\nhello"), Refusal::InvalidLength),
     (
-        "length: 2 to the 64th",
-        post!("Content-Length: 18446744073709551616\r\n\r\nhello"),
-        Refusal::BodyTooLong { max_body_bytes: MAX_BODY },
-    ),
-    (
-        "length: 2 to the 64th and 5",
-        post!("Content-Length: 18446744073709551621\r\n\r\nhello"),
-        Refusal::BodyTooLong { max_body_bytes: MAX_BODY },
-    ),
-    (
-        "length: a byte too many",
-        post!("Content-Length: 4194305\r\n\r\nhello"),
-        Refusal::BodyTooLong { max_body_bytes: MAX_BODY },
-    ),
-    (
         "length: two, equal",
         post!("Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello"),
         Refusal::SeveralLengths,
@@ -472,6 +457,21 @@ pub(crate) const HEADS: &[Payload] = &[
 
 /// Those whose body is refused behind their head.
 pub(crate) const BODIES: &[Payload] = &[
+    (
+        "length: 2 to the 64th",
+        post!("Content-Length: 18446744073709551616\r\n\r\nhello"),
+        Refusal::BodyTooLong { max_body_bytes: MAX_BODY },
+    ),
+    (
+        "length: 2 to the 64th and 5",
+        post!("Content-Length: 18446744073709551621\r\n\r\nhello"),
+        Refusal::BodyTooLong { max_body_bytes: MAX_BODY },
+    ),
+    (
+        "length: a byte too many",
+        post!("Content-Length: 4194305\r\n\r\nhello"),
+        Refusal::BodyTooLong { max_body_bytes: MAX_BODY },
+    ),
     (
         "chunk: a sign",
         post!("Transfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n"),

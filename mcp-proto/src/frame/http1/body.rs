@@ -35,6 +35,15 @@ impl BodyKind {
     pub fn is_empty(self) -> bool {
         matches!(self, Self::None | Self::Length(0))
     }
+
+    /// Whether there is something to come, and it is not known to be too long.
+    pub(super) fn is_wanted(self, bounds: &Bounds) -> bool {
+        match self {
+            Self::None => false,
+            Self::Length(length) => (1..=bounds.max_body_bytes).contains(&length),
+            Self::Chunked | Self::Close => true,
+        }
+    }
 }
 
 /// Where the reader is in a body.
@@ -84,6 +93,9 @@ impl Body {
     ) -> Result<Option<Piece>, Refusal> {
         let (total, place) = match self {
             Self::Length(0) => return Ok(Some(Piece::End)),
+            Self::Length(left) if *left > bounds.max_body_bytes => {
+                return Err(bounds.body_too_long());
+            }
             Self::Length(left) => return Ok(take(left, buffer)),
             Self::Chunked { total, place } => (total, place),
             Self::Close => return Ok(take(&mut { u64::MAX }, buffer)),

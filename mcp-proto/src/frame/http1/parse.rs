@@ -102,8 +102,7 @@ impl Parse for Parsed {
             _ => HttpVersion::Http10,
         };
         let facts = Facts::of(request.headers);
-        let facts =
-            facts.and_then(|facts| Ok((check(&facts, method, target, version, bounds)?, facts)));
+        let facts = facts.and_then(|facts| Ok((check(&facts, method, target, version)?, facts)));
         Some(facts.map(|(body, facts)| {
             let waits = facts.expects_continue && version == HttpVersion::Http11;
             Self {
@@ -113,7 +112,7 @@ impl Parse for Parsed {
                 version,
                 places,
                 body,
-                expects_continue: waits && !body.is_empty(),
+                expects_continue: waits && body.is_wanted(bounds),
                 keep_alive: facts.keeps_alive(version),
             }
         }))
@@ -126,7 +125,6 @@ fn check(
     method: &str,
     target: &str,
     version: HttpVersion,
-    bounds: &Bounds,
 ) -> Result<BodyKind, Refusal> {
     let host = facts.host.transpose()?;
     let authority = authority(method, target)?;
@@ -138,9 +136,7 @@ fn check(
         }
         _ => {}
     }
-    let body = facts.body(version)?.unwrap_or(BodyKind::None);
-    let is_too_long = matches!(body, BodyKind::Length(length) if length > bounds.max_body_bytes);
-    if is_too_long { Err(bounds.body_too_long()) } else { Ok(body) }
+    Ok(facts.body(version)?.unwrap_or(BodyKind::None))
 }
 
 /// Checks the form of a target; its authority, if it has one.

@@ -35,6 +35,8 @@ pub(super) struct Answer {
     pub(super) era: Era,
     /// A session that its head names.
     pub(super) session: Option<String>,
+    /// The request that there may be no time for, once the server is to stop.
+    pub(super) waiting: Option<RequestId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +57,7 @@ impl Answer {
             cors,
             era: Era::Modern,
             session: None,
+            waiting: None,
         }
     }
 
@@ -78,7 +81,8 @@ impl Answer {
 
     /// Answers without looking at the body.
     pub(super) fn refuse(&mut self, refused: Box<Refused>) {
-        let Refused { mut head, error } = *refused;
+        let Refused { mut head, error, cors } = *refused;
+        cors.add_to(&mut head);
         let body = error.map(|error| text(&Outgoing::Error { id: None, error: (&error).into() }));
         if let Some(body) = &body {
             head.fields.push(("Content-Type", JSON.into()));
@@ -167,6 +171,9 @@ impl Answer {
     /// There is no time left for an answer.
     pub(super) fn give_up(&mut self) {
         if self.form == Form::Undecided {
+            if let Some(id) = self.waiting.take() {
+                return self.error(self.era, Some(id), &ProtocolError::ShuttingDown);
+            }
             let mut head = ResponseHead::new(503);
             head.fields.push(("Retry-After", RETRY_AFTER.into()));
             self.cors.add_to(&mut head);

@@ -34,7 +34,7 @@ use super::listeners::ListenerId;
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
 use crate::headers::{Mirrored, PROTOCOL_VERSION};
-use crate::message::{self, Incoming, Message};
+use crate::message::{self, Incoming, Message, RequestId};
 use crate::negotiate::{self, Opened, Route};
 use crate::server::{
     self, Declaration, Notification, Origin, Outcome, Reply, ReplyId, Server, ServerAction,
@@ -92,6 +92,17 @@ enum Wanted {
     Get { caller: Caller, last_event_id: Option<String> },
     Delete { caller: Caller },
     Listen { incoming: Incoming, head: Head, principal: Option<Arc<str>> },
+}
+
+impl Wanted {
+    fn request_id(&self) -> Option<RequestId> {
+        match self {
+            Self::Post { incoming, .. } | Self::Listen { incoming, .. } => {
+                server::request_id(incoming)
+            }
+            Self::Get { .. } | Self::Delete { .. } => None,
+        }
+    }
 }
 
 impl Exchange {
@@ -260,10 +271,17 @@ impl Exchange {
         }
     }
 
-    /// The server is to stop: its own handlers get `Limits::drain`.
+    /// The server is to stop: its own handlers get `Limits::drain`. A visit may be due.
     pub fn shutdown(&mut self, now: Instant) {
-        if let State::Alone(server) = &mut self.state {
-            server.handle_eof(now);
+        match &mut self.state {
+            State::Alone(server) => {
+                self.answer.waiting = server.only_call().cloned();
+                server.handle_eof(now);
+            }
+            State::Waiting(wanted) => self.answer.waiting = wanted.request_id(),
+            // The endpoint knows which request it is.
+            State::Reading(_) => self.more = true,
+            State::Answered | State::Listening { .. } => {}
         }
     }
 

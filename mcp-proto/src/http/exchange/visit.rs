@@ -9,7 +9,7 @@ use crate::error::ProtocolError;
 use crate::frame::http1::Head;
 use crate::headers::Mirrored;
 use crate::message::Incoming;
-use crate::server::{self, Origin, Server};
+use crate::server::{Origin, Server};
 use crate::time::Instant;
 use crate::version::Era;
 
@@ -64,12 +64,7 @@ impl Exchange {
 
     fn ask<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W, wanted: Wanted) {
         if endpoint.closing {
-            let id = match &wanted {
-                Wanted::Post { incoming, .. } | Wanted::Listen { incoming, .. } => {
-                    server::request_id(incoming)
-                }
-                Wanted::Get { .. } | Wanted::Delete { .. } => None,
-            };
+            let id = wanted.request_id();
             return self.answer.error(Era::Legacy, id, &ProtocolError::ShuttingDown);
         }
         let Endpoint { declaration, sessions, queue, .. } = &mut *endpoint;
@@ -140,6 +135,9 @@ impl Exchange {
     ) {
         let mut taken = 0;
         self.more = false;
+        if endpoint.closing {
+            self.answer.waiting = endpoint.sessions.request(&place);
+        }
         loop {
             if taken >= VISIT {
                 self.more = true;

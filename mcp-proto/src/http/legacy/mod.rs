@@ -235,6 +235,12 @@ impl<W: Clone> Sessions<W> {
         next
     }
 
+    /// The request that a reader waits for, unless it is a batch.
+    pub(super) fn request(&self, place: &Place) -> Option<RequestId> {
+        let session = self.sessions.get(&place.session)?;
+        session.streams.get(place.stream)?.request.clone()
+    }
+
     /// A reader goes away; if it has heard all there is no use in keeping it.
     pub(super) fn leave(&mut self, now: Instant, place: &Place, has_heard_all: bool) {
         if let Some(session) = self.sessions.get_mut(&place.session) {

@@ -5,14 +5,14 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::task::Waker;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 use super::super::ROUNDS;
 use super::super::runner::{Runner, Scope};
 use super::{Hub, Visitor};
 use crate::error::UsageError;
 use crate::frame::http1::Head;
-use crate::http::{Admitted, Exchange, ExchangeAction, ResponseHead, admit};
+use crate::http::{Admitted, Body, Exchange, ExchangeAction, ResponseHead, admit};
 use crate::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
 use crate::time::Instant;
 
@@ -22,12 +22,13 @@ pub struct Admission {
     hub: Arc<Hub>,
     head: Head,
     admitted: Admitted,
+    body: Body,
 }
 
 impl Admission {
     pub(super) fn new(hub: Arc<Hub>, head: Head) -> Result<Self, Box<Answering>> {
         match admit(&hub.config, &head) {
-            Ok(admitted) => Ok(Self { hub, head, admitted }),
+            Ok(admitted) => Ok(Self { hub, head, admitted, body: Body::EMPTY }),
             Err(refused) => {
                 let exchange = Exchange::refused(&hub.config, refused);
                 let runner = Runner::of_one(&hub.catalog);
@@ -36,12 +37,45 @@ impl Admission {
         }
     }
 
+    /// Takes the next bytes of the body. False if it is longer than `Limits::max_body_bytes`: then
+    /// it is to be [refused](Self::refuse) with 413.
+    #[must_use]
+    pub fn add(&mut self, data: impl Buf) -> bool {
+        let length = self.body.len().saturating_add(data.remaining());
+        let fits = length <= self.hub.config.server.limits.max_body_bytes;
+        if fits {
+            self.body.add(data);
+        }
+        fits
+    }
+
+    /// The head of the answer to a body that cannot be taken: 400 if it breaks off, 408 if it is
+    /// too slow, 413 if it is too long. It has no body.
+    pub fn refuse(&self, status: u16) -> ResponseHead {
+        self.admitted.refuse(status)
+    }
+
     /// The answer, once the body is read.
-    pub fn answer(self, now: Instant, body: &Bytes) -> Answering {
-        let Self { hub, head, admitted } = self;
+    pub fn answer(self, now: Instant) -> Answering {
+        let Self { hub, head, admitted, body } = self;
+        Self::answer_to(now, hub, &head, admitted, &body.into_bytes())
+    }
+
+    /// The same with a body that somebody else has read.
+    pub(super) fn answer_with(self, now: Instant, body: &Bytes) -> Answering {
+        Self::answer_to(now, self.hub, &self.head, self.admitted, body)
+    }
+
+    fn answer_to(
+        now: Instant,
+        hub: Arc<Hub>,
+        head: &Head,
+        admitted: Admitted,
+        body: &Bytes,
+    ) -> Answering {
         let runner = Runner::of_one(&hub.catalog);
         let (declaration, config) = (&runner.offer.declaration, &hub.config);
-        let exchange = Exchange::admitted(now, declaration, config, admitted, &head, body);
+        let exchange = Exchange::admitted(now, declaration, config, admitted, head, body);
         Answering::new(now, hub, runner, exchange)
     }
 }

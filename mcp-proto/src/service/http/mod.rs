@@ -9,6 +9,7 @@
 //! [`HttpServer::tend`] does what no connection does: it takes what such handlers report, and sees
 //! to deadlines.
 
+mod accept;
 mod answering;
 mod link;
 
@@ -131,8 +132,8 @@ impl HttpServer {
         })
     }
 
-    /// Takes the head of a request that another HTTP stack has read. With an
-    /// [`Admission`] its body is to be read; else this is the answer, whatever the body is.
+    /// Takes the head of a request that another HTTP stack has read. An [`Admission`] is to be
+    /// given the body; else this is the answer, whatever the body is.
     pub fn admit(&self, head: Head) -> Result<Admission, Box<Answering>> {
         Admission::new(self.hub.clone(), head)
     }
@@ -140,7 +141,7 @@ impl HttpServer {
     /// The answer to a request that another HTTP stack has read to its end.
     pub fn answer(&self, now: Instant, head: Head, body: &Bytes) -> Answering {
         match self.admit(head) {
-            Ok(admission) => admission.answer(now, body),
+            Ok(admission) => admission.answer_with(now, body),
             Err(answering) => *answering,
         }
     }

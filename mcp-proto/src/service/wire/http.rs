@@ -1,5 +1,6 @@
-//! One direction of an HTTP connection as lines: those of heads, of chunks and of events, and
-//! bodies of a known length, each as one.
+//! One direction of an HTTP connection as lines: those of heads and of streams of events, and
+//! other bodies, each as one, however they came in chunks. What is masked is never apart from the
+//! key that says so.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -10,10 +11,41 @@ pub(super) struct Lines {
     input: BytesMut,
     /// How many bytes have no line feed.
     searched: usize,
-    /// The length that a head has announced.
-    announced: usize,
-    /// How much is left of a body.
-    body: usize,
+    place: Place,
+    /// What the head says of its body.
+    announced: Announced,
+    /// What has come of a body, or of its line, that is not complete. The end of a long one is
+    /// dropped.
+    body: BytesMut,
+    /// Whether the beginning of what is not complete was shown.
+    shown: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+enum Place {
+    /// In a head, or in a body of which only the end of the connection is the end.
+    #[default]
+    Head,
+    /// So much is to come of a body.
+    Body(u64),
+    /// Before a chunk.
+    Size,
+    /// So much is to come of a chunk.
+    Chunk(u64),
+    /// Behind the data of a chunk.
+    ChunkEnd,
+    /// Behind the last chunk.
+    Trailer,
+    /// Behind what is no chunk: nobody reads that.
+    Lost,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Announced {
+    length: u64,
+    is_chunked: bool,
+    /// Whether the body is a stream of events.
+    is_events: bool,
 }
 
 impl Lines {
@@ -24,47 +56,144 @@ impl Lines {
     /// The next line that is not blank.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         loop {
-            if self.body > 0 {
-                if self.input.len() < self.body.min(MAX_LINE_BYTES) {
+            match self.place {
+                Place::Head => {
+                    let line = self.line()?;
+                    if !line.is_empty() {
+                        self.announced.see(&line);
+                        return Some(line);
+                    }
+                    let Announced { length, is_chunked, .. } = self.announced;
+                    self.place = if is_chunked { Place::Size } else { Place::Body(length) };
+                }
+                Place::Body(0) => {
+                    (self.place, self.announced) = (Place::Head, Announced::default());
+                    if let Some(line) = self.gathered() {
+                        return Some(line);
+                    }
+                }
+                Place::Body(left) => {
+                    let (taken, line) = self.gather(left)?;
+                    self.place = Place::Body(left.saturating_sub(taken));
+                    if line.is_some() {
+                        return line;
+                    }
+                }
+                Place::Size => {
+                    let line = self.line()?;
+                    match chunk_size(&line) {
+                        Some(0) => {
+                            self.place = Place::Trailer;
+                            if let Some(line) = self.gathered() {
+                                return Some(line);
+                            }
+                        }
+                        Some(size) => self.place = Place::Chunk(size),
+                        None => self.place = Place::Lost,
+                    }
+                }
+                Place::Chunk(0) => self.place = Place::ChunkEnd,
+                Place::Chunk(left) => {
+                    let (taken, line) = self.gather(left)?;
+                    self.place = Place::Chunk(left.saturating_sub(taken));
+                    if line.is_some() {
+                        return line;
+                    }
+                }
+                Place::ChunkEnd => {
+                    let is_end = self.line()?.is_empty();
+                    self.place = if is_end { Place::Size } else { Place::Lost };
+                }
+                Place::Trailer => {
+                    let line = self.line()?;
+                    if !line.is_empty() {
+                        return Some(line);
+                    }
+                    (self.place, self.announced) = (Place::Head, Announced::default());
+                }
+                Place::Lost => {
+                    self.input.clear();
                     return None;
                 }
-                let body = self.input.split_to(self.body.min(self.input.len())).freeze();
-                self.body = self.body.saturating_sub(body.len());
-                return Some(body);
             }
-            let unknown = self.input.get(self.searched..).unwrap_or_default();
-            let Some(end) = memchr::memchr(b'\n', unknown) else {
-                self.searched = self.input.len();
-                return if self.searched < MAX_LINE_BYTES { None } else { self.rest() };
-            };
-            let line = self.input.split_to(self.searched.saturating_add(end)).freeze();
-            self.input.advance(1);
-            self.searched = 0;
-            let line = line.strip_suffix(b"\r").map_or(line.clone(), |text| line.slice_ref(text));
-            if line.is_empty() {
-                self.body = core::mem::take(&mut self.announced);
-                continue;
-            }
-            if let Some(length) = content_length(&line) {
-                self.announced = length;
-            }
-            return Some(line);
         }
     }
 
-    /// What has come of a line, or of a body, that is not complete.
+    /// What has come of a line, or of a body, that is not complete; it is told once.
+    pub(super) fn beginning(&mut self) -> Option<Bytes> {
+        if self.shown { None } else { self.rest() }
+    }
+
+    /// The same, at the end.
     pub(super) fn rest(&mut self) -> Option<Bytes> {
-        let rest = self.input.split().freeze();
-        self.searched = 0;
-        self.body = self.body.saturating_sub(rest.len());
-        if rest.is_empty() { None } else { Some(rest) }
+        let rest = match self.place {
+            Place::Head | Place::Trailer => &self.input,
+            Place::Body(_) | Place::Size | Place::Chunk(_) | Place::ChunkEnd => &self.body,
+            Place::Lost => return None,
+        };
+        self.shown = !rest.is_empty();
+        self.shown.then(|| Bytes::copy_from_slice(rest))
+    }
+
+    /// A line without its end.
+    fn line(&mut self) -> Option<Bytes> {
+        let unknown = self.input.get(self.searched..).unwrap_or_default();
+        let Some(end) = memchr::memchr(b'\n', unknown) else {
+            self.searched = self.input.len();
+            if self.searched >= MAX_LINE_BYTES {
+                self.place = Place::Lost;
+                return Some(self.input.split().freeze());
+            }
+            return None;
+        };
+        let line = self.input.split_to(self.searched.saturating_add(end)).freeze();
+        self.input.advance(1);
+        (self.searched, self.shown) = (0, false);
+        Some(line.strip_suffix(b"\r").map_or(line.clone(), |text| line.slice_ref(text)))
+    }
+
+    /// Takes what has come of the next `left` bytes of a body, up to the end of a line if it is a
+    /// stream of events. Returns how many they are, and the line.
+    fn gather(&mut self, left: u64) -> Option<(u64, Option<Bytes>)> {
+        let count = usize::try_from(left).unwrap_or(usize::MAX).min(self.input.len());
+        let data = self.input.get(..count).filter(|data| !data.is_empty())?;
+        let end = if self.announced.is_events { memchr::memchr(b'\n', data) } else { None };
+        let text = data.get(..end.unwrap_or(count)).unwrap_or_default();
+        let room = MAX_LINE_BYTES.saturating_sub(self.body.len()).min(text.len());
+        self.body.extend_from_slice(text.get(..room).unwrap_or_default());
+        let taken = end.map_or(count, |end| end + 1);
+        self.input.advance(taken);
+        Some((taken as u64, end.and_then(|_| self.gathered())))
+    }
+
+    /// What was gathered, if that is not blank.
+    fn gathered(&mut self) -> Option<Bytes> {
+        self.shown = false;
+        let body = self.body.split().freeze();
+        let text = body.strip_suffix(b"\r").map_or(body.clone(), |text| body.slice_ref(text));
+        (!text.is_empty()).then_some(text)
     }
 }
 
-fn content_length(line: &[u8]) -> Option<usize> {
-    let (name, value) = core::str::from_utf8(line).ok()?.split_once(':')?;
-    if !name.eq_ignore_ascii_case("content-length") {
-        return None;
+impl Announced {
+    /// Takes note of a line of a head.
+    fn see(&mut self, line: &[u8]) {
+        let Some((name, value)) = core::str::from_utf8(line).ok().and_then(|it| it.split_once(':'))
+        else {
+            return;
+        };
+        let (value, is) = (value.trim(), |known: &str| name.eq_ignore_ascii_case(known));
+        if is("content-length") {
+            self.length = value.parse().unwrap_or_default();
+        } else if is("transfer-encoding") {
+            self.is_chunked = true;
+        } else if is("content-type") {
+            self.is_events = value.starts_with("text/event-stream");
+        }
     }
-    value.trim().parse().ok()
+}
+
+fn chunk_size(line: &[u8]) -> Option<u64> {
+    let size = core::str::from_utf8(line).ok()?.split(';').next()?;
+    u64::from_str_radix(size.trim(), 16).ok()
 }

@@ -20,9 +20,15 @@ const SECRETS: [&str; 9] = [
 /// The protocol's own keys that look like it and are none.
 const PUBLIC: [&str; 1] = ["progresstoken"];
 
-/// Writes a line of HTTP with its secrets masked: the value of a field that looks secret, and what
-/// [`message`] masks.
+/// Writes a line of HTTP with its secrets masked: the query of a URL, the value of a field that
+/// looks secret, and what [`message`] masks.
 pub(super) fn field(text: &str, out: &mut String) {
+    if let Some((before, after)) = around_query(text) {
+        out.push_str(before);
+        out.push_str("?***");
+        out.push_str(after);
+        return;
+    }
     match text.split_once(':') {
         Some((name, _)) if is_name(name) && (looks_secret(name) || is_session(name)) => {
             out.push_str(name);
@@ -30,6 +36,19 @@ pub(super) fn field(text: &str, out: &mut String) {
         }
         _ => message(text, out),
     }
+}
+
+/// What is before and behind the query, in the line of a request and in a field that tells where
+/// a browser comes from. Nobody here reads it: what is in it is a key, if anything.
+fn around_query(text: &str) -> Option<(&str, &str)> {
+    let (first, rest) = text.split_once(' ')?;
+    let is_method = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_uppercase());
+    if !is_method && !first.eq_ignore_ascii_case("referer:") {
+        return None;
+    }
+    let (_, query) = rest.split_once('?')?;
+    let before = text.split_at_checked(text.len() - query.len() - 1)?.0;
+    Some((before, query.find(' ').and_then(|end| query.get(end..)).unwrap_or_default()))
 }
 
 fn is_name(text: &str) -> bool {

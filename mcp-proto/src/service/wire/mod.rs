@@ -111,7 +111,7 @@ impl Wire {
     /// Shows the beginning of what the peer sends over HTTP before it is answered.
     fn cut_short(&mut self, now: Instant) {
         if let Some(Lines::Http(peer)) = &mut self.peer
-            && let Some(line) = peer.rest()
+            && let Some(line) = peer.beginning()
         {
             self.message(now, 0, &line);
         }

@@ -80,6 +80,100 @@ fn what_is_cut_off_is_shown_at_the_end() {
     assert_eq!(log.take(), ["1> POST /mcp HT", "! eof 1"]);
 }
 
+#[test]
+fn queries_are_masked() {
+    let site = Site::new(registry(|_: Value, _| async { "done" }));
+    let log = Log::default();
+    let mut socket = shown(&site, &log);
+    let head = "Host: localhost\r\nReferer: http://localhost/?code=hunter2&b\r\n\r\n";
+    socket
+        .service
+        .handle_bytes(site.now(), format!("GET /mcp?token=hunter2&b HTTP/1.1\r\n{head}").into());
+    socket.turn();
+    let lines = log.take();
+    assert_eq!(lines[0], "1> GET /mcp?*** HTTP/1.1");
+    assert_eq!(lines[2], "1> Referer: http://localhost/?***");
+    socket.service.handle_bytes(site.now(), "GET /mcp?token=hunter2".into());
+    socket.service.handle_eof(site.now());
+    assert_eq!(log.take(), ["1> GET /mcp?***", "! eof 1"]);
+}
+
+#[test]
+fn a_secret_in_two_chunks_is_masked() {
+    let site = Site::new(registry(|_: Value, _| async { "done" }));
+    let log = Log::default();
+    let mut socket = shown(&site, &log);
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let chunks = [r#"{"password":"hun"#, "ter2", r#""}"#];
+    let chunks = chunks.map(|chunk| format!("{:x};a=b\r\n{chunk}\r\n", chunk.len()));
+    let mut text = [head, &chunks.concat()].concat();
+    text += "0\r\nX-Token: hunter2\r\n\r\n";
+    for byte in text.as_bytes() {
+        socket.service.handle_bytes(site.now(), vec![*byte].into());
+        socket.turn();
+    }
+    let lines = log.take();
+    assert_eq!(lines[3..5], [r#"1> {"password":"***"}"#, "1> X-Token: ***"], "{lines:#?}");
+    assert!(lines[5].starts_with("1< HTTP/1.1 "), "{lines:#?}");
+    // The next one begins behind it.
+    socket.service.handle_bytes(site.now(), head.into());
+    assert_eq!(log.take()[0], "1> POST /mcp HTTP/1.1");
+}
+
+#[test]
+fn no_second_half_of_a_secret_is_shown() {
+    let mut site = Site::new(registry(|_: Value, _| async { "done" }));
+    let (first, second) = (r#"{"a":"b","password":"hunt"#, r#"er2"}"#);
+    let length = first.len() + second.len();
+    for (framing, rest) in [
+        (format!("Content-Length: {length}\r\n\r\n{first}"), second),
+        (format!("Transfer-Encoding: chunked\r\n\r\n{length:x}\r\n{first}"), second),
+        (format!("X: {first}"), second),
+        ("Authoriz".into(), "ation: Bearer er2"),
+    ] {
+        let log = Log::default();
+        let mut socket = shown(&site, &log);
+        let text = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{framing}"
+        );
+        socket.service.handle_bytes(site.now(), text.into());
+        socket.turn();
+        site.pass(Duration::from_secs(30));
+        socket.turn();
+        let timed_out = log.take();
+        assert!(timed_out.iter().any(|line| line.contains("408")), "{timed_out:#?}");
+        socket.service.handle_bytes(site.now(), format!("{rest}\r\n").into());
+        socket.service.handle_eof(site.now());
+        let all = [timed_out, log.take()].concat();
+        assert!(!all.iter().any(|line| line.contains("er2")), "{all:#?}");
+    }
+}
+
+#[test]
+fn events_are_shown_line_by_line() {
+    let site = Site::new(registry(|_: Value, context: Context| async move {
+        context.progress(mcp_proto::server::Progress::new(1.0));
+        context.sleep(Duration::from_secs(1)).await;
+        "done"
+    }));
+    let log = Log::default();
+    let mut socket = shown(&site, &log);
+    let mut message: Value = serde_json::from_str(BODY).unwrap();
+    message["params"]["_meta"] = serde_json::json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": "hunter2",
+    });
+    let fields = [("Mcp-Method", "tools/call"), ("Mcp-Name", "t")];
+    let version = ("MCP-Protocol-Version", "2026-07-28");
+    socket.send("POST", &[&fields[..], &[version]].concat(), &message.to_string());
+    let lines = log.take();
+    let head = lines.iter().position(|line| line == "1< Transfer-Encoding: chunked").unwrap();
+    assert_eq!(lines[head + 1], "1< event: message");
+    assert!(lines[head + 2].starts_with("1< data: {"), "{lines:#?}");
+    assert_eq!(lines.len(), head + 3, "{lines:#?}");
+}
+
 fn slow() -> Site {
     Site::new(registry(|_: Value, context: Context| async move {
         context.sleep(Duration::from_millis(1500)).await;
