@@ -13,7 +13,12 @@ use mcp_tests::http_client::{self, Script};
 fn main() -> ExitCode {
     let clients: &[(_, http_client::Meet)] =
         &[("async_std", meets_on_async_std), ("smol", meets_on_smol)];
-    http::main(&[("async_std", on_async_std), ("smol", on_smol)], &[], clients)
+    http::main(
+        &[("async_std", on_async_std), ("smol", on_smol)],
+        &[],
+        clients,
+        cfg!(feature = "tls"),
+    )
 }
 
 fn on_async_std(
