@@ -202,6 +202,21 @@
 //! # }
 //! ```
 //!
+//! Over HTTP the same client is connected to a URL; `https` needs the feature `tls`:
+//!
+//! ```no_run
+//! use mcp_async_std::{Client, HttpClientConfig, Implementation, connect_http};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::new(Implementation::new("app", "1.0.0"));
+//! let config = HttpClientConfig::parse("https://mcp.example.com/mcp")?;
+//! connect_http(&client, config.field("Authorization", "Bearer 0123")?).await?;
+//! // When the token is exchanged:
+//! client.set_field("Authorization", "Bearer 4567")?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Seeing the conversation
 //!
 //! With the environment variable `MCP_WIRE=1` it is printed on stderr in the transcript format.

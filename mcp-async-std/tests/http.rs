@@ -4,6 +4,7 @@ use std::io;
 use std::net::TcpListener;
 use std::process::ExitCode;
 
+use futures_lite::future::or;
 use mcp_async_std::{
     Catalog, Client, HttpClientConfig, HttpConfig, connect_http, run_http, serve_http_on,
 };
@@ -13,7 +14,12 @@ use mcp_tests::http_client::{self, Script};
 fn main() -> ExitCode {
     let clients: &[(_, http_client::Meet)] =
         &[("async_std", meets_on_async_std), ("smol", meets_on_smol)];
-    http::main(&[("async_std", on_async_std), ("smol", on_smol)], &[], clients)
+    http::main(
+        &[("async_std", on_async_std), ("smol", on_smol)],
+        &[],
+        clients,
+        cfg!(feature = "tls"),
+    )
 }
 
 fn on_async_std(
@@ -44,9 +50,21 @@ fn meets_on_async_std(client: Client, config: HttpClientConfig, script: Script) 
 /// No part of async-std runs.
 fn meets_on_smol(client: Client, config: HttpClientConfig, script: Script) -> Check {
     let connecting = async move {
-        let driven = client.clone();
-        smol::spawn(async move { run_http(&driven, config).await }).detach();
-        client.connected().await.map_err(io::Error::other)
+        let (driven, (tells, told)) = (client.clone(), smol::channel::bounded(1));
+        let driving = async move {
+            if let Err(error) = run_http(&driven, config).await {
+                let _ = tells.send(error).await;
+            }
+        };
+        smol::spawn(driving).detach();
+        let connected = async { client.connected().await.map_err(io::Error::other) };
+        let failed = async {
+            match told.recv().await {
+                Ok(error) => Err(error),
+                Err(_) => std::future::pending().await,
+            }
+        };
+        or(connected, failed).await
     };
     smol::block_on(script(Box::pin(connecting)))
 }

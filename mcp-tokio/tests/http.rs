@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         &[("current_thread", on_one_thread), ("multi_thread", on_threads)];
     let clients: &[(_, http_client::Meet)] =
         &[("current_thread", meets_on_one_thread), ("multi_thread", meets_on_threads)];
-    http::main(sockets, STACKS, clients)
+    http::main(sockets, STACKS, clients, cfg!(feature = "tls"))
 }
 
 #[cfg(feature = "tower")]

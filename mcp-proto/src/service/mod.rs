@@ -4,8 +4,7 @@
 //! futures. It uses `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for
 //! [`drive`] and, if it has one, a way to spawn. A handler is polled once where its request
 //! arrives; if it is not done then, it goes on in the adapter's task, woken by itself, or where
-//! the adapter spawns it.
-//! A handler that panics, or whose future is dropped, is answered with -32603.
+//! the adapter spawns it. One that panics, or whose future is dropped, is answered with -32603.
 //!
 //! What [`drive`] does, for whoever has a loop of their own:
 //!

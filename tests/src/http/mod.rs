@@ -11,7 +11,7 @@
 //! # fn serve(_: TcpListener, _: Catalog, _: Config, _: Stop) -> io::Result<()> { Ok(()) }
 //! # use std::process::ExitCode;
 //! fn main() -> ExitCode {
-//!     mcp_tests::http::main(&[("current_thread", serve)], &[], &[])
+//!     mcp_tests::http::main(&[("current_thread", serve)], &[], &[], false)
 //! }
 //! ```
 //!
@@ -47,11 +47,13 @@ pub type Check = Result<(), Box<dyn Error>>;
 type Named = (&'static str, fn(Serve) -> Check);
 
 /// Runs the suite for each of the named functions: those that accept connections themselves, and
-/// those where another HTTP stack does; and for each way to drive a client.
+/// those where another HTTP stack does; and for each way to drive a
+/// client, with TLS or without.
 pub fn main(
     sockets: &[(&'static str, Serve)],
     stacks: &[(&'static str, Serve)],
     clients: &[(&'static str, Meet)],
+    has_tls: bool,
 ) -> ExitCode {
     let mut trials = Vec::new();
     for (name, serve) in sockets.iter().chain(stacks).copied() {
@@ -64,7 +66,7 @@ pub fn main(
     }
     if let Some((_, serve)) = sockets.first() {
         for (name, meet) in clients.iter().copied() {
-            trials.extend(http_client::trials(name, *serve, meet));
+            trials.extend(http_client::trials(name, *serve, meet, has_tls));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

@@ -80,9 +80,9 @@ fn progress_comes_before_the_answer(site: Site) -> Check {
     let server = site.everything()?;
     site.meet(&site.client(), server.address, |client| async move {
         let heard = Heard::default();
-        let hears = heard.clone();
+        let listener = heard.clone();
         let call = client.call_tool("test_tool_with_progress", &());
-        let done = call.on_progress(move |at| hears.push(at.progress.to_string())).await?;
+        let done = call.on_progress(move |at| listener.push(at.progress.to_string())).await?;
         assert_eq!(text(&done), "done");
         assert_eq!(heard.take(), ["0", "50", "100"]);
         Ok(())
@@ -93,8 +93,8 @@ fn progress_comes_before_the_answer(site: Site) -> Check {
 fn logs_are_heard(site: Site) -> Check {
     let server = site.everything()?;
     let (client, heard) = (site.client(), Heard::default());
-    let hears = heard.clone();
-    client.on_log(move |message| hears.push(format!("{:?}", message.level)));
+    let listener = heard.clone();
+    client.on_log(move |message| listener.push(format!("{:?}", message.level)));
     site.meet(&client, server.address, |client| async move {
         client.set_log_level(LoggingLevel::Warning).await?;
         client.call_tool("test_logging_tool", &()).await?;

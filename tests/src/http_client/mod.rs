@@ -8,6 +8,7 @@ mod calls;
 mod ends;
 mod proxy;
 mod refusals;
+mod tls;
 
 use std::error::Error;
 use std::future::Future;
@@ -68,10 +69,12 @@ struct Site {
     mode: Mode,
 }
 
-/// The tests of one way to drive a client.
-pub fn trials(name: &str, serve: Serve, meet: Meet) -> Vec<Trial> {
+/// The tests of one way to drive a client, with TLS or without.
+pub fn trials(name: &str, serve: Serve, meet: Meet, has_tls: bool) -> Vec<Trial> {
     let mut trials = Vec::new();
-    for (check, modes, run) in calls::CHECKS.iter().chain(ends::CHECKS).chain(refusals::CHECKS) {
+    let tls = if has_tls { tls::CHECKS } else { tls::WITHOUT };
+    let checks = calls::CHECKS.iter().chain(ends::CHECKS).chain(refusals::CHECKS).chain(tls);
+    for (check, modes, run) in checks {
         for mode in *modes {
             let site = Site { serve, meet, mode: *mode };
             let name = format!("client::{name}::{check}::{mode:?}");

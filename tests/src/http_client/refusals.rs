@@ -100,7 +100,7 @@ fn a_host_without_an_address(site: Site) -> Check {
 }
 
 /// Why there is no connection.
-fn why<T>(connected: io::Result<T>) -> Result<ConnectError, Box<dyn Error>> {
+pub(super) fn why<T>(connected: io::Result<T>) -> Result<ConnectError, Box<dyn Error>> {
     let error = connected.err().ok_or("it is connected")?;
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ConnectError>());
     Ok(inner.ok_or_else(|| error.to_string())?.clone())

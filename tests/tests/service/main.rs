@@ -9,6 +9,7 @@ mod client;
 mod drive;
 mod handlers;
 mod http;
+mod http_client;
 mod input;
 mod notifications;
 mod offers;

@@ -34,7 +34,14 @@ use connection::Heard;
 use exchanges::Exchanges;
 pub use socket::{Connecting, Connector, Socket};
 
-/// A client of a server over HTTP, to be driven.
+/// A client of a server over HTTP, to be driven by [`drive`](Self::drive): an adapter supplies a
+/// [`Connector`] and a [`Clock`].
+///
+/// Each request that is not answered has a connection of its own. One more is kept, for 4 s, as many
+/// servers close one after 5 s. If a connection that was kept ends at the very moment at which it is
+/// used, before anything of an answer, a request is sent once more only if that is safe: if it
+/// [is idempotent](crate::http::client::Request::is_idempotent), or not all of it was written. A tool is
+/// not called twice.
 pub struct HttpClientService {
     machine: http::Client,
     runner: Runner,

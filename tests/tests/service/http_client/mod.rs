@@ -1,0 +1,164 @@
+//! Clients over HTTP on sockets in memory: time, connections that are kept, and those that break.
+
+mod kept;
+mod site;
+mod time;
+
+use mcp_proto::client::{CallError, ConnectError};
+use mcp_proto::types::CallToolResult;
+
+use crate::bench::Log;
+use site::{Site, TOOLS, answer};
+
+#[test]
+fn each_exchange_has_a_connection_of_its_own() {
+    let mut site = Site::connected();
+    let (one, two) = (site.call("a"), site.call("b"));
+    site.turn();
+    let requests = site.requests();
+    assert_eq!(requests.len(), 2, "the first goes where the server was asked what it is");
+    site.socket(1).answer(&answer(3, r#"{"content":[]}"#));
+    site.turn();
+    assert!(two.take().unwrap().is_ok() && one.take().is_none());
+    site.socket(0).answer(&answer(2, r#"{"content":[]}"#));
+    site.turn();
+    assert!(one.take().unwrap().is_ok());
+}
+
+#[test]
+fn who_is_not_woken_is_not_looked_at() {
+    let mut site = Site::connected();
+    let _calls: Vec<_> = (0..10).map(|_| site.call("a")).collect();
+    site.turn();
+    let looked: Vec<usize> = (0..10).map(|n| site.socket(n).reads()).collect();
+    site.socket(3).answer(&answer(5, r#"{"content":[]}"#));
+    site.turn();
+    for (n, before) in looked.into_iter().enumerate() {
+        let more = site.socket(n).reads() > before;
+        assert_eq!(more, n == 3, "{n}");
+    }
+}
+
+#[test]
+fn an_answer_may_come_before_the_request_is_read() {
+    let mut site = Site::connected();
+    site.socket(0).takes(100);
+    let call = site.call(&"a".repeat(100_000));
+    site.turn();
+    site.socket(0).answer("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
+    site.turn();
+    assert_eq!(call.take().unwrap().err(), Some(CallError::Http { status: 413 }));
+    assert!(site.socket(0).is_dropped(), "the rest of the request would come next");
+}
+
+#[test]
+fn a_server_that_reads_no_more_may_still_answer() {
+    let mut site = Site::connected();
+    site.socket(0).takes(100);
+    let call = site.call(&"a".repeat(100_000));
+    site.turn();
+    site.socket(0).break_writing();
+    site.turn();
+    site.socket(0).answer("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n");
+    site.turn();
+    assert_eq!(call.take().unwrap().err(), Some(CallError::Http { status: 413 }));
+}
+
+#[test]
+fn what_comes_in_pieces_is_one_answer() {
+    let mut site = Site::connected();
+    let call = site.call("a");
+    site.turn();
+    let text = format!("HTTP/1.1 103 Early Hints\r\n\r\n{}", answer(2, r#"{"content":[]}"#));
+    for byte in text.bytes() {
+        site.socket(0).answer(core::str::from_utf8(&[byte]).unwrap());
+        site.turn();
+    }
+    assert!(call.take().unwrap().is_ok());
+}
+
+#[test]
+fn what_is_no_answer_fails_the_call() {
+    for (text, expected) in [
+        ("SSH-2.0-OpenSSH\r\n", "the answer cannot be read"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", "in the middle of the answer"),
+    ] {
+        let mut site = Site::connected();
+        let call = site.call("a");
+        site.turn();
+        site.socket(0).answer(text);
+        site.socket(0).end();
+        site.turn();
+        let Err(CallError::Connection(reason)) = call.take().unwrap() else { panic!() };
+        assert!(reason.contains(expected), "{reason}");
+    }
+}
+
+#[test]
+fn a_call_that_is_dropped_drops_its_connection() {
+    let mut site = Site::connected();
+    let call = site.call("a");
+    site.turn();
+    drop(call);
+    site.turn();
+    assert!(site.socket(0).is_dropped());
+}
+
+#[test]
+fn a_client_that_is_dropped_closes_all() {
+    let mut site = Site::connected();
+    let call = site.call("a");
+    site.turn();
+    site.drop_service();
+    assert_eq!(call.take().unwrap().err(), Some(CallError::Closed));
+    assert!(site.socket(0).is_dropped());
+}
+
+#[test]
+fn a_field_that_is_set_stands_in_all_that_follows() {
+    let mut site = Site::connected();
+    site.client.set_field("Authorization", "Bearer a").unwrap();
+    let call = site.call("a");
+    site.turn();
+    let request = site.requests().remove(0);
+    assert!(request.contains("\r\nAuthorization: Bearer a\r\n"), "{request}");
+    assert!(site.client.set_field("Host", "a").is_err());
+    assert!(site.client.set_field("X", "a\r\nb").is_err());
+    drop(call);
+}
+
+#[test]
+fn the_wire_shows_both_directions_and_no_secrets() {
+    let log = Log::default();
+    let mut site = Site::shown(&log);
+    site.client.set_field("Authorization", "Bearer secret").unwrap();
+    site.turn();
+    let discovered = answer(r#""discover-1""#, TOOLS);
+    let discovered = discovered.replacen("\r\n", "\r\nSet-Cookie: secret\r\n", 1);
+    site.socket(0).answer(&discovered);
+    site.turn();
+    let lines = log.take();
+    assert_eq!(lines[0], "1> POST /mcp HTTP/1.1");
+    for expected in ["1> Authorization: ***", "1< HTTP/1.1 200 OK", "1< Set-Cookie: ***"] {
+        assert!(lines.iter().any(|line| line == expected), "{expected}: {lines:#?}");
+    }
+    assert_eq!(lines.last().unwrap(), "! connected 2026-07-28");
+    assert!(!lines.concat().contains("secret"), "{lines:#?}");
+}
+
+#[test]
+fn who_is_there_already_is_not_driven_twice() {
+    let site = Site::connected();
+    assert!(site.service_again().is_err());
+}
+
+#[test]
+fn nothing_is_there() {
+    let mut site = Site::unconnected(site::Network::Refuses);
+    site.turn();
+    let Some(Err(ConnectError::Connection(reason))) = site.ended() else { panic!() };
+    assert_eq!(reason, "nobody is there");
+}
+
+/// What a call comes to.
+type Called = Result<CallToolResult, CallError>;

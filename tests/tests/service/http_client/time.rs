@@ -1,0 +1,72 @@
+//! Deadlines: of connections that are made, and of those that are kept; of the end.
+
+use std::time::Duration;
+
+use mcp_proto::client::{CallError, ConnectError};
+
+use super::site::{Network, Site, answer};
+
+#[test]
+fn a_connection_that_is_not_made_has_its_time() {
+    let mut site = Site::unconnected(Network::Hangs);
+    site.turn();
+    site.pass(Duration::from_millis(3_999));
+    assert!(site.ended().is_none());
+    site.pass(Duration::from_millis(1));
+    let Some(Err(ConnectError::Connection(reason))) = site.ended() else { panic!() };
+    assert_eq!(reason, "no connection within 4s");
+}
+
+#[test]
+fn a_connection_is_kept_for_a_while() {
+    let mut site = Site::connected();
+    for n in 2..5 {
+        site.pass(Duration::from_millis(3_999));
+        let call = site.call("a");
+        site.turn();
+        site.socket(0).answer(&answer(n, r#"{"content":[]}"#));
+        site.turn();
+        assert!(call.take().unwrap().is_ok());
+    }
+    assert_eq!(site.sockets(), 1);
+    site.pass(Duration::from_secs(4));
+    assert!(site.socket(0).is_dropped());
+    let _call = site.call("a");
+    site.turn();
+    assert_eq!(site.sockets(), 2);
+}
+
+#[test]
+fn a_connection_that_was_kept_too_long_is_not_used_although_nobody_has_looked() {
+    let mut site = Site::connected();
+    let _call = site.call("a");
+    site.pass(Duration::from_secs(5));
+    assert_eq!(site.sockets(), 2);
+}
+
+#[test]
+fn a_call_that_has_had_its_time_drops_its_connection() {
+    let mut site = Site::connected();
+    let call = site.call("a");
+    site.turn();
+    site.pass(Duration::from_secs(60));
+    assert_eq!(call.take().unwrap().err(), Some(CallError::TimedOut));
+    assert!(site.socket(0).is_dropped());
+}
+
+#[test]
+fn a_session_is_ended_and_that_is_not_waited_for() {
+    let mut site = Site::legacy();
+    site.close();
+    site.turn();
+    let last = site.requests().pop().unwrap();
+    assert!(last.starts_with("DELETE /mcp HTTP/1.1\r\n"), "{last}");
+    assert!(
+        last.contains("\r\nMcp-Session-Id: s\r\n") && !last.contains("Content-Length"),
+        "{last}"
+    );
+    site.pass(Duration::from_millis(1_999));
+    assert!(site.ended().is_none());
+    site.pass(Duration::from_millis(1));
+    assert!(matches!(site.ended(), Some(Ok(()))));
+}
