@@ -74,7 +74,8 @@ impl Client {
         let Some(number) = calls::number(id).filter(|number| self.is_awaited(*number)) else {
             return;
         };
-        let says_little = matches!(error, CallError::Http { status } if status < 500);
+        // A redirection says as little of the era as a server that cannot answer.
+        let says_little = matches!(error, CallError::Http { status: 200..=299 | 400..=499 });
         let in_doubt = matches!(&self.life, Life::Modern(modern) if !modern.confirmed);
         if says_little && (in_doubt || self.is_negotiating()) {
             // What it means is known when the era is.
@@ -159,8 +160,8 @@ impl Client {
     /// Nothing came of what is out, in its time.
     pub(super) fn silence(&self) -> Outcome {
         match self.binding {
-            Binding::Http if self.is_negotiating() => Outcome::NoAnswer,
-            Binding::Http | Binding::Stream => Outcome::Silence,
+            Binding::Http => Outcome::NoAnswer,
+            Binding::Stream => Outcome::Silence,
         }
     }
 
