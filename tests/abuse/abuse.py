@@ -69,6 +69,19 @@ class Server:
     def client(self):
         return Client(self.address)
 
+    def ask(self, request):
+        """On a connection of its own."""
+        client = self.client()
+        answer = client.ask(request)
+        client.close()
+        return answer
+
+    def session(self):
+        client = self.client()
+        session, _ = wire.open_session(client)
+        client.close()
+        return session
+
 
 def check(what, holds, otherwise=""):
     assert holds, f"{what}: {otherwise}"
@@ -143,13 +156,14 @@ def equal_ids(server, numbers):
 def unread(server, numbers):
     """Clients that ask and ask and never read."""
     descriptors, before = server.descriptors(), server.rss()
-    clients = [server.client() for _ in range(numbers["deaf"])]
-    setup = server.client()
-    session, _ = wire.open_session(setup)
+    session, clients = server.session(), []
     text = {"message": "x" * 20_000}
     requests = [wire.modern("echo", text) * 20, wire.legacy(session, "echo", text) * 20]
     sent = 0
-    for n, client in enumerate(clients):
+    for n in range(numbers["deaf"]):
+        # One by one: the server ends connections that have been idle for too long.
+        client = server.client()
+        clients.append(client)
         client.socket.setblocking(False)
         pause, request = 0, memoryview(requests[n % 2])
         at = 0
@@ -166,8 +180,7 @@ def unread(server, numbers):
     check("what is unread is bounded", grown < len(clients) * 3 * KIB * KIB + 4 * SLACK, grown)
     for client in clients:
         client.reset()
-    setup.ask(wire.delete(session))
-    setup.close()
+    server.ask(wire.delete(session))
     server.settles(descriptors)
 
 
@@ -203,8 +216,7 @@ def oversized(server, numbers):
 
 def resets(server, numbers):
     descriptors = server.descriptors()
-    setup = server.client()
-    session, _ = wire.open_session(setup)
+    session = server.session()
     requests = [
         wire.get(session),
         wire.legacy(session, "wait", {"seconds": 1}),
@@ -216,10 +228,9 @@ def resets(server, numbers):
         client = server.client()
         client.socket.sendall(requests[n % len(requests)])
         client.reset()
-    status, _, _ = setup.ask(wire.legacy(session, "echo", {"message": "x"}, "last"))
+    status, _, _ = server.ask(wire.legacy(session, "echo", {"message": "x"}, "last"))
     check("a session survives", status in (200, 503), status)
-    setup.ask(wire.delete(session))
-    setup.close()
+    server.ask(wire.delete(session))
     server.settles(descriptors)
 
 
@@ -253,14 +264,20 @@ class Slow(threading.Thread):
             self.rest[client] = head if n < count // 2 else head[at:]
         self.heads = [client for client, rest in self.rest.items() if rest is head]
         self.bodies = [client for client in self.rest if client not in self.heads]
+        # When they were.
+        self.ended = {}
 
     def run(self):
         for at in range(1000):
             for client, rest in list(self.rest.items()):
+                if client.has_more():
+                    self.ended[client] = time.monotonic()
+                    del self.rest[client]
+                    continue
                 try:
                     client.socket.send(rest[at : at + 1] if at < 30 else b"")
                 except OSError:
-                    del self.rest[client]
+                    pass  # It has said what it had to say.
             time.sleep(0.5)
 
     def end(self, bodies):
@@ -270,7 +287,8 @@ class Slow(threading.Thread):
             check("who is slow", client.answer()[0] == 408)
             # The server waits for that, for `Limits::drain` at most, even if it is told to end.
             client.close()
-        took = time.monotonic() - self.started
+        now = time.monotonic()
+        took = max(self.ended.get(client, now) for client in clients) - self.started
         check("who is slow is told in time", took < (90 if bodies else 60), took)
 
 
@@ -306,7 +324,7 @@ def main(numbers, *command):
             check(f"the {era} client", process.returncode == 0)
             count, worst = map(int, said.split())
             print(f"  {era}: served {count} times, {worst} ms at most")
-            check("nobody waits for long", count > 10 and worst < 2000, worst)
+            check("nobody waits for long", count > 10 and worst < 5000, worst)
         last = [server.client() for _ in range(10)]
         check("it is alive", last[0].ask(wire.modern("echo", {"message": "x"}))[0] == 200)
         session, _ = wire.open_session(last[1])

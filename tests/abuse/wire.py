@@ -1,6 +1,7 @@
 """Requests as bytes, and answers as they come: what a client needs that may also misbehave."""
 
 import json
+import select
 import socket
 import struct
 
@@ -11,7 +12,7 @@ LEGACY = "2025-11-25"
 class Client:
     """One connection."""
 
-    def __init__(self, address, timeout=30):
+    def __init__(self, address, timeout=60):
         self.socket = socket.create_connection(address, timeout=timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.unread = b""
@@ -33,6 +34,15 @@ class Client:
         else:
             body = self._exactly(int(fields.get("content-length", 0)))
         return int(line.split()[1]), fields, body.decode()
+
+    def has_more(self):
+        """Whether the server has said something that was not read, or one of both has gone."""
+        readable = select.poll()
+        try:
+            readable.register(self.socket, select.POLLIN)
+        except ValueError:
+            return True
+        return bool(readable.poll(0))
 
     def reset(self):
         """Is gone at once, without an end."""
