@@ -20,9 +20,13 @@ const SECRETS: [&str; 9] = [
 /// The protocol's own keys that look like it and are none.
 const PUBLIC: [&str; 1] = ["progresstoken"];
 
-/// Writes a line of HTTP with its secrets masked: the value of a field that looks secret, and what
-/// [`message`] masks.
+/// Writes a line of HTTP with its secrets masked: a query, the value of a field that looks secret, and
+/// what [`message`] masks.
 pub(super) fn field(text: &str, out: &mut String) {
+    if let Some((path, protocol)) = query(text) {
+        out.extend([path, "?*** ", protocol]);
+        return;
+    }
     match text.split_once(':') {
         Some((name, _)) if is_name(name) && (looks_secret(name) || is_session(name)) => {
             out.push_str(name);
@@ -30,6 +34,14 @@ pub(super) fn field(text: &str, out: &mut String) {
         }
         _ => message(text, out),
     }
+}
+
+/// What is before and behind a query, in the first line of a request.
+fn query(text: &str) -> Option<(&str, &str)> {
+    let (request, protocol) = text.rsplit_once(' ')?;
+    let is_request = protocol.starts_with("HTTP/") && request.starts_with(char::is_uppercase);
+    let (path, _) = request.split_once('?').filter(|_| is_request)?;
+    Some((path, protocol))
 }
 
 fn is_name(text: &str) -> bool {
