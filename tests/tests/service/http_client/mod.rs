@@ -138,7 +138,7 @@ fn the_wire_shows_both_directions_and_no_secrets() {
     site.socket(0).answer(&discovered);
     site.turn();
     let lines = log.take();
-    assert_eq!(lines[0], "1> POST /mcp HTTP/1.1");
+    assert_eq!(lines[0], "1> POST /mcp?*** HTTP/1.1");
     for expected in ["1> Authorization: ***", "1< HTTP/1.1 200 OK", "1< Set-Cookie: ***"] {
         assert!(lines.iter().any(|line| line == expected), "{expected}: {lines:#?}");
     }

@@ -191,7 +191,7 @@ impl<T> Pending<T> {
 }
 
 fn service(client: &Client) -> Result<HttpClientService, UsageError> {
-    let mut config = HttpClientConfig::parse("http://localhost:8000/mcp").unwrap();
+    let mut config = HttpClientConfig::parse("http://localhost:8000/mcp?key=secret").unwrap();
     config.listens = false;
     config.connect_timeout = Duration::from_secs(4);
     HttpClientService::new(client, config, || [0; 16])

@@ -60,7 +60,7 @@ fn a_session_is_ended_and_that_is_not_waited_for() {
     site.close();
     site.turn();
     let last = site.requests().pop().unwrap();
-    assert!(last.starts_with("DELETE /mcp HTTP/1.1\r\n"), "{last}");
+    assert!(last.starts_with("DELETE /mcp?key=secret HTTP/1.1\r\n"), "{last}");
     assert!(
         last.contains("\r\nMcp-Session-Id: s\r\n") && !last.contains("Content-Length"),
         "{last}"

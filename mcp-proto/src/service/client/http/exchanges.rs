@@ -59,16 +59,19 @@ enum Reason {
 }
 
 struct Exchange {
-    request: Request,
     state: State,
     bell: Arc<Bell>,
     waker: Waker,
 }
 
 enum State {
-    Connecting(Connecting),
-    Connected(Box<Connection>),
+    /// With what is to be sent.
+    Connecting(Connecting, Box<Request>),
+    Connected(Box<Connection>, Again),
 }
+
+/// What may have to be sent once more, on a connection that was kept, until an answer begins.
+type Again = Option<Box<Request>>;
 
 impl Exchanges {
     pub(super) fn new(limits: Limits, connect_timeout: Duration) -> Self {
@@ -101,14 +104,15 @@ impl Exchanges {
         url: &Url,
         connector: &mut impl Connector,
     ) {
+        let request = Box::new(request);
         let state = match self.reuse(now, &request, url) {
-            Some(connection) => State::Connected(connection),
-            None => State::Connecting(self.connect(now, id, url, connector)),
+            Some(connection) => State::Connected(connection, Some(request)),
+            None => State::Connecting(self.connect(now, id, url, connector), request),
         };
         let bell = Bell::new(id, &self.woken);
         let waker = Waker::from(bell.clone());
         bell.ring();
-        self.all.insert(id, Exchange { request, state, bell, waker });
+        self.all.insert(id, Exchange { state, bell, waker });
     }
 
     /// The connection that was kept, with a request on its way.
@@ -156,7 +160,7 @@ impl Exchanges {
         loop {
             let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
             let heard = match &mut exchange.state {
-                State::Connecting(connecting) => {
+                State::Connecting(connecting, request) => {
                     match ready!(connecting.as_mut().poll(&mut context)) {
                         Err(error) => Heard::Failed(Failure::new(error.to_string())),
                         Ok(socket) => {
@@ -164,9 +168,9 @@ impl Exchanges {
                             self.connections += 1;
                             let wire = self.shown.as_mut().map(|shown| shown(self.connections));
                             let mut connection = Connection::new(socket, &self.limits, wire);
-                            match connection.send(now, &exchange.request, url.authority()) {
+                            match connection.send(now, request, url.authority()) {
                                 Ok(()) => {
-                                    exchange.state = State::Connected(Box::new(connection));
+                                    exchange.state = State::Connected(Box::new(connection), None);
                                     continue;
                                 }
                                 Err(failure) => Heard::Failed(failure),
@@ -174,23 +178,27 @@ impl Exchanges {
                         }
                     }
                 }
-                State::Connected(connection) => ready!(connection.poll(now, &mut context)),
+                State::Connected(connection, _) => ready!(connection.poll(now, &mut context)),
             };
             match heard {
-                Heard::Head(_) | Heard::Body(_) => return Poll::Ready(heard),
+                Heard::Head(_) => {
+                    exchange.forget_request();
+                    return Poll::Ready(heard);
+                }
+                Heard::Body(_) => return Poll::Ready(heard),
                 Heard::End => {
                     self.keep(now, id);
                     return Poll::Ready(heard);
                 }
-                Heard::Failed(failure) if exchange.may_be_repeated(&failure) => {
+                Heard::Failed(failure) => {
+                    let Some(request) = exchange.take_again(&failure) else {
+                        self.abort(id);
+                        return Poll::Ready(Heard::Failed(failure));
+                    };
                     let connecting = self.connect(now, id, url, connector);
                     if let Some(exchange) = self.all.get_mut(&id) {
-                        exchange.state = State::Connecting(connecting);
+                        exchange.state = State::Connecting(connecting, request);
                     }
-                }
-                Heard::Failed(_) => {
-                    self.abort(id);
-                    return Poll::Ready(heard);
                 }
             }
         }
@@ -205,7 +213,7 @@ impl Exchanges {
 
     /// An answer has ended: its connection is kept, in place of another one.
     fn keep(&mut self, now: Instant, id: ExchangeId) {
-        if let Some(Exchange { state: State::Connected(connection), .. }) = self.all.remove(&id)
+        if let Some(Exchange { state: State::Connected(connection, _), .. }) = self.all.remove(&id)
             && connection.is_idle()
         {
             self.idle = Some(connection);
@@ -247,7 +255,18 @@ impl Exchanges {
 }
 
 impl Exchange {
-    fn may_be_repeated(&self, failure: &Failure) -> bool {
-        failure.is_stale && (self.request.is_idempotent || failure.is_cut)
+    /// The request, if it is to be sent once more.
+    fn take_again(&mut self, failure: &Failure) -> Again {
+        let State::Connected(_, again) = &mut self.state else { return None };
+        again.take().filter(|request| {
+            let is_safe = request.is_idempotent || failure.is_cut;
+            failure.is_stale && is_safe
+        })
+    }
+
+    fn forget_request(&mut self) {
+        if let State::Connected(_, again) = &mut self.state {
+            *again = None;
+        }
     }
 }
