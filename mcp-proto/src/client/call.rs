@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use super::calls::{Call, Goal, Pages, State};
 use super::compose::{self, Extras, compose};
 use super::event::Listing;
+use super::http::Binding;
 use super::{CallError, CallId, CallOptions, Client, ClientEvent, Life, Reason};
 use crate::error::{ErrorCode, UsageError};
 use crate::json::Json;
@@ -265,15 +266,17 @@ impl Client {
 
     /// A server that gets further has more time to show that it is modern.
     pub(super) fn doubt_anew(&mut self, now: Instant) {
-        if self.is_in_doubt() {
+        if self.is_in_doubt() && self.binding == Binding::Stream {
             self.deadlines.set(Reason::Negotiation, now + self.config.probe_timeout);
         }
     }
 
-    /// A server that was modern once has time to show that it is.
+    /// A server that was modern once has time to show that it is. Over HTTP its answer shows it, and
+    /// silence shows nothing.
     fn doubt(&mut self, now: Instant) {
         if let Life::Modern(modern) = &self.life
             && !modern.confirmed
+            && self.binding == Binding::Stream
             && !self.deadlines.has(Reason::Negotiation)
         {
             self.deadlines.set(Reason::Negotiation, now + self.config.probe_timeout);

@@ -159,8 +159,8 @@ impl Client {
     /// Nothing came of what is out, in its time.
     pub(super) fn silence(&self) -> Outcome {
         match self.binding {
-            Binding::Http if self.is_negotiating() => Outcome::NoAnswer,
-            Binding::Http | Binding::Stream => Outcome::Silence,
+            Binding::Http => Outcome::NoAnswer,
+            Binding::Stream => Outcome::Silence,
         }
     }
 
