@@ -74,7 +74,8 @@ impl Client {
         let Some(number) = calls::number(id).filter(|number| self.is_awaited(*number)) else {
             return;
         };
-        let says_little = matches!(error, CallError::Http { status } if status < 500);
+        // A redirection says as little of the era as a server that cannot answer.
+        let says_little = matches!(error, CallError::Http { status: 200..=299 | 400..=499 });
         let in_doubt = matches!(&self.life, Life::Modern(modern) if !modern.confirmed);
         if says_little && (in_doubt || self.is_negotiating()) {
             // What it means is known when the era is.
