@@ -37,6 +37,8 @@ fn every_row_has_a_conversation() {
         .filter(|transcript| transcript.plays_client())
         .flat_map(Transcript::comments)
         .filter_map(|comment| comment.strip_prefix("row: "))
+        // The rows of other tables have the names of these before a slash.
+        .filter(|name| !name.contains('/'))
         .collect();
     let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
     assert_eq!(shown, names, "the `# row:` comments of the transcripts, and the rows");
@@ -65,6 +67,21 @@ fn t003_silence_and_the_end_always_lead_on() {
     for case in all() {
         if let Outcome::Silence | Outcome::Eof = case.outcome {
             assert_ne!(case.then(), Move::Stay, "{case:?}");
+        }
+        if case.outcome == Outcome::NoAnswer && case.step != Step::Unconfirmed {
+            assert_ne!(case.then(), Move::Stay, "{case:?}");
+        }
+    }
+}
+
+#[test]
+fn t002_no_status_that_says_nothing_of_the_era_decides_it() {
+    for case in all() {
+        if let Outcome::Unauthorized | Outcome::Unavailable | Outcome::NoAnswer = case.outcome {
+            let ends = matches!(case.then(), Move::Fail(_));
+            // A call on the strength of a stored verdict has its error, and nothing else happens.
+            assert_eq!(ends, case.step != Step::Unconfirmed, "{case:?}");
+            assert!(ends || case.then() == Move::Stay, "{case:?}");
         }
     }
 }
@@ -135,6 +152,9 @@ fn failures_say_what_has_happened() {
             Outcome::Eof => Failure::Closed,
             Outcome::Error | Outcome::Refused => Failure::Refused,
             Outcome::Malformed | Outcome::InitializeMalformed => Failure::Malformed,
+            Outcome::Unauthorized => Failure::Unauthorized,
+            Outcome::Unavailable => Failure::Unavailable,
+            Outcome::NoAnswer => Failure::TimedOut,
             Outcome::Modern
             | Outcome::Untyped
             | Outcome::ListsLegacy
@@ -183,6 +203,9 @@ impl Case {
             | Outcome::InitializeMalformed => initializes(self.step) || self.step == Step::Both,
             Outcome::Untyped => self.step == Step::Unconfirmed,
             Outcome::Modern | Outcome::Error => !initializes(self.step),
+            Outcome::Unauthorized | Outcome::Unavailable | Outcome::NoAnswer => {
+                self.step != Step::Unconfirmed
+            }
             Outcome::ListsLegacy
             | Outcome::Disjoint
             | Outcome::Unsupported

@@ -1,0 +1,221 @@
+//! The tables that decide what an answer over HTTP means to a client, and what follows when a stream
+//! breaks, as a whole.
+//!
+//! Each row has a conversation in `tests/transcripts/http-client`; here every combination is walked,
+//! and the rules that the tables must keep are written down a second time, without looking at them.
+
+use std::collections::BTreeSet;
+
+use mcp_proto::Duration;
+use mcp_proto::http::client::answer::{self, Asked, Body, Class, Meaning};
+use mcp_proto::http::client::resume::{self, Break, MAX_TRIES, Stream, Then};
+use mcp_tests::transcript::{self, Transcript};
+
+#[test]
+fn every_answer_has_a_row_and_every_row_decides_one() {
+    let reached = answers().map(|answer| answer.row).collect();
+    assert_eq!(names(answer::TABLE.iter().map(|row| row.name)), reached);
+}
+
+#[test]
+fn every_break_has_a_row_and_every_row_decides_one() {
+    let reached = breaks().map(|case| case.row).collect();
+    assert_eq!(names(resume::TABLE.iter().map(|row| row.name)), reached);
+}
+
+#[test]
+fn every_row_has_a_conversation() {
+    let transcripts = transcript::all();
+    let shown = |table: &str| -> BTreeSet<String> {
+        let comments = transcripts
+            .iter()
+            .filter(|it| it.plays_client() && it.speaks_http())
+            .flat_map(Transcript::comments);
+        let rows = comments.filter_map(|comment| comment.strip_prefix("row: ")?.split_once('/'));
+        rows.filter(|(of, _)| *of == table).map(|(_, name)| name.to_owned()).collect()
+    };
+    let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
+    let answers: BTreeSet<String> = owned(names(answer::TABLE.iter().map(|row| row.name)));
+    let breaks: BTreeSet<String> = owned(names(resume::TABLE.iter().map(|row| row.name)));
+    assert_eq!(shown("answer"), answers, "the `# row: answer/…` comments, and the rows");
+    assert_eq!(shown("resume"), breaks, "the `# row: resume/…` comments, and the rows");
+}
+
+#[test]
+fn every_status_has_a_class() {
+    for status in 0..=u16::MAX {
+        let expected = match status {
+            401 | 403 => Class::Unauthorized,
+            _ => match status / 100 {
+                2 => Class::Success,
+                3 => Class::Redirection,
+                4 => Class::ClientError,
+                _ => Class::ServerError,
+            },
+        };
+        assert_eq!(Class::of(status), expected, "{status}");
+    }
+}
+
+#[test]
+fn a_result_counts_where_the_status_says_that_there_is_one() {
+    for answer in answers().filter(|answer| answer.body == Body::Result) {
+        let counts = answer.meaning == Meaning::Body;
+        assert_eq!(counts, answer.class == Class::Success, "{answer:?}");
+    }
+}
+
+#[test]
+fn t038_an_error_reaches_the_caller_whatever_the_status() {
+    for answer in answers().filter(|answer| answer.asked == Asked::Call) {
+        match (answer.body, answer.class) {
+            (Body::ModernError, _) => assert_eq!(answer.meaning, Meaning::Body, "{answer:?}"),
+            (Body::Error, Class::Unauthorized) => {
+                assert_eq!(answer.meaning, Meaning::Unauthorized, "{answer:?}");
+            }
+            (Body::Error, _) => assert_eq!(answer.meaning, Meaning::Body, "{answer:?}"),
+            (Body::Result | Body::Nothing, _) => {}
+        }
+    }
+}
+
+/// "The server speaks a modern version" by an error of its own, at any status; 401, 403, 5xx and
+/// redirections say nothing of the era.
+#[test]
+fn t002_what_says_nothing_of_the_era_is_no_answer_to_the_probe() {
+    for answer in answers().filter(|answer| answer.asked == Asked::Era) {
+        let expected = match (answer.class, answer.body) {
+            (_, Body::ModernError) => Meaning::Body,
+            (Class::Unauthorized, _) => Meaning::Unauthorized,
+            (Class::Redirection | Class::ServerError, _) => Meaning::Unavailable,
+            (Class::Success, Body::Nothing)
+            | (Class::ClientError, Body::Nothing | Body::Result) => Meaning::Status,
+            (Class::Success | Class::ClientError, _) => Meaning::Body,
+        };
+        assert_eq!(answer.meaning, expected, "{answer:?}");
+    }
+}
+
+#[test]
+fn what_is_no_response_is_never_taken_for_one() {
+    for answer in answers().filter(|answer| answer.body == Body::Nothing) {
+        assert_ne!(answer.meaning, Meaning::Body, "{answer:?}");
+    }
+}
+
+#[test]
+fn a_call_is_resumed_only_from_an_id_and_a_subscription_is_asked_for_again() {
+    for case in breaks() {
+        match case.then {
+            Then::Resume => assert!(
+                matches!(case.stream, Stream::Resumable | Stream::Opening | Stream::Listening),
+                "{case:?}"
+            ),
+            Then::Reopen => assert_eq!(case.stream, Stream::Subscription, "{case:?}"),
+            Then::Fail | Then::Stop => {}
+        }
+    }
+}
+
+#[test]
+fn what_somebody_waits_for_fails_in_the_end_and_what_nobody_does_stops() {
+    for case in breaks() {
+        let is_awaited =
+            matches!(case.stream, Stream::Call | Stream::Resumable | Stream::Subscription);
+        match case.then {
+            Then::Fail => assert!(is_awaited, "{case:?}"),
+            Then::Stop => assert!(!is_awaited, "{case:?}"),
+            Then::Resume | Then::Reopen => {}
+        }
+    }
+}
+
+#[test]
+fn t032_what_will_not_change_is_not_tried_again() {
+    for case in breaks() {
+        let lasts = matches!(case.broke, Break::Refused | Break::NoEvents);
+        let tries = matches!(case.then, Then::Resume | Then::Reopen);
+        let expected = case.may_try && !lasts && case.stream != Stream::Call;
+        assert_eq!(tries, expected, "{case:?}");
+    }
+}
+
+#[test]
+fn t057_t058_the_back_off_doubles_up_to_its_end_and_jitter_only_adds() {
+    let ms = Duration::from_millis;
+    assert_eq!(MAX_TRIES, 5);
+    let seconds = [1, 2, 4, 8, 16, 30, 30];
+    for (tries, seconds) in (0..).zip(seconds) {
+        assert_eq!(resume::delay(tries, None, 0), ms(seconds * 1000), "{tries}");
+        assert_eq!(resume::delay(tries, None, 255), ms(seconds * 1250), "{tries}");
+    }
+    // A server that says more is waited for as long, and one that says less is not asked at once.
+    assert_eq!(resume::delay(0, Some(ms(45_000)), 0), ms(45_000));
+    assert_eq!(resume::delay(3, Some(ms(45_000)), 0), ms(45_000));
+    assert_eq!(resume::delay(1, Some(ms(300)), 0), ms(600));
+    assert_eq!(resume::delay(0, Some(ms(0)), 0), ms(100));
+    let hour = ms(60 * 60 * 1000);
+    for tries in [0, 31, 32, 33, u32::MAX] {
+        for retry in [None, Some(ms(0)), Some(ms(u64::MAX)), Some(Duration::MAX)] {
+            for random in 0..=255 {
+                let delay = resume::delay(tries, retry, random);
+                assert!(delay >= ms(100) && delay <= hour * 5 / 4, "{tries} {retry:?} {random}");
+                assert!(delay >= retry.unwrap_or_default().min(hour), "{tries} {retry:?} {random}");
+            }
+        }
+    }
+}
+
+/// An answer, and what the table makes of it.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    asked: Asked,
+    class: Class,
+    body: Body,
+    row: &'static str,
+    meaning: Meaning,
+}
+
+fn answers() -> impl Iterator<Item = Answer> {
+    let mut all = Vec::new();
+    for &asked in Asked::ALL {
+        for &class in Class::ALL {
+            for &body in Body::ALL {
+                let row = answer::judge(asked, class, body).expect("a row for every answer");
+                all.push(Answer { asked, class, body, row: row.name, meaning: row.meaning });
+            }
+        }
+    }
+    all.into_iter()
+}
+
+/// A stream that breaks, and what the table makes of it.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    stream: Stream,
+    broke: Break,
+    may_try: bool,
+    row: &'static str,
+    then: Then,
+}
+
+fn breaks() -> impl Iterator<Item = Case> {
+    let mut all = Vec::new();
+    for &stream in Stream::ALL {
+        for &broke in Break::ALL {
+            for may_try in [true, false] {
+                let row = resume::judge(stream, broke, may_try).expect("a row for every break");
+                all.push(Case { stream, broke, may_try, row: row.name, then: row.then });
+            }
+        }
+    }
+    all.into_iter()
+}
+
+/// The names of the rows of a table, each once.
+fn names(rows: impl Iterator<Item = &'static str>) -> BTreeSet<&'static str> {
+    let all: Vec<&str> = rows.collect();
+    let names: BTreeSet<&str> = all.iter().copied().collect();
+    assert_eq!(names.len(), all.len(), "two rows have one name");
+    names
+}
