@@ -1,6 +1,7 @@
 //! `ARCHITECTURE.md` is equal to the code.
 
 use mcp_proto::client::probe;
+use mcp_proto::http::client::{answer, resume};
 use mcp_proto::negotiate;
 
 #[test]
@@ -11,6 +12,16 @@ fn shows_the_negotiation_table() {
 #[test]
 fn shows_the_probe_table() {
     assert_eq!(shown("<!-- probe table: client::probe::draw() -->\n"), probe::draw());
+}
+
+#[test]
+fn shows_the_table_of_answers() {
+    assert_eq!(shown("<!-- answer table: http::client::answer::draw() -->\n"), answer::draw());
+}
+
+#[test]
+fn shows_the_table_of_streams_that_break() {
+    assert_eq!(shown("<!-- resume table: http::client::resume::draw() -->\n"), resume::draw());
 }
 
 /// What stands between a mark and the next end.
