@@ -4,6 +4,7 @@
 //! committed corpora through them, and `tests/laws` feeds them from generators.
 
 mod client;
+mod client_http;
 mod headers;
 mod http;
 mod http1;
@@ -20,6 +21,7 @@ mod seen;
 mod stdio;
 
 pub use client::{ClientOp, ClientScript, client_stdio, run_client};
+pub use client_http::{HttpOp, HttpScript, client_http, run_client_http};
 pub use headers::headers;
 pub use http::server_http;
 pub use http1::{http1, http1_pieces};

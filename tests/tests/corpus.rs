@@ -13,6 +13,7 @@ type Target = (&'static str, fn(&[u8]));
 
 /// Every target in `fuzz/fuzz_targets`, and the function that it wraps.
 const TARGETS: &[Target] = &[
+    ("client_http", fuzz::client_http),
     ("client_stdio", fuzz::client_stdio),
     ("headers", fuzz::headers),
     ("http1", fuzz::http1),
@@ -23,6 +24,11 @@ const TARGETS: &[Target] = &[
     ("server_http", fuzz::server_http),
     ("server_stdio", fuzz::server_stdio),
 ];
+
+#[test]
+fn the_client_http_corpus_replays() {
+    replay("client_http");
+}
 
 #[test]
 fn the_client_stdio_corpus_replays() {

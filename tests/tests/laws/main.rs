@@ -8,6 +8,7 @@ mod client;
 mod disorder;
 mod generate;
 mod http;
+mod http_client;
 
 use std::collections::VecDeque;
 

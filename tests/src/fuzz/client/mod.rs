@@ -6,7 +6,7 @@
 
 mod model;
 mod script;
-mod server;
+pub(super) mod server;
 
 use std::collections::VecDeque;
 
@@ -17,6 +17,7 @@ use mcp_proto::{Action, Bytes, Duration, ErrorData, Instant, Json, Machine, Usag
 
 use model::Model;
 pub use script::{ClientOp, ClientScript};
+pub(super) use script::{capabilities, options};
 use server::{Hostile, Read};
 
 /// Any bytes as a conversation; see the table of the script.
@@ -178,7 +179,7 @@ impl Play {
                     2 => Listing::Resources,
                     _ => Listing::ResourceTemplates,
                 };
-                let options = script::options(n >> 2);
+                let options = options(n >> 2);
                 let call = self.connection.list(now, listing, options.clone());
                 self.called(call, None, &options);
             }
@@ -187,7 +188,7 @@ impl Play {
                 self.called(call, None, &CallOptions::default());
             }
             ClientOp::Ping(n) => {
-                let options = script::options(*n);
+                let options = options(*n);
                 let call = self.connection.ping(now, options.clone());
                 self.called(call, None, &options);
             }
@@ -226,7 +227,7 @@ impl Play {
                 self.done(&result);
             }
             ClientOp::Capabilities(n) => {
-                self.connection.set_capabilities(script::capabilities(*n));
+                self.connection.set_capabilities(capabilities(*n));
             }
             ClientOp::Notify(n) => {
                 let (method, params) = match n % 4 {
@@ -258,7 +259,7 @@ impl Play {
     fn call(&mut self, n: u8) {
         let method = ["tools/call", "x/y", "resources/read", "prompts/get"];
         let method = method.get(usize::from(n & 3)).copied().unwrap_or("initialize");
-        let options = script::options(n >> 2);
+        let options = options(n >> 2);
         self.tags += 1;
         let tag = self.tags.to_string();
         let params = match n >> 6 {
@@ -434,7 +435,7 @@ impl Play {
     }
 }
 
-fn level(n: u8) -> LoggingLevel {
+pub(super) fn level(n: u8) -> LoggingLevel {
     match n % 4 {
         0 => LoggingLevel::Debug,
         1 => LoggingLevel::Notice,
@@ -444,7 +445,7 @@ fn level(n: u8) -> LoggingLevel {
 }
 
 /// What an application may give.
-fn input(n: u8) -> Result<Json, ErrorData> {
+pub(super) fn input(n: u8) -> Result<Json, ErrorData> {
     let text = match n & 7 {
         0 | 1 => "{\"action\":\"accept\",\"content\":{}}",
         2 => {

@@ -201,7 +201,7 @@ const VERDICT: &str = r#"{"version":"2026-07-28","discover":{"resultType":"compl
     "cacheScope":"private"}}"#;
 
 /// What a client may support.
-pub(super) fn capabilities(n: u8) -> ClientCapabilities {
+pub(in super::super) fn capabilities(n: u8) -> ClientCapabilities {
     let mut members = Vec::new();
     let mut add = |bit: u8, text: &'static str| {
         if n & bit != 0 {
@@ -217,7 +217,7 @@ pub(super) fn capabilities(n: u8) -> ClientCapabilities {
 }
 
 /// Options of a call from four bits.
-pub(super) fn options(n: u8) -> CallOptions {
+pub(in super::super) fn options(n: u8) -> CallOptions {
     let options = match n & 3 {
         0 => CallOptions::default(),
         1 => CallOptions::default().timeout(Duration::from_millis(100)),

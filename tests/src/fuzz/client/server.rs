@@ -9,15 +9,15 @@ use super::super::oracle::{self, Object};
 
 /// A request that the server has read.
 #[derive(Clone, Debug)]
-pub(super) struct Read {
-    pub(super) id: String,
-    pub(super) method: String,
-    params: String,
+pub(in super::super) struct Read {
+    pub(in super::super) id: String,
+    pub(in super::super) method: String,
+    pub(in super::super) params: String,
 }
 
 /// What the server remembers.
 #[derive(Default)]
-pub(super) struct Hostile {
+pub(in super::super) struct Hostile {
     /// The requests that it has not answered, oldest first.
     open: VecDeque<Read>,
     /// Some that it has.
@@ -37,7 +37,7 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 impl Hostile {
     /// The client wrote a line.
-    pub(super) fn read(&mut self, line: &str) {
+    pub(in super::super) fn read(&mut self, line: &str) {
         let Some(object) = Object::read(line) else { return };
         let method = object.get("method").and_then(oracle::string);
         let (Some(id), Some(method)) = (object.get("id"), method) else { return };
@@ -75,7 +75,7 @@ impl Hostile {
     }
 
     /// A notification.
-    pub(super) fn tell(&mut self, n: u8) -> String {
+    pub(in super::super) fn tell(&mut self, n: u8) -> String {
         self.steps += 1;
         let which = usize::from(n >> 5);
         let id = |read: Option<&Read>| read.map_or("1".to_owned(), |read| read.id.clone());
@@ -118,7 +118,7 @@ impl Hostile {
 }
 
 /// A request to the client.
-pub(super) fn ask(n: u8) -> String {
+pub(in super::super) fn ask(n: u8) -> String {
     let id = format!("\"s{}\"", n >> 3 & 3);
     let input = match n & 7 {
         0 => "\"method\":\"ping\"",
@@ -138,7 +138,8 @@ pub(super) fn ask(n: u8) -> String {
     }
 }
 
-fn response(read: &Read, manner: u8) -> String {
+/// A response to a request, in one of many manners.
+pub(in super::super) fn response(read: &Read, manner: u8) -> String {
     let Read { id, method, params } = read;
     let body = match (&**method, id.starts_with('"')) {
         ("initialize", _) => initialized(manner),
