@@ -1,9 +1,4 @@
-//! What is out, and what comes back.
-//!
-//! In: heads, bodies, ends and failures of answers. Out: messages for the machine of messages, and what
-//! `answer::TABLE` and `resume::TABLE` make of answers that bring none.
-//!
-//! [Specification: Receiving Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#receiving-messages)
+//! What is out: requests of HTTP, and what has come of their answers.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -11,25 +6,16 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::answer::{self, Class, Meaning};
+use super::Request;
 use super::refresh::{Refresh, Sent};
-use super::resume::{self, Break, MAX_TRIES, Stream, Then};
-use super::session::{SessionId, is_id};
-use super::{Client, ExchangeId, Reason, Request};
-use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
-use crate::error::{ErrorCode, ProtocolError, Unauthorized};
-use crate::frame::http1::StatusHead;
+use super::resume;
+use super::session::SessionId;
+use crate::error::{ProtocolError, Unauthorized};
 use crate::frame::sse::{self, EventReader};
-use crate::http::{Url, media};
-use crate::message::{self, Incoming, Message, Method, RequestId, Response};
-use crate::time::{Duration, Instant};
+use crate::http::Url;
+use crate::message::RequestId;
+use crate::time::Duration;
 use crate::version::Era;
-
-/// How long an answer may go on after the response.
-const LINGER: Duration = Duration::from_secs(1);
-
-/// How often a request is redirected.
-const MAX_REDIRECTS: u8 = 5;
 
 /// The longest event id that is given back.
 const MAX_EVENT_ID: usize = 1024;
@@ -38,12 +24,12 @@ const MAX_EVENT_ID: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Exchange {
     /// Until the head of the answer has come.
-    request: Option<Request>,
-    redirects: u8,
+    pub(super) request: Option<Request>,
+    pub(super) redirects: u8,
     /// Where it has been redirected to for the time being.
-    moved: Option<Url>,
+    pub(super) moved: Option<Url>,
     pub(super) purpose: Purpose,
-    answer: Option<Answer>,
+    pub(super) answer: Option<Answer>,
     /// Whether the answer has ended, and is being read.
     pub(super) has_ended: bool,
 }
@@ -91,19 +77,19 @@ pub(super) struct Streaming {
     /// How often it was opened again in vain.
     pub(super) tries: u32,
     /// Whether it was ever open.
-    was_open: bool,
+    pub(super) was_open: bool,
 }
 
 /// What has come of an answer.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
-    unauthorized: Option<Unauthorized>,
-    reading: Reading,
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) unauthorized: Option<Unauthorized>,
+    pub(super) reading: Reading,
 }
 
 #[derive(Debug)]
-enum Reading {
+pub(super) enum Reading {
     /// A message.
     Text(Vec<u8>),
     /// A message that is too long.
@@ -131,7 +117,7 @@ impl Purpose {
     }
 
     /// The legacy session that it belongs to.
-    fn serial(&self) -> Option<u64> {
+    pub(super) fn serial(&self) -> Option<u64> {
         match self {
             Self::Call(asked) if asked.era == Era::Legacy && asked.method != "initialize" => {
                 Some(asked.serial)
@@ -143,7 +129,7 @@ impl Purpose {
         }
     }
 
-    fn stream(&mut self) -> Option<&mut Streaming> {
+    pub(super) fn stream(&mut self) -> Option<&mut Streaming> {
         match self {
             Self::Call(asked) => Some(&mut asked.stream),
             Self::Listen { stream, .. } => Some(stream),
@@ -176,12 +162,12 @@ impl Streaming {
     }
 
     /// How long to wait before it is opened again.
-    fn delay(&self, random: u8) -> Duration {
+    pub(super) fn delay(&self, random: u8) -> Duration {
         resume::delay(self.tries, self.retry, random)
     }
 
     /// Takes note of an event.
-    fn see(&mut self, event: &sse::Event) {
+    pub(super) fn see(&mut self, event: &sse::Event) {
         if !event.data.is_empty() || event.id != self.last {
             self.tries = 0;
         }
@@ -189,450 +175,5 @@ impl Streaming {
         if event.id != self.last {
             self.last = event.id.as_ref().map(|id| Bytes::copy_from_slice(id));
         }
-    }
-}
-
-impl Client {
-    /// The head of an answer has come; interim ones (1xx) are of no interest, nor is a second one.
-    pub fn handle_head(&mut self, now: Instant, exchange: ExchangeId, head: &StatusHead) {
-        let status = head.status();
-        let waits = self.exchanges.get(&exchange).is_some_and(|open| open.request.is_some());
-        if matches!(status, 100..=199) || !waits {
-            return;
-        }
-        if matches!(status, 307 | 308) && self.redirect(exchange, head) {
-            return;
-        }
-        let has_session = self.session.id.is_some();
-        let Some(open) = self.exchanges.get_mut(&exchange) else { return };
-        open.request = None;
-        if status == 404
-            && has_session
-            && let Some(serial) = open.purpose.serial()
-        {
-            self.expire_session(now, serial);
-            return self.pump(now);
-        }
-        let content_type = head.field("Content-Type").unwrap_or_default();
-        let is_success = Class::of(status) == Class::Success;
-        let has_events = is_success && media::is(content_type, media::EVENTS);
-        let reading = match &open.purpose {
-            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Listen { .. } if has_events => {
-                let max = self.side.limits().max_sse_event_bytes;
-                Reading::Events(Box::new(EventReader::new(max)))
-            }
-            Purpose::Call(_) | Purpose::Refresh(_) => Reading::Text(Vec::new()),
-            Purpose::Message { .. } | Purpose::Listen { .. } | Purpose::Delete => Reading::Nothing,
-        };
-        let challenges = head.all("WWW-Authenticate");
-        let unauthorized =
-            matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
-        let session_id = head.field("Mcp-Session-Id").filter(|id| is_id(id));
-        let session_id =
-            session_id.and_then(|id| core::str::from_utf8(id).ok()).map(|id| SessionId(id.into()));
-        open.answer = Some(Answer { status, unauthorized, reading });
-        if let Purpose::Call(asked) = &mut open.purpose
-            && asked.method == "initialize"
-            && session_id.is_some()
-        {
-            asked.session_id = session_id;
-        }
-        let proves = match &mut open.purpose {
-            Purpose::Call(asked) => is_success && asked.method != "initialize",
-            Purpose::Listen { stream, .. } => {
-                stream.was_open |= has_events;
-                has_events
-            }
-            Purpose::Refresh(_) | Purpose::Message { .. } | Purpose::Delete => false,
-        };
-        if proves {
-            self.prove_session();
-        }
-        self.head_is_enough(now, exchange, status);
-        self.pump(now);
-    }
-
-    /// Some answers have said all with their head.
-    fn head_is_enough(&mut self, now: Instant, id: ExchangeId, status: u16) {
-        let Some(open) = self.exchanges.get(&id) else { return };
-        match &open.purpose {
-            Purpose::Message { begins, .. } => {
-                let begins = *begins;
-                self.deadlines.set(Reason::Exchange(id), now + LINGER);
-                if Class::of(status) != Class::Success {
-                    self.side.handle_fault(ProtocolError::NotAccepted { status });
-                }
-                if begins {
-                    self.release(now);
-                }
-            }
-            Purpose::Listen { .. }
-                if !matches!(&open.answer, Some(Answer { reading: Reading::Events(_), .. })) =>
-            {
-                let broke = match Class::of(status) {
-                    Class::Success => Break::NoEvents,
-                    Class::ServerError => Break::Unavailable,
-                    Class::Redirection | Class::Unauthorized | Class::ClientError => Break::Refused,
-                };
-                if let Some(exchange) = self.abort(id) {
-                    self.broken(now, exchange, broke, CallError::Http { status });
-                }
-            }
-            Purpose::Listen { .. } | Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Delete => {}
-        }
-    }
-
-    /// Sends a request once more, to where the server says, if that is of the same origin.
-    fn redirect(&mut self, id: ExchangeId, head: &StatusHead) -> bool {
-        let location = head.field("Location").and_then(|to| core::str::from_utf8(to).ok());
-        let from = self.exchanges.get(&id).and_then(|open| open.moved.as_ref());
-        let url = location.and_then(|to| from.unwrap_or(&self.url).join(to).ok());
-        let Some(url) = url.filter(|url| url.same_origin(&self.url)) else { return false };
-        let may = |open: &Exchange| open.redirects < MAX_REDIRECTS && open.request.is_some();
-        if !self.exchanges.get(&id).is_some_and(may) {
-            return false;
-        }
-        // The deadline, if there is one, goes on.
-        let due = self.deadlines.due(Reason::Exchange(id));
-        let Some(Exchange { request: Some(request), redirects, moved, purpose, .. }) =
-            self.abort(id)
-        else {
-            return false;
-        };
-        let request = Request { target: url.target().into(), ..request };
-        let again = self.open(request, purpose);
-        // What is permanent behind a detour is not where the server is.
-        let is_moved = head.status() == 308 && moved.is_none();
-        if is_moved {
-            self.url = url.clone();
-        }
-        if let Some(open) = self.exchanges.get_mut(&again) {
-            open.redirects = redirects + 1;
-            open.moved = (!is_moved).then_some(url);
-        }
-        if let Some(due) = due {
-            self.deadlines.set(Reason::Exchange(again), due);
-        }
-        true
-    }
-
-    /// Some of the body of an answer has come.
-    pub fn handle_body(&mut self, now: Instant, exchange: ExchangeId, data: Bytes) {
-        let max = self.limits().max_line_bytes;
-        let Some(open) = self.exchanges.get_mut(&exchange) else { return };
-        let Some(answer) = &mut open.answer else { return };
-        match &mut answer.reading {
-            Reading::Text(text) if text.len().saturating_add(data.len()) > max => {
-                answer.reading = Reading::TooLong;
-            }
-            Reading::Text(text) => text.extend_from_slice(&data),
-            Reading::Events(events) => {
-                events.push(data);
-                self.read_events(now, exchange);
-            }
-            Reading::TooLong | Reading::Nothing => {}
-        }
-        self.pump(now);
-    }
-
-    fn read_events(&mut self, now: Instant, id: ExchangeId) {
-        loop {
-            let max_sse_event_bytes = self.limits().max_sse_event_bytes;
-            let Some(open) = self.exchanges.get_mut(&id) else { return };
-            let Some(Answer { reading: Reading::Events(events), .. }) = &mut open.answer else {
-                return;
-            };
-            let Some(incoming) = events.poll() else { return };
-            let stream = open.purpose.stream();
-            match incoming {
-                sse::Incoming::Event(event) => {
-                    if let Some(stream) = stream {
-                        stream.see(&event);
-                    }
-                    if !event.data.is_empty() && event.name == b"message"[..] {
-                        self.read(now, id, &event.data);
-                        // What comes of it may be that the exchange is over.
-                        self.pump(now);
-                    }
-                }
-                sse::Incoming::Retry(millis) => {
-                    if let Some(stream) = stream {
-                        stream.retry = Some(Duration::from_millis(millis));
-                    }
-                }
-                sse::Incoming::TooLong => {
-                    let fault = ProtocolError::EventTooLong { max_sse_event_bytes };
-                    if let Purpose::Call(asked) = &mut open.purpose {
-                        asked.fault = Some(fault.clone());
-                    }
-                    self.side.handle_fault(fault);
-                }
-            }
-        }
-    }
-
-    /// The answer is complete.
-    pub fn handle_end(&mut self, now: Instant, exchange: ExchangeId) {
-        let open = self.exchanges.get_mut(&exchange).map(|open| {
-            open.has_ended = true;
-            &mut open.answer
-        });
-        let (text, status) = match open {
-            Some(Some(Answer { reading: Reading::Text(text), status, .. })) => {
-                (core::mem::take(text), *status)
-            }
-            Some(_) => (Vec::new(), 0),
-            None => return,
-        };
-        // What a proxy says, or an HTTP stack, is no message.
-        let is_message = match text.trim_ascii().first() {
-            Some(first) => matches!(first, b'{' | b'[') || Class::of(status) == Class::Success,
-            None => false,
-        };
-        if is_message {
-            self.read(now, exchange, &text.into());
-        }
-        if let Some(exchange) = self.remove(exchange) {
-            self.ended(now, exchange);
-        }
-        self.pump(now);
-    }
-
-    /// There is no connection, or it broke before the end of the answer, for this reason.
-    pub fn handle_failure(&mut self, now: Instant, exchange: ExchangeId, reason: &str) {
-        if let Some(exchange) = self.remove(exchange) {
-            self.broken(now, exchange, Break::Cut, CallError::Connection(reason.into()));
-        }
-        self.pump(now);
-    }
-
-    /// An exchange has had its time.
-    pub(super) fn exchange_is_over(&mut self, now: Instant, id: ExchangeId) {
-        if let Some(exchange) = self.abort(id) {
-            let error = CallError::Connection("no answer in time".into());
-            self.broken(now, exchange, Break::Cut, error);
-        }
-    }
-
-    /// An answer has ended.
-    fn ended(&mut self, now: Instant, exchange: Exchange) {
-        let Some(Answer { status, unauthorized, reading, .. }) = exchange.answer else {
-            let error = CallError::Connection("the answer has no head".into());
-            return self.broken(now, exchange, Break::Cut, error);
-        };
-        let fault = match &exchange.purpose {
-            Purpose::Call(asked) => asked.fault.clone(),
-            Purpose::Refresh(_)
-            | Purpose::Message { .. }
-            | Purpose::Listen { .. }
-            | Purpose::Delete => None,
-        };
-        let error = match (&reading, unauthorized, fault) {
-            (Reading::TooLong, ..) => {
-                let max_line_bytes = self.limits().max_line_bytes;
-                CallError::Protocol(ProtocolError::LineTooLong { max_line_bytes })
-            }
-            (_, Some(unauthorized), _) => CallError::Unauthorized(unauthorized),
-            (_, None, Some(fault)) if Class::of(status) == Class::Success => {
-                CallError::Protocol(fault)
-            }
-            (_, None, _) => CallError::Http { status },
-        };
-        let broke = match (&reading, Class::of(status)) {
-            (Reading::Events(_), _) => Break::Ended,
-            (_, Class::Success) => Break::NoEvents,
-            (_, Class::ServerError) => Break::Unavailable,
-            (_, Class::Redirection | Class::Unauthorized | Class::ClientError) => Break::Refused,
-        };
-        let exchange = Exchange { answer: None, ..exchange };
-        self.broken(now, exchange, broke, error);
-    }
-
-    /// An exchange is over; if it owes a response, something must come of that.
-    fn broken(&mut self, now: Instant, exchange: Exchange, broke: Break, error: CallError) {
-        match exchange.purpose {
-            Purpose::Call(asked) if !self.side.awaits(&asked.id) => {}
-            Purpose::Call(asked) => {
-                let is_resumable = asked.era == Era::Legacy && asked.stream.last_id().is_some();
-                let stream = match &*asked.method {
-                    "subscriptions/listen" => Stream::Subscription,
-                    _ if is_resumable => Stream::Resumable,
-                    _ => Stream::Call,
-                };
-                let then = resume::judge(stream, broke, asked.stream.tries < MAX_TRIES);
-                match then.map(|row| row.then) {
-                    Some(Then::Resume | Then::Reopen) => {
-                        let at = now + asked.stream.delay(self.jitter());
-                        self.sleep(at, Purpose::Call(asked));
-                    }
-                    Some(Then::Fail | Then::Stop) | None => {
-                        self.side.handle_lost(now, &asked.id, error);
-                    }
-                }
-            }
-            Purpose::Refresh(refresh) => self.refreshed(now, *refresh),
-            Purpose::Listen { stream, serial } => {
-                let is = if stream.was_open { Stream::Listening } else { Stream::Opening };
-                let then = resume::judge(is, broke, stream.tries < MAX_TRIES);
-                if then.is_some_and(|row| row.then == Then::Resume) {
-                    let at = now + stream.delay(self.jitter());
-                    self.sleep(at, Purpose::Listen { stream, serial });
-                }
-            }
-            Purpose::Message { begins: true, .. } => self.release(now),
-            Purpose::Message { begins: false, .. } => {}
-            Purpose::Delete => self.closed(),
-        }
-    }
-
-    /// A text that is to be a message has come.
-    fn read(&mut self, now: Instant, id: ExchangeId, text: &Bytes) {
-        let parsed = message::parse(text, self.limits());
-        let Some(open) = self.exchanges.get_mut(&id) else { return };
-        let status = open.answer.as_ref().map_or(0, |answer| answer.status);
-        let is_answer = |response: &Response, id: &RequestId| match &response.id {
-            Some(answered) if is_same_request(answered, id) => true,
-            // Some servers refuse with an id of their own.
-            Some(answered) => {
-                let refuses = Class::of(status) != Class::Success && response.body.is_err();
-                refuses && !self.side.awaits(answered)
-            }
-            // An error without one is about the request that it answers.
-            None => response.body.is_err(),
-        };
-        match (parsed, &mut open.purpose) {
-            (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
-                if is_answer(&response, &asked.id) =>
-            {
-                self.respond(now, id, response);
-            }
-            (Ok(Incoming::Message(Message::Response(response))), Purpose::Refresh(refresh))
-                if is_answer(&response, &refresh.id) =>
-            {
-                self.listed(now, id, &response);
-            }
-            (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
-                if response.id.is_some()
-                    && (asked.era == Era::Modern || Class::of(status) != Class::Success) =>
-            {
-                self.side.handle_fault(ProtocolError::UnexpectedResponse);
-            }
-            (Ok(incoming), purpose) => {
-                let asked = match purpose {
-                    Purpose::Call(asked) => Some(&asked.id),
-                    Purpose::Refresh(_)
-                    | Purpose::Message { .. }
-                    | Purpose::Listen { .. }
-                    | Purpose::Delete => None,
-                };
-                let may_settle = may_settle(&incoming);
-                let origin = self.side.origin(asked, status);
-                self.side.handle_message_of(now, incoming, origin);
-                if may_settle {
-                    self.leave_settled(now);
-                }
-            }
-            (Err(mut malformed), purpose) => {
-                if let Purpose::Call(asked) = purpose {
-                    asked.fault = Some(malformed.error.clone());
-                    let is_own = |id: &RequestId| is_same_request(id, &asked.id);
-                    if asked.era == Era::Modern {
-                        malformed.id = malformed.id.filter(is_own);
-                    }
-                }
-                self.side.handle_malformed(now, malformed);
-                self.leave_settled(now);
-            }
-        }
-    }
-
-    /// Answers that nobody waits for any more, because what they are for has been settled elsewhere: in
-    /// a batch, on another stream, or by a notification.
-    fn leave_settled(&mut self, now: Instant) {
-        let is_settled = |purpose: &Purpose| match purpose {
-            Purpose::Call(asked) => !self.side.awaits(&asked.id),
-            Purpose::Refresh(_)
-            | Purpose::Message { .. }
-            | Purpose::Listen { .. }
-            | Purpose::Delete => false,
-        };
-        let open = self.exchanges.iter().filter(|(_, open)| is_settled(&open.purpose));
-        let settled: Vec<ExchangeId> = open.map(|(id, _)| *id).collect();
-        for id in settled {
-            if !self.deadlines.has(Reason::Exchange(id)) {
-                self.deadlines.set(Reason::Exchange(id), now + LINGER);
-            }
-        }
-    }
-
-    /// The response that an exchange is for has come.
-    fn respond(&mut self, now: Instant, id: ExchangeId, mut response: Response) {
-        let Some(Exchange { purpose: Purpose::Call(asked), answer: Some(answer), .. }) =
-            self.exchanges.get_mut(&id)
-        else {
-            return;
-        };
-        let status = answer.status;
-        if !self.side.awaits(&asked.id) {
-            let origin = self.side.origin(Some(&asked.id), status);
-            let incoming = Incoming::Message(Message::Response(response));
-            return self.side.handle_message_of(now, incoming, origin);
-        }
-        let what =
-            if self.side.is_probe(&asked.id) { answer::Asked::Era } else { answer::Asked::Call };
-        let body = match &response.body {
-            Ok(_) => answer::Body::Result,
-            Err(error) if is_modern_error(error.code) => answer::Body::ModernError,
-            Err(_) => answer::Body::Error,
-        };
-        let row = answer::judge(what, Class::of(status), body);
-        match (row.map(|row| row.meaning), &response.body) {
-            (Some(Meaning::Body), _) => {}
-            (Some(Meaning::Unauthorized), body) => {
-                // The end of the answer says so; the error may say why.
-                if let (Err(error), Some(unauthorized)) = (body, &mut answer.unauthorized) {
-                    unauthorized.message = Some(error.message.clone().into_owned());
-                }
-                return;
-            }
-            (Some(Meaning::Unavailable), Err(error)) => {
-                let (error, status) = (error.clone(), Some(status));
-                let asked = asked.id.clone();
-                return self.side.handle_lost(now, &asked, CallError::Error { error, status });
-            }
-            // The end of the answer says so.
-            (Some(Meaning::Unavailable | Meaning::Status) | None, _) => return,
-        }
-        response.id = Some(asked.id.clone());
-        let asked_id = asked.id.clone();
-        self.deadlines.set(Reason::Exchange(id), now + LINGER);
-        match (&*asked.method, &mut response.body) {
-            ("initialize", Ok(_)) => self.session.id = asked.session_id.take(),
-            ("tools/list", Ok(page)) if asked.era == Era::Modern => {
-                let max_list_bytes = self.side.limits().max_list_bytes;
-                let (kept, rejected) = self.tools.read(page, max_list_bytes);
-                *page = kept;
-                for (tool, reason) in rejected {
-                    self.side.tell(ClientEvent::ToolRejected { tool, reason });
-                }
-            }
-            ("tools/call", Err(error)) if error.code == ErrorCode::HEADER_MISMATCH => {
-                if let Some(call) = asked.sent.take() {
-                    return self.refresh(now, id, call, (response, status));
-                }
-            }
-            _ => {}
-        }
-        let origin = self.side.origin(Some(&asked_id), status);
-        self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
-    }
-}
-
-/// Whether something else than the answer that it came on may be over for it.
-fn may_settle(incoming: &Incoming) -> bool {
-    match incoming {
-        Incoming::Message(Message::Response(_)) | Incoming::Batch(_) => true,
-        Incoming::Message(Message::Notification(it)) => matches!(it.method, Method::Cancelled),
-        Incoming::Message(Message::Request(_)) => false,
     }
 }

@@ -30,7 +30,10 @@
 mod action;
 pub mod answer;
 mod commands;
+mod ending;
 mod exchange;
+mod read;
+mod receive;
 mod refresh;
 pub mod resume;
 mod send;

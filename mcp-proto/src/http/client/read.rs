@@ -1,0 +1,173 @@
+//! From the text on an answer to what it means: what `answer::TABLE` says.
+//!
+//! In: a text that is to be a message. Out: the response that its request waits for, perhaps without
+//! the tools that must not be called; anything else for the machine of messages.
+//!
+//! [Specification: Receiving Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#receiving-messages)
+
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use super::answer::{self, Class, Meaning};
+use super::exchange::{Exchange, Purpose};
+use super::receive::LINGER;
+use super::{Client, ExchangeId, Reason};
+use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
+use crate::error::{ErrorCode, ProtocolError};
+use crate::message::{self, Incoming, Message, Method, RequestId, Response};
+use crate::time::Instant;
+use crate::version::Era;
+
+impl Client {
+    /// A text that is to be a message has come.
+    pub(super) fn read(&mut self, now: Instant, id: ExchangeId, text: &Bytes) {
+        let parsed = message::parse(text, self.limits());
+        let Some(open) = self.exchanges.get_mut(&id) else { return };
+        let status = open.answer.as_ref().map_or(0, |answer| answer.status);
+        let is_answer = |response: &Response, id: &RequestId| match &response.id {
+            Some(answered) if is_same_request(answered, id) => true,
+            // Some servers refuse with an id of their own.
+            Some(answered) => {
+                let refuses = Class::of(status) != Class::Success && response.body.is_err();
+                refuses && !self.side.awaits(answered)
+            }
+            // An error without one is about the request that it answers.
+            None => response.body.is_err(),
+        };
+        match (parsed, &mut open.purpose) {
+            (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
+                if is_answer(&response, &asked.id) =>
+            {
+                self.respond(now, id, response);
+            }
+            (Ok(Incoming::Message(Message::Response(response))), Purpose::Refresh(refresh))
+                if is_answer(&response, &refresh.id) =>
+            {
+                self.listed(now, id, &response);
+            }
+            (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
+                if response.id.is_some()
+                    && (asked.era == Era::Modern || Class::of(status) != Class::Success) =>
+            {
+                self.side.handle_fault(ProtocolError::UnexpectedResponse);
+            }
+            (Ok(incoming), purpose) => {
+                let asked = match purpose {
+                    Purpose::Call(asked) => Some(&asked.id),
+                    Purpose::Refresh(_)
+                    | Purpose::Message { .. }
+                    | Purpose::Listen { .. }
+                    | Purpose::Delete => None,
+                };
+                let may_settle = may_settle(&incoming);
+                let origin = self.side.origin(asked, status);
+                self.side.handle_message_of(now, incoming, origin);
+                if may_settle {
+                    self.leave_settled(now);
+                }
+            }
+            (Err(mut malformed), purpose) => {
+                if let Purpose::Call(asked) = purpose {
+                    asked.fault = Some(malformed.error.clone());
+                    let is_own = |id: &RequestId| is_same_request(id, &asked.id);
+                    if asked.era == Era::Modern {
+                        malformed.id = malformed.id.filter(is_own);
+                    }
+                }
+                self.side.handle_malformed(now, malformed);
+                self.leave_settled(now);
+            }
+        }
+    }
+
+    /// Answers that nobody waits for any more, because what they are for has been settled elsewhere: in
+    /// a batch, on another stream, or by a notification.
+    fn leave_settled(&mut self, now: Instant) {
+        let is_settled = |purpose: &Purpose| match purpose {
+            Purpose::Call(asked) => !self.side.awaits(&asked.id),
+            Purpose::Refresh(_)
+            | Purpose::Message { .. }
+            | Purpose::Listen { .. }
+            | Purpose::Delete => false,
+        };
+        let open = self.exchanges.iter().filter(|(_, open)| is_settled(&open.purpose));
+        let settled: Vec<ExchangeId> = open.map(|(id, _)| *id).collect();
+        for id in settled {
+            if !self.deadlines.has(Reason::Exchange(id)) {
+                self.deadlines.set(Reason::Exchange(id), now + LINGER);
+            }
+        }
+    }
+
+    /// The response that an exchange is for has come.
+    fn respond(&mut self, now: Instant, id: ExchangeId, mut response: Response) {
+        let Some(Exchange { purpose: Purpose::Call(asked), answer: Some(answer), .. }) =
+            self.exchanges.get_mut(&id)
+        else {
+            return;
+        };
+        let status = answer.status;
+        if !self.side.awaits(&asked.id) {
+            let origin = self.side.origin(Some(&asked.id), status);
+            let incoming = Incoming::Message(Message::Response(response));
+            return self.side.handle_message_of(now, incoming, origin);
+        }
+        let what =
+            if self.side.is_probe(&asked.id) { answer::Asked::Era } else { answer::Asked::Call };
+        let body = match &response.body {
+            Ok(_) => answer::Body::Result,
+            Err(error) if is_modern_error(error.code) => answer::Body::ModernError,
+            Err(_) => answer::Body::Error,
+        };
+        let row = answer::judge(what, Class::of(status), body);
+        match (row.map(|row| row.meaning), &response.body) {
+            (Some(Meaning::Body), _) => {}
+            (Some(Meaning::Unauthorized), body) => {
+                // The end of the answer says so; the error may say why.
+                if let (Err(error), Some(unauthorized)) = (body, &mut answer.unauthorized) {
+                    unauthorized.message = Some(error.message.clone().into_owned());
+                }
+                return;
+            }
+            (Some(Meaning::Unavailable), Err(error)) => {
+                let (error, status) = (error.clone(), Some(status));
+                let asked = asked.id.clone();
+                return self.side.handle_lost(now, &asked, CallError::Error { error, status });
+            }
+            // The end of the answer says so.
+            (Some(Meaning::Unavailable | Meaning::Status) | None, _) => return,
+        }
+        response.id = Some(asked.id.clone());
+        let asked_id = asked.id.clone();
+        self.deadlines.set(Reason::Exchange(id), now + LINGER);
+        match (&*asked.method, &mut response.body) {
+            ("initialize", Ok(_)) => self.session.id = asked.session_id.take(),
+            ("tools/list", Ok(page)) if asked.era == Era::Modern => {
+                let max_list_bytes = self.side.limits().max_list_bytes;
+                let (kept, rejected) = self.tools.read(page, max_list_bytes);
+                *page = kept;
+                for (tool, reason) in rejected {
+                    self.side.tell(ClientEvent::ToolRejected { tool, reason });
+                }
+            }
+            ("tools/call", Err(error)) if error.code == ErrorCode::HEADER_MISMATCH => {
+                if let Some(call) = asked.sent.take() {
+                    return self.refresh(now, id, call, (response, status));
+                }
+            }
+            _ => {}
+        }
+        let origin = self.side.origin(Some(&asked_id), status);
+        self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
+    }
+}
+
+/// Whether something else than the answer that it came on may be over for it.
+fn may_settle(incoming: &Incoming) -> bool {
+    match incoming {
+        Incoming::Message(Message::Response(_)) | Incoming::Batch(_) => true,
+        Incoming::Message(Message::Notification(it)) => matches!(it.method, Method::Cancelled),
+        Incoming::Message(Message::Request(_)) => false,
+    }
+}
