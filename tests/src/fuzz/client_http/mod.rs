@@ -408,6 +408,9 @@ impl Play {
             assert!(steps < 2000, "time does not bring it to an end");
         }
         assert!(self.endless || self.model.pending() == 0, "a call waits for ever");
+        if !self.model.closed {
+            self.model.idle(self.endless);
+        }
         self.client.close(self.now);
         self.settle();
         while self.client.poll_timeout().is_some() {
