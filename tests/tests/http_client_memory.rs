@@ -377,6 +377,7 @@ impl Measured {
 
     fn drain(&mut self) {
         while let Some(action) = self.client.poll_action() {
+            #[expect(clippy::wildcard_enum_match_arm, reason = "nothing hangs on the others")]
             match action {
                 Action::Open { exchange, request } => {
                     self.open.push(exchange);

@@ -4,6 +4,8 @@
 //! Each row has a conversation in `tests/transcripts/http-client`; here every combination is walked,
 //! and the rules that the tables must keep are written down a second time, without looking at them.
 
+#![expect(clippy::expect_used, reason = "a gap in a table ends the test")]
+
 use std::collections::BTreeSet;
 
 use mcp_proto::Duration;
@@ -68,14 +70,13 @@ fn a_result_counts_where_the_status_says_that_there_is_one() {
 #[test]
 fn t038_an_error_reaches_the_caller_whatever_the_status() {
     for answer in answers().filter(|answer| answer.asked == Asked::Call) {
-        match (answer.body, answer.class) {
-            (Body::ModernError, _) => assert_eq!(answer.meaning, Meaning::Body, "{answer:?}"),
-            (Body::Error, Class::Unauthorized) => {
-                assert_eq!(answer.meaning, Meaning::Unauthorized, "{answer:?}");
-            }
-            (Body::Error, _) => assert_eq!(answer.meaning, Meaning::Body, "{answer:?}"),
-            (Body::Result | Body::Nothing, _) => {}
-        }
+        let expected = match (answer.body, answer.class) {
+            (Body::Result | Body::Nothing, _) => continue,
+            // Who asks is what such a server wants to know.
+            (Body::Error, Class::Unauthorized) => Meaning::Unauthorized,
+            (Body::ModernError | Body::Error, _) => Meaning::Body,
+        };
+        assert_eq!(answer.meaning, expected, "{answer:?}");
     }
 }
 

@@ -148,13 +148,12 @@ fn failures_say_what_has_happened() {
     for case in all() {
         let Move::Fail(failure) = case.then() else { continue };
         let expected = match case.outcome {
-            Outcome::Silence => Failure::TimedOut,
+            Outcome::Silence | Outcome::NoAnswer => Failure::TimedOut,
             Outcome::Eof => Failure::Closed,
             Outcome::Error | Outcome::Refused => Failure::Refused,
             Outcome::Malformed | Outcome::InitializeMalformed => Failure::Malformed,
             Outcome::Unauthorized => Failure::Unauthorized,
             Outcome::Unavailable => Failure::Unavailable,
-            Outcome::NoAnswer => Failure::TimedOut,
             Outcome::Modern
             | Outcome::Untyped
             | Outcome::ListsLegacy

@@ -20,7 +20,6 @@ pub struct Transcript {
 
 /// Who is played, and how it is set up.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub(super) enum Role {
     Server(Settings),
     Client(client::Settings),

@@ -368,6 +368,9 @@ impl Model {
                 assert!(matches!(self.phase, Phase::Connected(_)), "before the era is known");
             }
             ClientEvent::PeerFault(error) => assert!(!error.to_string().is_empty()),
+            ClientEvent::ToolRejected { tool, .. } => {
+                assert_eq!(tool, "", "tools are rejected over HTTP alone");
+            }
             #[expect(clippy::panic, reason = "a kind of event that this file does not know")]
             other => panic!("{other:?}"),
         }

@@ -9,12 +9,12 @@ mod script;
 
 use std::collections::VecDeque;
 
-use mcp_proto::client::{CallOptions, ClientEvent, InputReply, Listing};
+use mcp_proto::client::{CallId, CallOptions, ClientEvent, InputReply, Listing};
 use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::Client;
 use mcp_proto::http::client::{Action, Config};
 use mcp_proto::types::{Root, SubscriptionFilter};
-use mcp_proto::{Bytes, Instant, Json, UsageError};
+use mcp_proto::{Bytes, Duration, Instant, Json, UsageError};
 
 use super::client::server::{self, Hostile};
 use super::client::{capabilities, input, level, options};
@@ -67,7 +67,7 @@ struct Play {
 impl Play {
     fn new(config: Config, random: u8, size: usize) -> Self {
         let model = Model::new(config.client.limits.max_in_flight);
-        let endless = config.client.initialize_timeout == mcp_proto::Duration::MAX;
+        let endless = config.client.initialize_timeout == Duration::MAX;
         let mut byte = random;
         let random = move || {
             byte = byte.wrapping_mul(5).wrapping_add(1);
@@ -171,17 +171,17 @@ impl Play {
                 };
                 let options = options(n >> 2);
                 let call = self.client.list(now, list, options.clone());
-                self.called(call, &options);
+                self.called(&call, &options);
             }
             HttpOp::Ping(n) => {
                 let options = options(*n);
                 let call = self.client.ping(now, options.clone());
-                self.called(call, &options);
+                self.called(&call, &options);
             }
             HttpOp::LogLevel(n) => {
                 let options = CallOptions::default();
                 let call = self.client.set_log_level(now, level(*n), options.clone());
-                self.called(call, &options);
+                self.called(&call, &options);
             }
             HttpOp::Cancel(n) => {
                 let Some((call, is_open)) = self.model.call(*n) else { return };
@@ -227,7 +227,19 @@ impl Play {
                     assert!(self.client.set_field(name, value).is_err());
                 }
             }
-            _ => self.client.close(now),
+            HttpOp::Close => self.client.close(now),
+            HttpOp::Tick(_)
+            | HttpOp::Deadline
+            | HttpOp::Open
+            | HttpOp::Head { .. }
+            | HttpOp::Body { .. }
+            | HttpOp::End(_)
+            | HttpOp::Fail(_)
+            | HttpOp::Respond { .. }
+            | HttpOp::Tell { .. }
+            | HttpOp::Ask { .. }
+            | HttpOp::Event { .. }
+            | HttpOp::Cross { .. } => {}
         }
     }
 
@@ -250,18 +262,14 @@ impl Play {
         let params = Json::parse(params).unwrap_or(Json::EMPTY_OBJECT);
         let options = options(n >> 2);
         let call = self.client.call(self.now, method, params, options.clone());
-        self.called(call, &options);
+        self.called(&call, &options);
     }
 
-    fn called(
-        &mut self,
-        call: Result<mcp_proto::client::CallId, UsageError>,
-        options: &CallOptions,
-    ) {
+    fn called(&mut self, call: &Result<CallId, UsageError>, options: &CallOptions) {
         self.log.push(format!("{call:?}"));
         if let Ok(call) = call {
-            self.endless |= options.max_total == mcp_proto::Duration::MAX;
-            self.model.called(call);
+            self.endless |= options.max_total == Duration::MAX;
+            self.model.called(*call);
         }
     }
 
@@ -400,6 +408,9 @@ impl Play {
             assert!(steps < 2000, "time does not bring it to an end");
         }
         assert!(self.endless || self.model.pending() == 0, "a call waits for ever");
+        if !self.model.closed {
+            self.model.idle(self.endless);
+        }
         self.client.close(self.now);
         self.settle();
         while self.client.poll_timeout().is_some() {

@@ -204,6 +204,16 @@ impl Model {
         assert_eq!(open, 0, "requests are out after the end");
     }
 
+    /// Nothing is due any more: whatever is out is waited for by somebody who wants to wait for ever.
+    pub(super) fn idle(&self, endless: bool) {
+        let open = || self.exchanges.iter().filter(|exchange| exchange.is_open);
+        assert_eq!(open().filter(|it| it.is_message).count(), 0, "messages are never given up");
+        let asked = open().filter(|it| it.read.is_some()).count();
+        let wanted = self.open_calls.len() + self.open_subscriptions.len();
+        // The negotiation may have been told to wait for ever, too.
+        assert!(endless || asked <= wanted, "{asked} requests are out, and {wanted} wanted");
+    }
+
     /// What must hold between steps.
     pub(super) fn settled(&self, now: Instant, next: Option<Instant>) {
         assert!(next.is_none_or(|next| next > now), "{next:?} is past at {now:?}");

@@ -259,10 +259,10 @@ impl Application {
             ClientEvent::ToolRejected { tool, reason } => {
                 format!("! tool-rejected {tool}: {reason}")
             }
-            ClientEvent::Closed(Some(error)) => {
-                format!("! closed: {}", why(&CallError::Connect(error)))
+            ClientEvent::Closed(error) => {
+                let why = error.map(|error| format!(": {}", why(&CallError::Connect(error))));
+                format!("! closed{}", why.unwrap_or_default())
             }
-            ClientEvent::Closed(None) => "! closed".into(),
             other => format!("! broken: {other:?}"),
         }
     }
@@ -299,15 +299,16 @@ pub(in super::super) fn refused(what: &str, error: Option<UsageError>, out: &mut
 /// Why there is no result: what the error says, and the HTTP status that an error of the server
 /// came with, if it is not 200.
 fn why(error: &CallError) -> String {
-    match error {
-        CallError::Error { error, status: Some(status) } if *status != 200 => {
-            format!("{error} [{status}]")
-        }
-        CallError::Unauthorized(unauthorized)
-        | CallError::Connect(ConnectError::Unauthorized(unauthorized)) => {
-            let message = unauthorized.message.as_deref().map(|message| format!(": {message}"));
-            format!("unauthorized [{}]{}", unauthorized.status, message.unwrap_or_default())
-        }
-        error => error.to_string(),
+    if let CallError::Error { error, status: Some(status) } = error
+        && *status != 200
+    {
+        return format!("{error} [{status}]");
     }
+    if let CallError::Unauthorized(unauthorized)
+    | CallError::Connect(ConnectError::Unauthorized(unauthorized)) = error
+    {
+        let message = unauthorized.message.as_deref().map(|message| format!(": {message}"));
+        return format!("unauthorized [{}]{}", unauthorized.status, message.unwrap_or_default());
+    }
+    error.to_string()
 }

@@ -39,7 +39,7 @@ impl Play for Player {
             Input::Eof => self.connection.handle_eof(self.now),
             Input::Client(act) => self.act(act.clone()),
             Input::Server(_) | Input::Http(_) | Input::Answer(_) | Input::Field(..) => {
-                self.out.broken("a client does not do this")
+                self.out.broken("a client does not do this");
             }
         }
         self.drain();

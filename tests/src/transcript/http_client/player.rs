@@ -129,9 +129,10 @@ impl Player {
                     goes_on = true;
                     self.ended(answer.exchange);
                     let Some(client) = &mut self.client else { return };
-                    match part {
-                        Part::End => client.handle_end(self.now, id),
-                        _ => client.handle_failure(self.now, id, "cut off"),
+                    if *part == Part::End {
+                        client.handle_end(self.now, id);
+                    } else {
+                        client.handle_failure(self.now, id, "cut off");
                     }
                 }
             }
