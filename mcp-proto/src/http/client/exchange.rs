@@ -448,12 +448,12 @@ impl Client {
         let status = open.answer.as_ref().map_or(0, |answer| answer.status);
         match (parsed, &mut open.purpose) {
             (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(asked))
-                if is_answer(&response, &asked.id) =>
+                if is_answer(&response, &asked.id, status) =>
             {
                 self.respond(now, id, response);
             }
             (Ok(Incoming::Message(Message::Response(response))), Purpose::Refresh(refresh))
-                if is_answer(&response, &refresh.id) =>
+                if is_answer(&response, &refresh.id, status) =>
             {
                 self.listed(now, id, &response);
             }
@@ -535,10 +535,13 @@ impl Client {
     }
 }
 
-/// Whether a response is the one to the request with this id; an error without an id is.
-fn is_answer(response: &Response, id: &RequestId) -> bool {
+/// Whether a response is the one to the request with this id. An error without an id is, and so is one
+/// with whatever id that comes with an HTTP error: some servers make one up if they refuse a request
+/// before they have read it.
+fn is_answer(response: &Response, id: &RequestId, status: u16) -> bool {
+    let refuses = response.body.is_err() && Class::of(status) != Class::Success;
     match &response.id {
-        Some(answered) => is_same_request(answered, id),
+        Some(answered) => refuses || is_same_request(answered, id),
         None => response.body.is_err(),
     }
 }
