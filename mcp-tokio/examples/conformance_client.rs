@@ -1,4 +1,4 @@
-//! A client of the official conformance suite; `tests/conformance/run-client` runs it.
+//! A client of the official conformance suite; `tests/conformance/run` runs it.
 
 use std::time::Duration;
 

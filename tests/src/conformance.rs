@@ -3,7 +3,7 @@
 //!
 //! In: the suite's environment, and the URL that it gives as the last argument. Out: `Ok` if all steps
 //! of the scenario were taken. Whether they were right is the suite's to say. Nothing here knows a
-//! runtime; `tests/conformance/run-client` ends a run that hangs.
+//! runtime; `tests/conformance/run` ends a run that hangs.
 
 use std::error::Error;
 
