@@ -62,8 +62,18 @@ impl Server {
         config: Config,
     ) -> Result<Self, Box<dyn Error>> {
         let (gate, cancelled, (told, reports)) = (Stop::default(), Stop::default(), channel());
-        let catalog = Catalog::from(registry(&gate, &cancelled, &told)?);
-        let address = listener.local_addr()?;
+        let registry = registry(&gate, &cancelled, &told)?;
+        Self::run(listener, registry, serve, config, (gate, cancelled, reports))
+    }
+
+    fn run(
+        listener: TcpListener,
+        registry: Registry<Handler>,
+        serve: Serve,
+        config: Config,
+        (gate, cancelled, reports): (Stop, Stop, Receiver<&'static str>),
+    ) -> Result<Self, Box<dyn Error>> {
+        let (address, catalog) = (listener.local_addr()?, Catalog::from(registry));
         let (stop, offered) = (Stop::default(), catalog.clone());
         let stopped = stop.clone();
         let thread = thread::spawn(move || serve(listener, offered, config, stopped));
@@ -76,12 +86,8 @@ impl Server {
         serve: Serve,
         config: Config,
     ) -> Result<Self, Box<dyn Error>> {
-        let server = Self::start(serve, config)?;
-        server.catalog.update(|offered| {
-            *offered = registry;
-            Ok::<_, UsageError>(())
-        })?;
-        Ok(server)
+        let nothing = (Stop::default(), Stop::default(), channel().1);
+        Self::run(TcpListener::bind("127.0.0.1:0")?, registry, serve, config, nothing)
     }
 
     /// A client on a connection of its own.

@@ -137,7 +137,8 @@ fn changes_are_heard(site: Site) -> Check {
         let filter = SubscriptionFilter::new().tools_list_changed();
         let filter = filter.resource("test://watched-resource");
         let mut changes = client.subscribe(filter).await?;
-        assert!(changes.honoured().tools_list_changed);
+        let honoured = changes.honoured();
+        assert!(honoured.tools_list_changed && !honoured.resource_subscriptions.is_empty());
         client.call_tool("test_trigger_tool_change", &()).await?;
         assert_eq!(changes.changed().await, Some(Change::ListChanged(List::Tools)));
         client.call_tool("test_trigger_resource_update", &()).await?;
