@@ -13,7 +13,7 @@
 //! [`Endpoint`], which an exchange visits. A modern request that is no `subscriptions/listen`
 //! never does: it shares nothing with others.
 //!
-//! For clients there are [`Url`] and [`Unauthorized`].
+//! For clients there is [`Client`], which goes to a [`Url`].
 //!
 //! # Which answer
 //!
