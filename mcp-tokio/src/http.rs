@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer};
