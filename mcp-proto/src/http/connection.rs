@@ -304,28 +304,22 @@ impl Connection {
         }
         while self.event.is_none() && self.out.len() < TRANSMIT {
             let State::Answering(answering) = &mut self.state else { return };
-            match answering.exchange.poll_action() {
+            match answering.exchange.poll_part() {
                 Some(ExchangeAction::Head(head)) => {
-                    let ends = self.life != Life::Open;
-                    let kind = answering.kind;
-                    let kind = RequestKind { keep_alive: kind.keep_alive && !ends, ..kind };
-                    answering.kind = kind;
-                    answering.framing = Some(head.encode(kind, &mut self.out));
+                    answering.begin(&head, self.life == Life::Open, &mut self.out);
                 }
-                Some(ExchangeAction::Data(data)) => {
-                    if let Some(framing) = &mut answering.framing {
-                        framing.data(&data, &mut self.out);
-                    }
-                }
-                Some(ExchangeAction::End) => {
-                    if let Some(framing) = &mut answering.framing {
-                        framing.end(&mut self.out);
-                    }
-                    answering.ended = true;
-                }
+                Some(ExchangeAction::Data(data)) => answering.data(&data, &mut self.out),
+                Some(ExchangeAction::End) => answering.end(&mut self.out),
                 Some(ExchangeAction::Event(event)) => self.event = Some(event),
-                None if answering.is_over() => self.conclude(),
-                None => return,
+                None => match answering.exchange.take_whole() {
+                    Some((head, body)) => {
+                        answering.begin(&head, self.life == Life::Open, &mut self.out);
+                        answering.data(&body.unwrap_or_default(), &mut self.out);
+                        answering.end(&mut self.out);
+                    }
+                    None if answering.is_over() => self.conclude(),
+                    None => return,
+                },
             }
         }
     }
