@@ -137,9 +137,12 @@ impl Port {
     }
 
     /// What has come in beside wakes.
-    pub(super) fn take_commands(&self) -> (Vec<Command>, News) {
+    pub(super) fn take_commands(&self) -> Option<(Vec<Command>, News)> {
         let work = &mut self.lock().work;
-        (mem::take(&mut work.commands), mem::take(&mut work.news))
+        if work.commands.is_empty() && work.news.is_empty() {
+            return None;
+        }
+        Some((mem::take(&mut work.commands), mem::take(&mut work.news)))
     }
 
     /// Asks for a visit to the endpoint.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::super::ROUNDS;
 use super::super::runner::{Runner, Scope};
-use super::{Hub, Visitor};
+use super::{Hub, Visit, Visitor};
 use crate::error::UsageError;
 use crate::frame::http1::Head;
 use crate::http::{Admitted, Exchange, ExchangeAction, ResponseHead, admit};
@@ -148,7 +148,8 @@ impl Answering {
 
     fn visit(&mut self, now: Instant) {
         let Self { hub, exchange, visitor, .. } = self;
-        hub.with(now, |endpoint| exchange.visit(now, endpoint, visitor));
+        let visits = &mut |endpoint: &mut _| exchange.visit(now, endpoint, visitor);
+        hub.visit(now, Visit { visitor, visits });
     }
 
     fn event(&mut self, now: Instant, event: ServerEvent) {
