@@ -71,6 +71,13 @@ impl Body {
         }
     }
 
+    /// All of it, if its length is known and so much has come.
+    pub(super) fn take_whole(&self, buffer: &mut Buffer) -> Option<Bytes> {
+        let Self::Length(length) = self else { return None };
+        let length = usize::try_from(*length).ok()?;
+        (buffer.len() >= length).then(|| buffer.take(length))
+    }
+
     /// What comes next; `None` if more bytes are needed.
     pub(super) fn next(
         &mut self,
