@@ -138,8 +138,13 @@ impl Exchange {
         mut place: Place,
         waited: bool,
     ) {
-        let mut taken = 0;
         self.more = false;
+        if self.answer.is_undecided()
+            && let Some((status, data)) = endpoint.sessions.take_whole(now, &place)
+        {
+            return self.answer.finish(status, data, None);
+        }
+        let mut taken = 0;
         loop {
             if taken >= VISIT {
                 self.more = true;
@@ -150,9 +155,7 @@ impl Exchange {
                 Next::Nothing => break,
                 Next::Event { data, status } => {
                     taken += data.len();
-                    let whole = status.is_some() && self.answer.is_undecided();
                     match status {
-                        Some(status) if whole => self.answer.finish(status, data, None),
                         Some(status) => {
                             self.answer.finish(status, data, Some(&place.event_id()));
                         }
@@ -163,7 +166,7 @@ impl Exchange {
                         }
                     }
                     if status.is_some() {
-                        return endpoint.sessions.leave(now, &place, whole);
+                        return endpoint.sessions.leave(now, &place, false);
                     }
                 }
                 Next::Poll => {

@@ -25,6 +25,8 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::fmt;
 
+use bytes::Bytes;
+
 use super::Config;
 use super::endpoint::EndpointAction;
 use crate::error::{ProtocolError, UsageError};
@@ -220,6 +222,17 @@ impl<W: Clone> Sessions<W> {
         }
         self.end(now, key, queue);
         Ok(())
+    }
+
+    /// The answer that a reader finds, if it is in one piece; the reader goes away then.
+    pub(super) fn take_whole(&mut self, now: Instant, place: &Place) -> Option<(u16, Bytes)> {
+        let session = self.sessions.get_mut(&place.session)?;
+        let stream = session.streams.get_mut(place.stream)?;
+        let whole = stream.take_whole(place.reader, place.after)?;
+        session.streams.remove(place.stream);
+        session.set_used(now);
+        self.schedule.plan(place.session, session);
+        Some(whole)
     }
 
     /// What a reader finds.

@@ -187,6 +187,15 @@ impl<W: Clone> Stream<W> {
         }
     }
 
+    /// The answer, if nothing else is kept of what is behind the event `after`. The stream is of no
+    /// use then.
+    pub(super) fn take_whole(&mut self, reader: u64, after: u64) -> Option<(u16, Bytes)> {
+        let reads = self.reader.as_ref().is_some_and(|current| current.number == reader);
+        let is_next = self.events.len() == 1 && self.count > after;
+        let status = self.events.front()?.status.filter(|_| reads && is_next && self.finished)?;
+        Some((status, self.events.pop_front()?.data))
+    }
+
     /// The number of the event that a reader has, once it has taken the next one behind `after`.
     pub(super) fn number_behind(&self, after: u64) -> u64 {
         (after + 1).max(self.first())
