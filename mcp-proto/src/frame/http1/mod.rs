@@ -56,3 +56,4 @@ pub use head::{Head, HttpVersion};
 pub use reader::{Incoming, RequestReader};
 pub use refusal::Refusal;
 pub use response::{CONTINUE, Framing, RequestKind, ResponseHead};
+pub(crate) use syntax::is_named;

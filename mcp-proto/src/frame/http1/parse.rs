@@ -15,7 +15,7 @@ use super::fault::fault_of;
 use super::head::{Field, Fields, Head, HttpVersion, position, split_authority};
 use super::reader::{Bounds, Incoming};
 use super::refusal::Refusal;
-use super::syntax::{is_host, is_target, is_token, is_token_byte, trim};
+use super::syntax::{is_host, is_named, is_target, is_token, is_token_byte, trim};
 
 /// So many fields are found without memory of their own.
 const FEW_FIELDS: usize = 32;
@@ -196,7 +196,7 @@ impl<'a> Facts<'a> {
 
     /// Takes note of one field.
     fn see(&mut self, name: &str, value: &'a [u8]) -> Result<(), Refusal> {
-        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        let is = |known: &str| is_named(name.as_bytes(), known.as_bytes());
         match name.len() {
             4 if is("host") => once(&mut self.host, value, Refusal::SeveralHosts)?,
             6 if is("expect") => self.expects_continue |= has_element(value, b"100-continue"),

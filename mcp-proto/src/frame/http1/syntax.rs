@@ -12,6 +12,22 @@ pub(super) fn is_token_byte(byte: u8) -> bool {
     TOKEN_BYTES.has(byte)
 }
 
+/// Whether a name, which is a token, is `known`, which has lower-case letters and dashes alone, in
+/// any case. No other byte of a token differs from one of these in the bit that tells cases apart.
+pub(crate) fn is_named(name: &[u8], known: &[u8]) -> bool {
+    const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
+    let differ =
+        |a: &[u8; 8], b: &[u8; 8]| (u64::from_le_bytes(*a) | BLANKS) != u64::from_le_bytes(*b);
+    if name.len() != known.len() {
+        return false;
+    }
+    let (Some(last), Some(known_last)) = (name.last_chunk(), known.last_chunk()) else {
+        return name.iter().zip(known).all(|(byte, known)| byte | b' ' == *known);
+    };
+    let ((words, _), (known, _)) = (name.as_chunks(), known.as_chunks());
+    !differ(last, known_last) && !words.iter().zip(known).any(|(a, b)| differ(a, b))
+}
+
 /// A set of bytes.
 struct Bytes([bool; 256]);
 
@@ -112,4 +128,28 @@ pub(super) fn trim(text: &[u8]) -> &[u8] {
         text = rest;
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_in_any_case_and_nothing_else_is() {
+        for known in ["host", "accept", "connection", "content-type", "mcp-protocol-version"] {
+            for name in [known.to_ascii_uppercase(), known.into()] {
+                assert!(is_named(name.as_bytes(), known.as_bytes()), "{name}");
+                for at in 0..name.len() {
+                    for byte in (0..128).filter(|byte| is_token_byte(*byte)) {
+                        let mut other = name.clone().into_bytes();
+                        let Some(place) = other.get_mut(at) else { continue };
+                        *place = byte;
+                        let same = other.eq_ignore_ascii_case(known.as_bytes());
+                        assert_eq!(is_named(&other, known.as_bytes()), same, "{other:?}");
+                    }
+                }
+            }
+            assert!(!is_named(&known.as_bytes()[1..], known.as_bytes()));
+        }
+    }
 }

@@ -29,11 +29,11 @@ use bytes::Bytes;
 use super::Config;
 use super::admit::{Admitted, Method, Refused, admit};
 use super::config::Sessions;
-use super::legacy::{Caller, Named, Place, Token};
+use super::legacy::{Caller, Place};
 use super::listeners::ListenerId;
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
-use crate::headers::{Mirrored, PROTOCOL_VERSION};
+use crate::headers::Mirrored;
 use crate::message::{self, Incoming, Message};
 use crate::negotiate::{self, Opened, Route};
 use crate::server::{
@@ -125,9 +125,8 @@ impl Exchange {
         head: &Head,
         body: &Bytes,
     ) -> Self {
-        let Admitted { method, principal, cors } = admitted;
+        let Admitted { method, caller, cors } = admitted;
         let mut exchange = Self::begin(now + config.server.limits.keep_alive, config, cors);
-        let caller = caller(head, principal);
         match method {
             Method::Post => exchange.post(now, declaration, head, body, caller),
             Method::Get => {
@@ -396,17 +395,4 @@ impl Exchange {
         }
         happened
     }
-}
-
-/// What the head says about a client, found in one pass.
-fn caller(head: &Head, principal: Option<Arc<str>>) -> Caller {
-    let (mut session, mut version) = (None, None);
-    for (name, value) in head.raw_fields() {
-        match name.len() {
-            14 if name.eq_ignore_ascii_case(b"mcp-session-id") => session = Some(value),
-            20 if name.eq_ignore_ascii_case(PROTOCOL_VERSION.as_bytes()) => version = Some(value),
-            _ => {}
-        }
-    }
-    Caller { session: Token::read(session), version: Named::read(version), principal }
 }

@@ -15,7 +15,7 @@ use crate::server::ServerEvent;
 use crate::version::{Era, ProtocolVersion};
 
 /// What the head of a legacy client's request says.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in super::super) struct Caller {
     pub(in super::super) session: Token,
     /// `MCP-Protocol-Version`.
