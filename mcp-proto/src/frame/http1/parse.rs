@@ -133,21 +133,25 @@ pub(super) fn parse(
         Some(1) => HttpVersion::Http11,
         _ => HttpVersion::Http10,
     };
-    let facts = Facts::of(request.headers);
-    let facts = facts.and_then(|facts| Ok((facts.check(method, target, version, bounds)?, facts)));
-    Some(facts.map(|(body, facts)| {
-        let Facts { expects_continue, close, keep_alive, .. } = facts;
-        let http11 = version == HttpVersion::Http11;
-        Parsed {
-            end,
-            method_end: position(method.len()),
-            target_end: position(method.len() + 1 + target.len()),
-            version,
-            places,
-            body,
-            expects_continue: expects_continue && http11 && !body.is_empty(),
-            keep_alive: !close && (http11 || keep_alive),
-        }
+    let facts = match Facts::of(request.headers) {
+        Ok(facts) => facts,
+        Err(refusal) => return Some(Err(refusal)),
+    };
+    let body = match facts.check(method, target, version, bounds) {
+        Ok(body) => body,
+        Err(refusal) => return Some(Err(refusal)),
+    };
+    let Facts { expects_continue, close, keep_alive, .. } = facts;
+    let http11 = version == HttpVersion::Http11;
+    Some(Ok(Parsed {
+        end,
+        method_end: position(method.len()),
+        target_end: position(method.len() + 1 + target.len()),
+        version,
+        places,
+        body,
+        expects_continue: expects_continue && http11 && !body.is_empty(),
+        keep_alive: !close && (http11 || keep_alive),
     }))
 }
 
