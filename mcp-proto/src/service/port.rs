@@ -320,7 +320,14 @@ impl Cancel {
 
     pub(super) fn set(&self) {
         self.set.store(true, Ordering::Release);
-        let wakers = mem::take(&mut self.watchers().wakers);
+        let wakers = {
+            let wakers = &mut self.watchers().wakers;
+            // Mostly nobody wants to know.
+            if wakers.is_empty() {
+                return;
+            }
+            mem::take(wakers)
+        };
         wakers.into_values().for_each(Waker::wake);
     }
 

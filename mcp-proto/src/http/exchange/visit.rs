@@ -32,7 +32,7 @@ impl Exchange {
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         match core::mem::replace(&mut self.state, State::Answered) {
             State::Waiting(wanted) => {
-                self.ask(now, endpoint, me, *wanted);
+                self.ask(now, endpoint, me, wanted);
                 // Nobody comes again for a client that is gone.
                 if let State::Reading(place) = &self.state
                     && self.gone
@@ -62,9 +62,15 @@ impl Exchange {
         }
     }
 
-    fn ask<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W, wanted: Wanted) {
+    fn ask<W: Clone>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<W>,
+        me: &W,
+        wanted: Box<Wanted>,
+    ) {
         if endpoint.closing {
-            let id = match &wanted {
+            let id = match &*wanted {
                 Wanted::Post { incoming, .. } | Wanted::Listen { incoming, .. } => {
                     server::request_id(incoming)
                 }
@@ -73,7 +79,7 @@ impl Exchange {
             return self.answer.error(Era::Legacy, id, &ProtocolError::ShuttingDown);
         }
         let Endpoint { declaration, sessions, queue, .. } = &mut *endpoint;
-        match wanted {
+        match *wanted {
             Wanted::Post { caller, incoming } => {
                 self.answer.era = Era::Legacy;
                 match sessions.post(now, declaration, &caller, incoming, me, queue) {
