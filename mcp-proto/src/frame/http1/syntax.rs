@@ -4,7 +4,9 @@
 
 /// Whether this is a token: a method, the name of a field, a coding.
 pub(super) fn is_token(text: &[u8]) -> bool {
-    !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
+    // Most are lower-case letters and dashes, and seen by words.
+    all_words(text, is_plain_name)
+        || !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
 }
 
 /// Whether this byte may be in a token.
@@ -54,7 +56,45 @@ const TOKEN_BYTES: &Bytes = &{
 /// Whether this may be the value of a field, or an extension of a chunk: it has no controls but
 /// tabs.
 pub(super) fn is_field_text(text: &[u8]) -> bool {
-    text.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
+    // Most have no tabs either, and are seen by words.
+    all_words(text, is_plain_text)
+        || text.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
+}
+
+/// Whether a text that has eight bytes or more has nothing but such words of eight.
+fn all_words(text: &[u8], is: impl Fn(u64) -> bool) -> bool {
+    let (words, _) = text.as_chunks();
+    text.last_chunk().is_some_and(|last| {
+        is(u64::from_ne_bytes(*last)) && words.iter().all(|word| is(u64::from_ne_bytes(*word)))
+    })
+}
+
+/// The high bit of each byte.
+const HIGH: u64 = all(0x80);
+
+const fn all(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// Of bytes below 0x80: the high bit of those that are not below `least`, which is not 0.
+fn at_least(word: u64, least: u8) -> u64 {
+    word + all(0x80 - least)
+}
+
+/// Whether it is lower-case letters and dashes.
+fn is_plain_name(word: u64) -> bool {
+    if word & HIGH != 0 {
+        return false;
+    }
+    let letters = at_least(word, b'a') & !at_least(word, b'z' + 1);
+    let dashes = at_least(word, b'-') & !at_least(word, b'-' + 1);
+    (letters | dashes) & HIGH == HIGH
+}
+
+/// Whether it has no controls.
+fn is_plain_text(word: u64) -> bool {
+    let low = word & !HIGH;
+    (word | at_least(low, b' ') & !at_least(low, 0x7F)) & HIGH == HIGH
 }
 
 /// Whether this may be a target as far as its bytes go: those of RFC 3986, and those that browsers
@@ -151,5 +191,22 @@ mod tests {
             }
             assert!(!is_named(&known.as_bytes()[1..], known.as_bytes()));
         }
+    }
+
+    #[test]
+    fn words_are_seen_as_bytes_are() {
+        for length in [1, 7, 8, 9, 15, 16, 20] {
+            for at in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut text = [b'x'; 20];
+                    text[at] = byte;
+                    let text = &text[..length];
+                    let is_text = byte == b'\t' || byte >= b' ' && byte != 0x7F;
+                    assert_eq!(is_field_text(text), is_text, "{text:?}");
+                    assert_eq!(is_token(text), is_token_byte(byte), "{text:?}");
+                }
+            }
+        }
+        assert!(is_field_text(b"") && !is_token(b""));
     }
 }
