@@ -170,6 +170,9 @@ impl Port {
         let (work, sleepers) = {
             let mut state = self.lock();
             state.closed = true;
+            if state.work.is_empty() && state.sleepers.is_empty() {
+                return;
+            }
             (mem::take(&mut state.work), mem::take(&mut state.sleepers))
         };
         drop(work);
