@@ -111,8 +111,10 @@ impl<W: Clone> Session<W> {
     /// Takes the machine's actions.
     pub(super) fn act(&mut self, now: Instant, queue: &mut Queue<W>) {
         let hears = self.streams.get(COMMON).is_some_and(Stream::is_read);
-        let next = if hears { Server::poll_action } else { Server::poll_queued };
-        while let Some(action) = next(&mut self.server) {
+        loop {
+            let server = &mut self.server;
+            let action = if hears { server.poll_action() } else { server.poll_queued() };
+            let Some(action) = action else { break };
             match action {
                 ServerAction::Send { message, stream, rung } => {
                     let answers = message.is_answer();

@@ -226,20 +226,19 @@ impl Hub {
 
     /// Does what is to be done; `visit` is by whom it was left.
     fn act(self: &Arc<Self>, now: Instant, todo: Todo, mut visit: Option<&mut Visit<'_>>) {
-        let Todo { first, others, offer, sooner } = todo;
-        if sooner {
+        if todo.sooner {
             self.port.wake_driver();
         }
-        match first {
+        match todo.first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
-                if let Some(offer) = offer {
+                if let Some(offer) = todo.offer {
                     self.start(now, &offer, request, visit.as_deref_mut());
                 }
             }
             Some(action) => self.act_on(now, action, visit.as_deref_mut()),
             None => return,
         }
-        for action in others {
+        for action in todo.others {
             self.act_on(now, action, visit.as_deref_mut());
         }
     }
