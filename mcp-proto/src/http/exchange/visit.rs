@@ -159,21 +159,14 @@ impl Exchange {
             let before = place.after();
             match endpoint.sessions.next(&mut place) {
                 Next::Nothing => break,
-                Next::Event { data, status } => {
+                Next::Event { data, status: Some(status) } => {
+                    self.answer.finish(status, data, Some(&place.event_id()));
+                    return endpoint.sessions.leave(now, &place, false);
+                }
+                Next::Event { data, status: None } => {
                     taken += data.len();
-                    match status {
-                        Some(status) => {
-                            self.answer.finish(status, data, Some(&place.event_id()));
-                        }
-                        None => {
-                            let first = place.priming(before);
-                            let id = place.event_id();
-                            self.answer.tell(Some(&id), &data, first.as_deref());
-                        }
-                    }
-                    if status.is_some() {
-                        return endpoint.sessions.leave(now, &place, false);
-                    }
+                    let (first, id) = (place.priming(before), place.event_id());
+                    self.answer.tell(Some(&id), &data, first.as_deref());
                 }
                 Next::Poll => {
                     let retry = self.config.server.limits.retry;
