@@ -100,17 +100,17 @@ impl Token {
         }
         let (words, _) = header.as_chunks();
         let id =
-            words.iter().try_fold(0_u128, |id, word| Some(id << 32 | u128::from(digits(word)?)));
+            words.iter().try_fold(0_u128, |id, word| Some(id << 32 | u128::from(digits(*word)?)));
         id.map_or(Self::Invalid, Self::Id)
     }
 }
 
 /// The number that eight digits of base 16 are, in lower case.
-fn digits(text: &[u8; 8]) -> Option<u32> {
+fn digits(text: [u8; 8]) -> Option<u32> {
     const fn all(byte: u8) -> u64 {
         u64::from_be_bytes([byte; 8])
     }
-    let text = u64::from_be_bytes(*text);
+    let text = u64::from_be_bytes(text);
     // Digits have bit 4 and letters bit 6; letters are counted from 1.
     let letters = text >> 6 & all(1);
     let nibbles = (text & all(0xF)) + 9 * letters;
