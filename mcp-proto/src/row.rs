@@ -79,11 +79,16 @@ impl<V> Row<V> {
     }
 
     fn find(&self, number: u64) -> Result<usize, usize> {
-        match self.entries.back() {
-            Some((last, _)) if *last >= number => {
-                self.entries.binary_search_by_key(&number, |(number, _)| *number)
-            }
-            Some(_) | None => Err(self.entries.len()),
+        let (Some((first, _)), Some((last, _))) = (self.entries.front(), self.entries.back())
+        else {
+            return Err(0);
+        };
+        // Mostly it is the last one, or none.
+        match number {
+            _ if number > *last => Err(self.entries.len()),
+            _ if number == *last => Ok(self.entries.len() - 1),
+            _ if number < *first => Err(0),
+            _ => self.entries.binary_search_by_key(&number, |(number, _)| *number),
         }
     }
 }

@@ -4,14 +4,14 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinSet, unconstrained};
 use tokio::time;
 
 use crate::driver::{Clock, Timer, shows_wire, to_stderr};
@@ -124,7 +124,7 @@ async fn connect(
     server: HttpServer,
     clock: Clock,
     mut socket: TcpStream,
-    mut stopped: watch::Receiver<bool>,
+    stopped: watch::Receiver<bool>,
 ) {
     // Without it the end of an answer might wait for the client's acknowledgement.
     let _ = socket.set_nodelay(true);
@@ -134,8 +134,24 @@ async fn connect(
         service.show_wire(clock.now(), to_stderr);
     }
     let (reader, writer) = socket.split();
-    let stop = async move { drop(stopped.wait_for(|stopped| *stopped).await) };
-    let _ = clock.drive_until(&mut service, reader, writer, stop).await;
+    let _ = clock.drive_until(&mut service, reader, writer, stop(stopped)).await;
+}
+
+/// Completes when there is to be an end. It is polled whenever a connection does anything, and
+/// waits for nothing anew as long as nothing is sent and it knows whom to wake.
+async fn stop(mut stopped: watch::Receiver<bool>) {
+    let (sent, mut waker) = (stopped.clone(), None::<Waker>);
+    // Woken for want of a budget it would not know whom to wake.
+    let mut wait = pin!(unconstrained(stopped.wait_for(|stopped| *stopped)));
+    poll_fn(|context| {
+        let is_known = waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker()));
+        if is_known && sent.has_changed().is_ok_and(|changed| !changed) {
+            return Poll::Pending;
+        }
+        waker = Some(context.waker().clone());
+        wait.as_mut().poll(context).map(drop)
+    })
+    .await;
 }
 
 /// 128 bits that nobody can guess.

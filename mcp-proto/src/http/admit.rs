@@ -12,11 +12,12 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 
+use super::legacy::{Caller, Named, Token};
 use super::media::{self, Accept};
 use super::security::Allowed;
 use super::{Authorization, Config};
 use crate::error::ProtocolError;
-use crate::frame::http1::{Head, ResponseHead};
+use crate::frame::http1::{Head, ResponseHead, is_named};
 use crate::headers::PROTOCOL_VERSION;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
@@ -24,7 +25,8 @@ use crate::version::{Era, EraPolicy, ProtocolVersion};
 #[derive(Clone, Debug)]
 pub(crate) struct Admitted {
     pub(super) method: Method,
-    pub(super) principal: Option<Arc<str>>,
+    /// What a legacy client's head says.
+    pub(super) caller: Caller,
     /// What the answer tells a browser.
     pub(super) cors: Cors,
 }
@@ -96,6 +98,8 @@ struct Fields<'a> {
     content_type: Option<&'a [u8]>,
     content_types: usize,
     accept: Accept,
+    session: Option<&'a [u8]>,
+    version: Option<&'a [u8]>,
 }
 
 /// Walks the rungs.
@@ -128,7 +132,10 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refuse
     }
     let admitted = authorize(config, head).and_then(|principal| {
         let method = fields.method(config, head)?;
-        Ok(Admitted { method, principal, cors: cors.clone() })
+        let session = Token::read(fields.session);
+        let version = Named::read(fields.version);
+        let caller = Caller { session, version, principal };
+        Ok(Admitted { method, caller, cors: cors.clone() })
     });
     admitted.map_err(|mut refused| {
         refused.cors = cors;
@@ -157,22 +164,24 @@ impl<'a> Fields<'a> {
             content_type: None,
             content_types: 0,
             accept: Accept::ABSENT,
+            session: None,
+            version: None,
         };
         for (name, value) in head.raw_fields() {
             // Most names differ by their length already.
             match name.len() {
-                4 if fields.host.is_none() && name.eq_ignore_ascii_case(b"host") => {
-                    fields.host = Some(value);
-                }
-                6 if name.eq_ignore_ascii_case(b"accept") => fields.accept.add(value),
-                6 if name.eq_ignore_ascii_case(b"origin") => {
+                4 if fields.host.is_none() && is_named(name, b"host") => fields.host = Some(value),
+                6 if is_named(name, b"accept") => fields.accept.add(value),
+                6 if is_named(name, b"origin") => {
                     fields.origin = Some(value);
                     fields.origins += 1;
                 }
-                12 if name.eq_ignore_ascii_case(b"content-type") => {
+                12 if is_named(name, b"content-type") => {
                     fields.content_type = Some(value);
                     fields.content_types += 1;
                 }
+                14 if is_named(name, b"mcp-session-id") => fields.session = Some(value),
+                20 if is_named(name, b"mcp-protocol-version") => fields.version = Some(value),
                 _ => {}
             }
         }

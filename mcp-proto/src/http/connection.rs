@@ -201,7 +201,13 @@ impl Connection {
                         request.add(data);
                     }
                 }
-                Incoming::End => self.handle_request(),
+                Incoming::End => {
+                    if let State::Body(request) =
+                        core::mem::replace(&mut self.state, State::Between)
+                    {
+                        self.handle_request(*request);
+                    }
+                }
                 Incoming::Refused(refusal) => {
                     self.refuse(refusal.status(), &refusal.to_string());
                 }
@@ -213,33 +219,29 @@ impl Connection {
 
     fn handle_head(&mut self, head: Head, expects_continue: bool, keep_alive: bool) {
         let admitted = admit(&self.config, &head);
-        let kind = RequestKind::new(&head, keep_alive);
-        match &admitted {
-            Ok(_) if expects_continue => {
-                self.out.extend_from_slice(CONTINUE);
-            }
-            // Nobody waits for a body that is of no use, and where the next request begins
-            // depends on whether the client sends it.
-            Err(_) if expects_continue => {
-                let kind = RequestKind { keep_alive: false, ..kind };
-                let request = Request { head, kind, admitted, body: Body::EMPTY };
-                self.state = State::Body(Box::new(request));
-                return self.handle_request();
-            }
-            Ok(_) | Err(_) => {}
+        let mut kind = RequestKind::new(&head, keep_alive);
+        // Nobody waits for a body that is of no use, and where the next request begins
+        // depends on whether the client sends it.
+        let waits_in_vain = expects_continue && admitted.is_err();
+        if waits_in_vain {
+            kind.keep_alive = false;
+        } else if expects_continue {
+            self.out.extend_from_slice(CONTINUE);
         }
-        self.state = State::Body(Box::new(Request { head, kind, admitted, body: Body::EMPTY }));
+        // Most bodies come with their heads.
+        let whole = if waits_in_vain { None } else { self.reader.take_body() };
+        let is_read = waits_in_vain || whole.is_some();
+        let body = whole.map_or(Body::EMPTY, Body::One);
+        let request = Request { head, kind, admitted, body };
+        if is_read {
+            self.handle_request(request);
+        } else {
+            self.state = State::Body(Box::new(request));
+        }
     }
 
     /// A request is read.
-    fn handle_request(&mut self) {
-        let request = match core::mem::replace(&mut self.state, State::Between) {
-            State::Body(request) => *request,
-            state @ (State::Between | State::Answering(_) | State::Lingering) => {
-                self.state = state;
-                return;
-            }
-        };
+    fn handle_request(&mut self, request: Request) {
         let Request { head, kind, admitted, body } = request;
         let (declaration, config) = (&self.declaration, &self.config);
         let exchange = match admitted {
@@ -306,28 +308,22 @@ impl Connection {
         }
         while self.event.is_none() && self.out.len() < TRANSMIT {
             let State::Answering(answering) = &mut self.state else { return };
-            match answering.exchange.poll_action() {
+            match answering.exchange.poll_part() {
                 Some(ExchangeAction::Head(head)) => {
-                    let ends = self.life != Life::Open;
-                    let kind = answering.kind;
-                    let kind = RequestKind { keep_alive: kind.keep_alive && !ends, ..kind };
-                    answering.kind = kind;
-                    answering.framing = Some(head.encode(kind, &mut self.out));
+                    answering.begin(&head, self.life == Life::Open, &mut self.out);
                 }
-                Some(ExchangeAction::Data(data)) => {
-                    if let Some(framing) = &mut answering.framing {
-                        framing.data(&data, &mut self.out);
-                    }
-                }
-                Some(ExchangeAction::End) => {
-                    if let Some(framing) = &mut answering.framing {
-                        framing.end(&mut self.out);
-                    }
-                    answering.ended = true;
-                }
+                Some(ExchangeAction::Data(data)) => answering.data(&data, &mut self.out),
+                Some(ExchangeAction::End) => answering.end(&mut self.out),
                 Some(ExchangeAction::Event(event)) => self.event = Some(event),
-                None if answering.is_over() => self.conclude(),
-                None => return,
+                None => match answering.exchange.take_whole() {
+                    Some((head, body)) => {
+                        answering.begin(&head, self.life == Life::Open, &mut self.out);
+                        answering.data(&body.unwrap_or_default(), &mut self.out);
+                        answering.end(&mut self.out);
+                    }
+                    None if answering.is_over() => self.conclude(),
+                    None => return,
+                },
             }
         }
     }

@@ -1,12 +1,13 @@
 //! A request as a connection reads it, and as it is answered.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::Exchange;
 use super::admit::{Admitted, Cors, Refused};
-use crate::frame::http1::{Framing, Head, RequestKind};
+use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead};
 
 /// A request that is being read.
 #[derive(Debug)]
@@ -52,6 +53,27 @@ impl Request {
 }
 
 impl Answering {
+    /// Sends the head; `stays` if the connection may serve another request.
+    pub(super) fn begin(&mut self, head: &ResponseHead, stays: bool, out: &mut Vec<u8>) {
+        self.kind.keep_alive &= stays;
+        self.framing = Some(head.encode(self.kind, out));
+    }
+
+    /// Sends some of the body.
+    pub(super) fn data(&mut self, data: &[u8], out: &mut Vec<u8>) {
+        if let Some(framing) = &mut self.framing {
+            framing.data(data, out);
+        }
+    }
+
+    /// Nothing more is to be sent.
+    pub(super) fn end(&mut self, out: &mut Vec<u8>) {
+        if let Some(framing) = &mut self.framing {
+            framing.end(out);
+        }
+        self.ended = true;
+    }
+
     /// Whether nothing more is to be sent, and the endpoint knows.
     pub(super) fn is_over(&self) -> bool {
         let visits = self.exchange.needs_endpoint();

@@ -348,7 +348,7 @@ impl<'a> Scanner<'a> {
 }
 
 /// How many bytes at the start of `bytes` are neither a quote, a backslash nor a control.
-fn plain_run(bytes: &[u8]) -> usize {
+pub(crate) fn plain_run(bytes: &[u8]) -> usize {
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
     const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
     const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use bytes::{BufMut, BytesMut};
 
 use super::Raw;
+use super::scan::plain_run;
 
 /// Where JSON is written to.
 pub(crate) trait Sink {
@@ -28,8 +29,8 @@ pub(crate) fn string(out: &mut impl Sink, text: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b"\"");
     let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..0x20)) {
-        let (plain, special) = rest.split_at(at);
+    loop {
+        let (plain, special) = rest.split_at_checked(plain_run(rest)).unwrap_or_default();
         out.push(plain);
         match special.first() {
             Some(b'"') => out.push(b"\\\""),
@@ -41,11 +42,10 @@ pub(crate) fn string(out: &mut impl Sink, text: &str) {
                 let digit = |n: u8| HEX.get(usize::from(n & 15)).copied().unwrap_or(b'0');
                 out.push(&[b'\\', b'u', b'0', b'0', digit(control >> 4), digit(*control)]);
             }
-            None => {}
+            None => break,
         }
         rest = special.get(1..).unwrap_or_default();
     }
-    out.push(rest);
     out.push(b"\"");
 }
 

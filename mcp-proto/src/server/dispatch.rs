@@ -23,31 +23,44 @@ use crate::version::{Era, EraPolicy};
 
 impl Server {
     pub(super) fn message(&mut self, now: Instant, message: Message, origin: Origin<'_, '_>) {
+        let (kind, claim) = message_facts(&message);
+        match message {
+            Message::Request(request) => self.request(now, request, (kind, claim), origin),
+            Message::Notification(notification) => match self.classify(kind, claim) {
+                Route::Modern | Route::Legacy => self.notification(notification),
+                Route::Drop | Route::Reject(_) => {}
+            },
+            Message::Response(response) => match self.classify(kind, claim) {
+                Route::Legacy => self.response(now, response),
+                Route::Modern | Route::Drop | Route::Reject(_) => {
+                    self.fault(ProtocolError::UnexpectedResponse);
+                }
+            },
+        }
+    }
+
+    fn request(
+        &mut self,
+        now: Instant,
+        request: message::Request,
+        (kind, claim): (Kind, Claim),
+        origin: Origin<'_, '_>,
+    ) {
         let via = origin.via;
-        if let Message::Request(request) = &message
-            && self.calls.find(&request.id).is_some()
-        {
+        if self.calls.find(&request.id).is_some() {
             let error = ProtocolError::DuplicateId { id: request.id.as_str().into() };
             // On a stream of messages an answer with this id would settle the first request.
-            let id = via.stream.map(|_| request.id.clone());
+            let id = via.stream.map(|_| request.id);
             return self.refuse(via, id, &error);
         }
-        let (kind, claim) = message_facts(&message);
-        match (self.classify(kind, claim), message) {
-            (Route::Reject(refusal), Message::Request(request)) => {
+        match self.classify(kind, claim) {
+            Route::Modern => self.modern_request(now, request, origin),
+            Route::Legacy => self.legacy_request(now, request, via),
+            Route::Reject(refusal) => {
                 let error = refused(refusal, self.config.era_policy, &request.params);
                 self.refuse(via, Some(request.id), &error);
             }
-            (Route::Modern, Message::Request(request)) => {
-                self.modern_request(now, request, origin);
-            }
-            (Route::Legacy, Message::Request(request)) => self.legacy_request(now, request, via),
-            (Route::Modern | Route::Legacy, Message::Notification(notification)) => {
-                self.notification(notification);
-            }
-            (Route::Legacy, Message::Response(response)) => self.response(now, response),
-            (_, Message::Response(_)) => self.fault(ProtocolError::UnexpectedResponse),
-            (Route::Drop | Route::Reject(_), _) => {}
+            Route::Drop => {}
         }
     }
 

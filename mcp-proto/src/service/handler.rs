@@ -84,9 +84,7 @@ impl Handler {
             match arguments {
                 Ok(arguments) => {
                     let future = f(arguments, context);
-                    Running::Future(Box::pin(async move {
-                        tool_outcome(future.await.into_tool_result())
-                    }))
+                    Running::Future(Box::pin(async move { future.await.into_tool_outcome() }))
                 }
                 Err(error) => {
                     let what = without_place(&error);

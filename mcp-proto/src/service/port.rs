@@ -137,9 +137,12 @@ impl Port {
     }
 
     /// What has come in beside wakes.
-    pub(super) fn take_commands(&self) -> (Vec<Command>, News) {
+    pub(super) fn take_commands(&self) -> Option<(Vec<Command>, News)> {
         let work = &mut self.lock().work;
-        (mem::take(&mut work.commands), mem::take(&mut work.news))
+        if work.commands.is_empty() && work.news.is_empty() {
+            return None;
+        }
+        Some((mem::take(&mut work.commands), mem::take(&mut work.news)))
     }
 
     /// Asks for a visit to the endpoint.
@@ -167,6 +170,9 @@ impl Port {
         let (work, sleepers) = {
             let mut state = self.lock();
             state.closed = true;
+            if state.work.is_empty() && state.sleepers.is_empty() {
+                return;
+            }
             (mem::take(&mut state.work), mem::take(&mut state.sleepers))
         };
         drop(work);
@@ -317,7 +323,14 @@ impl Cancel {
 
     pub(super) fn set(&self) {
         self.set.store(true, Ordering::Release);
-        let wakers = mem::take(&mut self.watchers().wakers);
+        let wakers = {
+            let wakers = &mut self.watchers().wakers;
+            // Mostly nobody wants to know.
+            if wakers.is_empty() {
+                return;
+            }
+            mem::take(wakers)
+        };
         wakers.into_values().for_each(Waker::wake);
     }
 

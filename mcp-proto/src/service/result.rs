@@ -93,6 +93,15 @@ pub trait IntoToolResult {
 
     /// The result, or what the model is not told of.
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt>;
+
+    /// The same as what goes to the client.
+    #[doc(hidden)]
+    fn into_tool_outcome(self) -> Outcome
+    where
+        Self: Sized,
+    {
+        tool_outcome(self.into_tool_result())
+    }
 }
 
 impl IntoToolResult for CallToolResult {
@@ -109,6 +118,10 @@ impl IntoToolResult for String {
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
         Ok(CallToolResult::text(self))
     }
+
+    fn into_tool_outcome(self) -> Outcome {
+        Outcome::Complete(plain_text(&self, false))
+    }
 }
 
 impl IntoToolResult for &str {
@@ -116,6 +129,10 @@ impl IntoToolResult for &str {
 
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
         Ok(CallToolResult::text(self.to_owned()))
+    }
+
+    fn into_tool_outcome(self) -> Outcome {
+        Outcome::Complete(plain_text(self, false))
     }
 }
 
@@ -141,6 +158,13 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
             Err(error) => {
                 error.into_tool_error().map(|result| CallToolResult { is_error: true, ..result })
             }
+        }
+    }
+
+    fn into_tool_outcome(self) -> Outcome {
+        match self {
+            Ok(value) => value.into_tool_outcome(),
+            Err(_) => tool_outcome(self.into_tool_result()),
         }
     }
 }
@@ -332,7 +356,6 @@ into_result! {
     Json => Json, |result| result;
 }
 
-/// What comes of a handler's result.
 /// What becomes of a tool's result. Most are a text and nothing else, and written without serde.
 pub(super) fn tool_outcome(result: Result<CallToolResult, Interrupt>) -> Outcome {
     if let Ok(CallToolResult {

@@ -151,12 +151,13 @@ impl Runner {
         is_clogged: bool,
     ) {
         let Progressed::Done(reply, outcome) = progressed else { return };
-        let (commands, news) = self.port.take_commands();
-        if !news.is_empty() {
-            self.learn(now, scope, news);
-        }
-        for command in commands {
-            self.obey(now, scope, command, is_clogged);
+        if let Some((commands, news)) = self.port.take_commands() {
+            if !news.is_empty() {
+                self.learn(now, scope, news);
+            }
+            for command in commands {
+                self.obey(now, scope, command, is_clogged);
+            }
         }
         scope.respond(now, reply, outcome);
     }

@@ -37,9 +37,12 @@ pub(super) fn response<B>(head: ResponseHead, body: B) -> Response<B> {
             std::borrow::Cow::Borrowed(value) => Bytes::from_static(value.as_bytes()),
             std::borrow::Cow::Owned(value) => value.into(),
         };
-        if let (Ok(name), Ok(value)) =
-            (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_maybe_shared(value))
-        {
+        // Most answers have no other.
+        let name = match name {
+            "Content-Type" => Ok(header::CONTENT_TYPE),
+            name => HeaderName::from_bytes(name.as_bytes()),
+        };
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_maybe_shared(value)) {
             fields.append(name, value);
         }
     }

@@ -85,6 +85,16 @@ impl Body {
         }
     }
 
+    /// All of it, if its length is known, not too long, and so much has come.
+    pub(super) fn take_whole(&self, buffer: &mut Buffer, bounds: &Bounds) -> Option<Bytes> {
+        let Self::Length(length) = self else { return None };
+        if *length > bounds.max_body_bytes {
+            return None;
+        }
+        let length = usize::try_from(*length).ok()?;
+        (buffer.len() >= length).then(|| buffer.take(length))
+    }
+
     /// What comes next; `None` if more bytes are needed.
     pub(super) fn next(
         &mut self,

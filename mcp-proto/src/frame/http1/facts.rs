@@ -9,7 +9,7 @@ use super::body::BodyKind;
 use super::fields::{Place, Places, position};
 use super::head::HttpVersion;
 use super::refusal::Refusal;
-use super::syntax::{is_token, trim};
+use super::syntax::{is_named, is_token, trim};
 
 /// What the fields say about the message and the connection.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl<'a> Facts<'a> {
 
     /// Takes note of one field.
     fn see(&mut self, name: &str, value: &'a [u8]) -> Result<(), Refusal> {
-        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        let is = |known: &str| is_named(name.as_bytes(), known.as_bytes());
         match name.len() {
             4 if is("host") => {
                 self.host = Some(self.host.map_or(Ok(value), |_| Err(Refusal::SeveralHosts)));

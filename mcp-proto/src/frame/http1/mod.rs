@@ -109,3 +109,4 @@ pub use request::RequestHead;
 pub use response::{CONTINUE, Framing, RequestKind, ResponseHead};
 pub use response_reader::{IncomingResponse, NotIdle, ResponseReader};
 pub use status::StatusHead;
+pub(crate) use syntax::is_named;

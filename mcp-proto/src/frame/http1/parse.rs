@@ -101,20 +101,24 @@ impl Parse for Parsed {
             Some(1) => HttpVersion::Http11,
             _ => HttpVersion::Http10,
         };
-        let facts = Facts::of(request.headers);
-        let facts = facts.and_then(|facts| Ok((check(&facts, method, target, version)?, facts)));
-        Some(facts.map(|(body, facts)| {
-            let waits = facts.expects_continue && version == HttpVersion::Http11;
-            Self {
-                end,
-                method_end: position(method.len()),
-                target_end: position(method.len() + 1 + target.len()),
-                version,
-                places,
-                body,
-                expects_continue: waits && body.is_wanted(bounds),
-                keep_alive: facts.keeps_alive(version),
-            }
+        let facts = match Facts::of(request.headers) {
+            Ok(facts) => facts,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        let body = match check(&facts, method, target, version) {
+            Ok(body) => body,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        let waits = facts.expects_continue && version == HttpVersion::Http11;
+        Some(Ok(Self {
+            end,
+            method_end: position(method.len()),
+            target_end: position(method.len() + 1 + target.len()),
+            version,
+            places,
+            body,
+            expects_continue: waits && body.is_wanted(bounds),
+            keep_alive: facts.keeps_alive(version),
         }))
     }
 }

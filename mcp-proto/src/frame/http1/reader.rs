@@ -116,6 +116,16 @@ impl RequestReader {
         }
     }
 
+    /// The body of a request whose head was polled, if all of it has come; the request is complete
+    /// then. Else it is to be polled.
+    pub(crate) fn take_body(&mut self) -> Option<Bytes> {
+        let State::Body { body, keep_alive } = &self.state else { return None };
+        let data = body.take_whole(&mut self.buffer, &self.bounds)?;
+        let keep_alive = *keep_alive;
+        self.complete(keep_alive);
+        Some(data)
+    }
+
     /// Whether it is between two requests, and nothing of the next one has come.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle | State::Head(_)) && self.buffer.len() == 0
@@ -166,15 +176,21 @@ impl RequestReader {
                 None => Ok(None),
                 Some(Piece::Data(data)) => Ok(Some(Incoming::Body(data))),
                 Some(Piece::End) => {
-                    if *keep_alive {
-                        self.state = State::Idle;
-                    } else {
-                        self.stop(State::Last);
-                    }
+                    let keep_alive = *keep_alive;
+                    self.complete(keep_alive);
                     Ok(Some(Incoming::End))
                 }
             },
             State::Idle | State::Last | State::Over => Ok(None),
+        }
+    }
+
+    /// A request is complete.
+    fn complete(&mut self, keep_alive: bool) {
+        if keep_alive {
+            self.state = State::Idle;
+        } else {
+            self.stop(State::Last);
         }
     }
 

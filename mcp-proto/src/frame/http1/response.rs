@@ -65,11 +65,15 @@ impl ResponseHead {
     /// to be given are left out; controls in values become blanks.
     pub fn encode(&self, request: RequestKind, out: &mut Vec<u8>) -> Framing {
         let framing = self.framing(request);
-        out.extend_from_slice(b"HTTP/1.1 ");
-        decimal(u64::from(self.status), out);
-        out.push(b' ');
-        out.extend_from_slice(reason(self.status).as_bytes());
-        out.extend_from_slice(b"\r\n");
+        if self.status == 200 {
+            out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        } else {
+            out.extend_from_slice(b"HTTP/1.1 ");
+            decimal(u64::from(self.status), out);
+            out.push(b' ');
+            out.extend_from_slice(reason(self.status).as_bytes());
+            out.extend_from_slice(b"\r\n");
+        }
         for (name, value) in &self.fields {
             field(name, value, out);
         }
@@ -110,7 +114,7 @@ impl RequestKind {
 
     /// What matters of this request.
     pub fn new(head: &Head, keep_alive: bool) -> Self {
-        Self { is_head: head.method() == "HEAD", version: head.version(), keep_alive }
+        Self { is_head: head.raw_line().0 == b"HEAD", version: head.version(), keep_alive }
     }
 }
 
@@ -164,6 +168,10 @@ fn is_bare(status: u16) -> bool {
 }
 
 fn field(name: &str, value: &str, out: &mut Vec<u8>) {
+    // What most answers say, known to be well-formed.
+    if (name, value) == ("Content-Type", "application/json") {
+        return out.extend_from_slice(b"Content-Type: application/json\r\n");
+    }
     let framing = ["connection", "content-length", "transfer-encoding"];
     if !is_token(name.as_bytes()) || framing.iter().any(|one| name.eq_ignore_ascii_case(one)) {
         return;

@@ -4,12 +4,30 @@
 
 /// Whether this is a token: a method, the name of a field, a coding.
 pub(super) fn is_token(text: &[u8]) -> bool {
-    !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
+    // Most are lower-case letters and dashes, and seen by words.
+    all_words(text, is_plain_name)
+        || !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
 }
 
 /// Whether this byte may be in a token.
 pub(super) fn is_token_byte(byte: u8) -> bool {
     TOKEN_BYTES.has(byte)
+}
+
+/// Whether a name, which is a token, is `known`, which has lower-case letters and dashes alone, in
+/// any case. No other byte of a token differs from one of these in the bit that tells cases apart.
+pub(crate) fn is_named(name: &[u8], known: &[u8]) -> bool {
+    const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
+    let differ =
+        |a: &[u8; 8], b: &[u8; 8]| (u64::from_le_bytes(*a) | BLANKS) != u64::from_le_bytes(*b);
+    if name.len() != known.len() {
+        return false;
+    }
+    let (Some(last), Some(known_last)) = (name.last_chunk(), known.last_chunk()) else {
+        return name.iter().zip(known).all(|(byte, known)| byte | b' ' == *known);
+    };
+    let ((words, _), (known, _)) = (name.as_chunks(), known.as_chunks());
+    !differ(last, known_last) && !words.iter().zip(known).any(|(a, b)| differ(a, b))
 }
 
 /// A set of bytes.
@@ -38,7 +56,45 @@ const TOKEN_BYTES: &Bytes = &{
 /// Whether this may be the value of a field, or an extension of a chunk: it has no controls but
 /// tabs.
 pub(super) fn is_field_text(text: &[u8]) -> bool {
-    text.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
+    // Most have no tabs either, and are seen by words.
+    all_words(text, is_plain_text)
+        || text.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
+}
+
+/// Whether a text that has eight bytes or more has nothing but such words of eight.
+fn all_words(text: &[u8], is: impl Fn(u64) -> bool) -> bool {
+    let (words, _) = text.as_chunks();
+    text.last_chunk().is_some_and(|last| {
+        is(u64::from_ne_bytes(*last)) && words.iter().all(|word| is(u64::from_ne_bytes(*word)))
+    })
+}
+
+/// The high bit of each byte.
+const HIGH: u64 = all(0x80);
+
+const fn all(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// Of bytes below 0x80: the high bit of those that are not below `least`, which is not 0.
+fn at_least(word: u64, least: u8) -> u64 {
+    word + all(0x80 - least)
+}
+
+/// Whether it is lower-case letters and dashes.
+fn is_plain_name(word: u64) -> bool {
+    if word & HIGH != 0 {
+        return false;
+    }
+    let letters = at_least(word, b'a') & !at_least(word, b'z' + 1);
+    let dashes = at_least(word, b'-') & !at_least(word, b'-' + 1);
+    (letters | dashes) & HIGH == HIGH
+}
+
+/// Whether it has no controls.
+fn is_plain_text(word: u64) -> bool {
+    let low = word & !HIGH;
+    (word | at_least(low, b' ') & !at_least(low, 0x7F)) & HIGH == HIGH
 }
 
 /// Whether this may be a target as far as its bytes go: those of RFC 3986, and those that browsers
@@ -112,4 +168,45 @@ pub(super) fn trim(text: &[u8]) -> &[u8] {
         text = rest;
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_in_any_case_and_nothing_else_is() {
+        for known in ["host", "accept", "connection", "content-type", "mcp-protocol-version"] {
+            for name in [known.to_ascii_uppercase(), known.into()] {
+                assert!(is_named(name.as_bytes(), known.as_bytes()), "{name}");
+                for at in 0..name.len() {
+                    for byte in (0..128).filter(|byte| is_token_byte(*byte)) {
+                        let mut other = name.clone().into_bytes();
+                        let Some(place) = other.get_mut(at) else { continue };
+                        *place = byte;
+                        let same = other.eq_ignore_ascii_case(known.as_bytes());
+                        assert_eq!(is_named(&other, known.as_bytes()), same, "{other:?}");
+                    }
+                }
+            }
+            assert!(!is_named(&known.as_bytes()[1..], known.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn words_are_seen_as_bytes_are() {
+        for length in [1, 7, 8, 9, 15, 16, 20] {
+            for at in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut text = [b'x'; 20];
+                    text[at] = byte;
+                    let text = &text[..length];
+                    let is_text = byte == b'\t' || byte >= b' ' && byte != 0x7F;
+                    assert_eq!(is_field_text(text), is_text, "{text:?}");
+                    assert_eq!(is_token(text), is_token_byte(byte), "{text:?}");
+                }
+            }
+        }
+        assert!(is_field_text(b"") && !is_token(b""));
+    }
 }

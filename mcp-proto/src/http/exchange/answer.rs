@@ -1,6 +1,7 @@
 //! The answer of an exchange: its form, and what of it is to be taken.
 //!
-//! In: what there is to say. Out: [`ExchangeAction`]s. The form follows from what is said first.
+//! In: what there is to say. Out: an answer in one piece, or [`ExchangeAction`]s. The form follows
+//! from what is said first.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -27,6 +28,8 @@ const RETRY_AFTER: &str = "1";
 #[derive(Debug)]
 pub(super) struct Answer {
     queue: VecDeque<ExchangeAction>,
+    /// All that the client is told, behind what is queued.
+    whole: Option<Whole>,
     form: Form,
     /// When it has been silent for too long.
     silent_until: Instant,
@@ -47,11 +50,22 @@ enum Form {
     Over,
 }
 
+/// An answer in one piece.
+#[derive(Debug)]
+enum Whole {
+    /// To a head that no body could mend.
+    Refused(Box<Refused>),
+    Said {
+        status: u16,
+        body: Option<Bytes>,
+    },
+}
+
 impl Answer {
     pub(super) fn new(silent_until: Instant, cors: Cors) -> Self {
         Self {
-            // Head, data and end of most answers.
-            queue: VecDeque::with_capacity(3),
+            queue: VecDeque::new(),
+            whole: None,
             form: Form::Undecided,
             silent_until,
             cors,
@@ -81,28 +95,18 @@ impl Answer {
 
     /// Answers without looking at the body.
     pub(super) fn refuse(&mut self, refused: Box<Refused>) {
-        let Refused { mut head, error, cors } = *refused;
-        cors.add_to(&mut head);
-        let body = error.map(|error| text(&Outgoing::Error { id: None, error: (&error).into() }));
-        if let Some(body) = &body {
-            head.fields.push(("Content-Type", JSON.into()));
-            head.length = Some(body.len() as u64);
-        }
-        self.whole(head, body);
+        self.form = Form::Over;
+        self.whole = Some(Whole::Refused(refused));
     }
 
     /// 202: there is nothing to answer.
     pub(super) fn accept(&mut self) {
-        let mut head = ResponseHead::new(202);
-        self.cors.add_to(&mut head);
-        self.whole(head, None);
+        self.say_all(202, None);
     }
 
     /// 204: done.
     pub(super) fn done(&mut self) {
-        let mut head = ResponseHead::new(204);
-        self.cors.add_to(&mut head);
-        self.whole(head, None);
+        self.say_all(204, None);
     }
 
     /// Says something that does not end the answer, as an event with the id `id`. `primes` goes
@@ -124,19 +128,7 @@ impl Answer {
                 self.tell(id, &text, None);
                 self.end();
             }
-            Form::Undecided => {
-                let mut head = ResponseHead::new(status);
-                head.length = Some(text.len() as u64);
-                head.fields.push(("Content-Type", JSON.into()));
-                if status == 503 {
-                    head.fields.push(("Retry-After", RETRY_AFTER.into()));
-                }
-                if let Some(session) = self.session.take() {
-                    head.fields.push(("Mcp-Session-Id", session.into()));
-                }
-                self.cors.add_to(&mut head);
-                self.whole(head, Some(text));
-            }
+            Form::Undecided => self.say_all(status, Some(text)),
         }
     }
 
@@ -174,10 +166,7 @@ impl Answer {
             if let Some(id) = self.waiting.take() {
                 return self.error(self.era, Some(id), &ProtocolError::ShuttingDown);
             }
-            let mut head = ResponseHead::new(503);
-            head.fields.push(("Retry-After", RETRY_AFTER.into()));
-            self.cors.add_to(&mut head);
-            return self.whole(head, None);
+            return self.say_all(503, None);
         }
         self.end();
     }
@@ -185,6 +174,7 @@ impl Answer {
     /// Nobody is there to be answered.
     pub(super) fn close(&mut self) {
         self.queue.retain(|action| matches!(action, ExchangeAction::Event(_)));
+        self.whole = None;
         self.form = Form::Over;
     }
 
@@ -195,7 +185,7 @@ impl Answer {
         }
         self.silent_until = now + pause;
         // Who does not take what was said is not told that there is nothing to say.
-        if self.queue.is_empty() {
+        if self.is_empty() {
             let mut data = self.open(primes);
             sse::comment(&mut data);
             self.queue.push_back(ExchangeAction::Data(data.into()));
@@ -206,12 +196,51 @@ impl Answer {
         self.queue.push_back(ExchangeAction::Event(event));
     }
 
+    /// What is to be taken before an answer in one piece, if there is one.
     pub(super) fn pop(&mut self) -> Option<ExchangeAction> {
         self.queue.pop_front()
     }
 
+    /// The answer in one piece, if nothing is to be taken before.
+    pub(super) fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
+        if !self.queue.is_empty() {
+            return None;
+        }
+        let (mut head, body) = match self.whole.take()? {
+            Whole::Said { status, body } => (ResponseHead::new(status), body),
+            Whole::Refused(refused) => {
+                let Refused { mut head, error, cors } = *refused;
+                cors.add_to(&mut head);
+                let error = error.map(|error| Outgoing::Error { id: None, error: (&error).into() });
+                (head, error.as_ref().map(text))
+            }
+        };
+        if let Some(body) = &body {
+            head.length = Some(body.len() as u64);
+            head.fields.push(("Content-Type", JSON.into()));
+        }
+        if head.status == 503 {
+            head.fields.push(("Retry-After", RETRY_AFTER.into()));
+        }
+        if body.is_some()
+            && let Some(session) = self.session.take()
+        {
+            head.fields.push(("Mcp-Session-Id", session.into()));
+        }
+        self.cors.add_to(&mut head);
+        Some((head, body))
+    }
+
+    /// The same, one action after the other.
+    pub(super) fn pop_whole(&mut self) -> Option<ExchangeAction> {
+        let (head, body) = self.take_whole()?;
+        self.queue.extend(body.map(ExchangeAction::Data));
+        self.queue.push_back(ExchangeAction::End);
+        Some(ExchangeAction::Head(head))
+    }
+
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.queue.is_empty() && self.whole.is_none()
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -250,12 +279,10 @@ impl Answer {
         data
     }
 
-    /// Sends all of an answer.
-    fn whole(&mut self, head: ResponseHead, body: Option<Bytes>) {
+    /// Says all at once.
+    fn say_all(&mut self, status: u16, body: Option<Bytes>) {
         self.form = Form::Over;
-        self.queue.push_back(ExchangeAction::Head(head));
-        self.queue.extend(body.map(ExchangeAction::Data));
-        self.queue.push_back(ExchangeAction::End);
+        self.whole = Some(Whole::Said { status, body });
     }
 }
 

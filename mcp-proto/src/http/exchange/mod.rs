@@ -29,11 +29,11 @@ use bytes::Bytes;
 use super::Config;
 use super::admit::{Admitted, Method, Refused, admit};
 use super::config::Sessions;
-use super::legacy::{Caller, Named, Place, Token};
+use super::legacy::{Caller, Place};
 use super::listeners::ListenerId;
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
-use crate::headers::{Mirrored, PROTOCOL_VERSION};
+use crate::headers::Mirrored;
 use crate::message::{self, Incoming, Message, RequestId};
 use crate::negotiate::{self, Opened, Route};
 use crate::server::{
@@ -136,9 +136,8 @@ impl Exchange {
         head: &Head,
         body: &Bytes,
     ) -> Self {
-        let Admitted { method, principal, cors } = admitted;
+        let Admitted { method, caller, cors } = admitted;
         let mut exchange = Self::begin(now + config.server.limits.keep_alive, config, cors);
-        let caller = caller(head, principal);
         match method {
             Method::Post => exchange.post(now, declaration, head, body, caller),
             Method::Get => {
@@ -323,7 +322,11 @@ impl Exchange {
     pub fn handle_timeout(&mut self, now: Instant) {
         if let State::Alone(server) = &mut self.state {
             server.handle_timeout(now);
-            self.act();
+            if self.answer.is_empty()
+                && let Some(event) = self.act()
+            {
+                self.answer.event(event);
+            }
         }
         let Self { state, answer, config, .. } = self;
         let primes = match state {
@@ -335,10 +338,22 @@ impl Exchange {
 
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ExchangeAction> {
-        if self.answer.is_empty() {
-            self.act();
+        self.poll_part().or_else(|| self.answer.pop_whole())
+    }
+
+    /// The next action, unless it begins an answer in one piece: that is to be taken then.
+    pub(crate) fn poll_part(&mut self) -> Option<ExchangeAction> {
+        if self.answer.is_empty()
+            && let Some(event) = self.act()
+        {
+            return Some(ExchangeAction::Event(event));
         }
         self.answer.pop()
+    }
+
+    /// The answer, if it is in one piece and no action comes before it.
+    pub(crate) fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
+        self.answer.take_whole()
     }
 
     /// When [`Exchange::handle_timeout`] is to be called at the latest.
@@ -370,43 +385,32 @@ impl Exchange {
         }
     }
 
-    /// Takes the actions of its own machine, until there is something to take here.
-    fn act(&mut self) {
+    /// Takes the actions of its own machine, until there is something to take here, or an event.
+    fn act(&mut self) -> Option<ServerEvent> {
         let (State::Alone(server) | State::Listening { server, .. }) = &mut self.state else {
-            return;
+            return None;
         };
-        while self.answer.is_empty() {
+        let mut happened = None;
+        while self.answer.is_empty() && happened.is_none() {
             match server.poll_action() {
                 None => break,
                 Some(ServerAction::Send { message, rung, .. }) => self.answer.say(&message, rung),
                 Some(ServerAction::Unanswered(_)) => self.answer.end(),
                 Some(ServerAction::Event(ServerEvent::Closed)) => {}
-                Some(ServerAction::Event(event)) => self.answer.event(event),
+                Some(ServerAction::Event(event)) => happened = Some(event),
                 Some(ServerAction::Close) => {
                     self.answer.give_up();
                     // A listener is the endpoint's as well, until a visit ends it.
                     if let State::Alone(_) = self.state {
                         self.state = State::Answered;
                     }
-                    return;
+                    return None;
                 }
             }
         }
         if self.answer.is_over() && server.is_idle() && matches!(self.state, State::Alone(_)) {
             self.state = State::Answered;
         }
+        happened
     }
-}
-
-/// What the head says about a client, found in one pass.
-fn caller(head: &Head, principal: Option<Arc<str>>) -> Caller {
-    let (mut session, mut version) = (None, None);
-    for (name, value) in head.raw_fields() {
-        match name.len() {
-            14 if name.eq_ignore_ascii_case(b"mcp-session-id") => session = Some(value),
-            20 if name.eq_ignore_ascii_case(PROTOCOL_VERSION.as_bytes()) => version = Some(value),
-            _ => {}
-        }
-    }
-    Caller { session: Token::read(session), version: Named::read(version), principal }
 }

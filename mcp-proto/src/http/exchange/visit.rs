@@ -32,7 +32,7 @@ impl Exchange {
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         match core::mem::replace(&mut self.state, State::Answered) {
             State::Waiting(wanted) => {
-                self.ask(now, endpoint, me, *wanted);
+                self.ask(now, endpoint, me, wanted);
                 // Nobody comes again for a client that is gone.
                 if let State::Reading(place) = &self.state
                     && self.gone
@@ -62,13 +62,19 @@ impl Exchange {
         }
     }
 
-    fn ask<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W, wanted: Wanted) {
+    fn ask<W: Clone>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<W>,
+        me: &W,
+        wanted: Box<Wanted>,
+    ) {
         if endpoint.closing {
             let id = wanted.request_id();
             return self.answer.error(Era::Legacy, id, &ProtocolError::ShuttingDown);
         }
         let Endpoint { declaration, sessions, queue, .. } = &mut *endpoint;
-        match wanted {
+        match *wanted {
             Wanted::Post { caller, incoming } => {
                 self.answer.era = Era::Legacy;
                 match sessions.post(now, declaration, &caller, incoming, me, queue) {
@@ -133,11 +139,16 @@ impl Exchange {
         mut place: Place,
         waited: bool,
     ) {
-        let mut taken = 0;
         self.more = false;
+        if self.answer.is_undecided()
+            && let Some((status, data)) = endpoint.sessions.take_whole(now, &place)
+        {
+            return self.answer.finish(status, data, None);
+        }
         if endpoint.closing {
             self.answer.waiting = endpoint.sessions.request(&place);
         }
+        let mut taken = 0;
         loop {
             if taken >= VISIT {
                 self.more = true;
@@ -146,23 +157,14 @@ impl Exchange {
             let before = place.after();
             match endpoint.sessions.next(&mut place) {
                 Next::Nothing => break,
-                Next::Event { data, status } => {
+                Next::Event { data, status: Some(status) } => {
+                    self.answer.finish(status, data, Some(&place.event_id()));
+                    return endpoint.sessions.leave(now, &place, false);
+                }
+                Next::Event { data, status: None } => {
                     taken += data.len();
-                    let whole = status.is_some() && self.answer.is_undecided();
-                    match status {
-                        Some(status) if whole => self.answer.finish(status, data, None),
-                        Some(status) => {
-                            self.answer.finish(status, data, Some(&place.event_id()));
-                        }
-                        None => {
-                            let first = place.priming(before);
-                            let id = place.event_id();
-                            self.answer.tell(Some(&id), &data, first.as_deref());
-                        }
-                    }
-                    if status.is_some() {
-                        return endpoint.sessions.leave(now, &place, whole);
-                    }
+                    let (first, id) = (place.priming(before), place.event_id());
+                    self.answer.tell(Some(&id), &data, first.as_deref());
                 }
                 Next::Poll => {
                     let retry = self.config.server.limits.retry;

@@ -15,7 +15,7 @@ use crate::server::ServerEvent;
 use crate::version::{Era, ProtocolVersion};
 
 /// What the head of a legacy client's request says.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in super::super) struct Caller {
     pub(in super::super) session: Token,
     /// `MCP-Protocol-Version`.
@@ -98,22 +98,31 @@ impl Token {
         if header.len() != 32 {
             return Self::Invalid;
         }
-        let half = |digits: &[u8]| {
-            digits.iter().try_fold(0_u64, |id, byte| {
-                let digit = match byte {
-                    b'0'..=b'9' => byte - b'0',
-                    b'a'..=b'f' => byte - b'a' + 10,
-                    _ => return None,
-                };
-                Some(id << 4 | u64::from(digit))
-            })
-        };
-        let (high, low) = header.split_at(16);
-        match (half(high), half(low)) {
-            (Some(high), Some(low)) => Self::Id(u128::from(high) << 64 | u128::from(low)),
-            (None, _) | (_, None) => Self::Invalid,
-        }
+        let (words, _) = header.as_chunks();
+        let id =
+            words.iter().try_fold(0_u128, |id, word| Some(id << 32 | u128::from(digits(*word)?)));
+        id.map_or(Self::Invalid, Self::Id)
     }
+}
+
+/// The number that eight digits of base 16 are, in lower case.
+fn digits(text: [u8; 8]) -> Option<u32> {
+    const fn all(byte: u8) -> u64 {
+        u64::from_be_bytes([byte; 8])
+    }
+    let text = u64::from_be_bytes(text);
+    // Digits have bit 4 and letters bit 6; letters are counted from 1.
+    let letters = text >> 6 & all(1);
+    let nibbles = (text & all(0xF)) + 9 * letters;
+    // Anything else would be written in another way.
+    let letters_again = (nibbles + all(6)) >> 4 & all(1);
+    let spelled = nibbles + all(b'0') + letters_again * u64::from(b'a' - b'9' - 1);
+    if nibbles & !all(0xF) != 0 || spelled != text {
+        return None;
+    }
+    let pairs = (nibbles | nibbles >> 4) & 0x00FF_00FF_00FF_00FF;
+    let fours = (pairs | pairs >> 8) & 0x0000_FFFF_0000_FFFF;
+    u32::try_from((fours | fours >> 16) & 0xFFFF_FFFF).ok()
 }
 
 impl Place {
@@ -178,5 +187,30 @@ pub(super) fn opens(incoming: &Incoming) -> bool {
         Incoming::Message(Message::Notification(_) | Message::Response(_)) | Incoming::Batch(_) => {
             false
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_32_digits_in_lower_case_and_nothing_else() {
+        let id = b"0123456789abcdeffedcba9876543210";
+        assert_eq!(Token::read(Some(id)), Token::Id(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210));
+        for at in 0..id.len() {
+            for byte in 0..=u8::MAX {
+                let mut other = *id;
+                other[at] = byte;
+                let plain = core::str::from_utf8(&other).ok().filter(|text| {
+                    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+                });
+                let number = plain.and_then(|text| u128::from_str_radix(text, 16).ok());
+                let expected = number.map_or(Token::Invalid, Token::Id);
+                assert_eq!(Token::read(Some(&other)), expected, "{byte:#x} at {at}");
+            }
+        }
+        assert_eq!(Token::read(Some(&id[1..])), Token::Invalid);
+        assert_eq!(Token::read(None), Token::Absent);
     }
 }

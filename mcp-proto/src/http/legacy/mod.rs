@@ -25,10 +25,12 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::fmt;
 
+use bytes::Bytes;
+
 use super::Config;
 use super::endpoint::EndpointAction;
 use crate::error::{ProtocolError, UsageError};
-use crate::message::{ErrorData, Incoming, Message, Outgoing, RequestId};
+use crate::message::{Incoming, Message, RequestId};
 use crate::server::{
     self, Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
     request_id,
@@ -42,7 +44,7 @@ use schedule::Schedule;
 pub(super) use session::text;
 use session::{COMMON, Queue, Session};
 pub(super) use stream::Next;
-use stream::{Event, Resumed, Stream, parse_event_id};
+use stream::{Resumed, Stream, parse_event_id};
 
 /// The sessions of an endpoint.
 #[expect(clippy::struct_field_names, reason = "they are its sessions")]
@@ -220,6 +222,17 @@ impl<W: Clone> Sessions<W> {
         }
         self.end(now, key, queue);
         Ok(())
+    }
+
+    /// The answer that a reader finds, if it is in one piece; the reader goes away then.
+    pub(super) fn take_whole(&mut self, now: Instant, place: &Place) -> Option<(u16, Bytes)> {
+        let session = self.sessions.get_mut(&place.session)?;
+        let stream = session.streams.get_mut(place.stream)?;
+        let whole = stream.take_whole(place.reader, place.after)?;
+        session.streams.remove(place.stream);
+        session.set_used(now);
+        self.schedule.plan(place.session, session);
+        Some(whole)
     }
 
     /// What a reader finds.
@@ -412,31 +425,6 @@ impl<W: Clone> Sessions<W> {
             if !self.sessions.contains_key(&id) {
                 return id;
             }
-        }
-    }
-}
-
-impl<W: Clone> Session<W> {
-    /// The client was not there, and has not done anything.
-    fn act_quietly(&mut self, now: Instant, queue: &mut Queue<W>) {
-        let used = self.used();
-        self.act(now, queue);
-        self.set_used(used);
-    }
-
-    /// The client cannot be told the answer to the request of a stream any more.
-    fn give_up(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
-        let Some(stream) = self.streams.get_mut(number) else { return };
-        stream.forget_events();
-        let id = stream.request.clone();
-        let error = ErrorData::internal("what came before this was not kept for long enough");
-        let data = text(&Outgoing::Error { id: id.clone(), error });
-        let event = Event { data, status: Some(200) };
-        let wake = stream.reopen(now, event, self.server.limits());
-        queue.extend(wake.map(EndpointAction::Wake));
-        if let Some(id) = id {
-            self.server.abandon(&id);
-            self.act(now, queue);
         }
     }
 }

@@ -15,7 +15,7 @@ use super::super::endpoint::EndpointAction;
 use super::super::status;
 use super::stream::{Event, Stream};
 use crate::limits::Limits;
-use crate::message::{Incoming, Outgoing};
+use crate::message::{ErrorData, Incoming, Outgoing};
 use crate::row::Row;
 use crate::server::{Origin, Server, ServerAction, ServerEvent, StreamId, request_id};
 use crate::time::{Duration, Instant};
@@ -111,8 +111,10 @@ impl<W: Clone> Session<W> {
     /// Takes the machine's actions.
     pub(super) fn act(&mut self, now: Instant, queue: &mut Queue<W>) {
         let hears = self.streams.get(COMMON).is_some_and(Stream::is_read);
-        let next = if hears { Server::poll_action } else { Server::poll_queued };
-        while let Some(action) = next(&mut self.server) {
+        loop {
+            let server = &mut self.server;
+            let action = if hears { server.poll_action() } else { server.poll_queued() };
+            let Some(action) = action else { break };
             match action {
                 ServerAction::Send { message, stream, rung } => {
                     let answers = message.is_answer();
@@ -134,6 +136,13 @@ impl<W: Clone> Session<W> {
         if self.streams.len() > 1 {
             self.forget_streams(now);
         }
+    }
+
+    /// The same; the client was not there, and has not done anything.
+    pub(super) fn act_quietly(&mut self, now: Instant, queue: &mut Queue<W>) {
+        let used = self.used;
+        self.act(now, queue);
+        self.used = used;
     }
 
     /// Gives back memory, if nothing was to be done for a moment.
@@ -192,6 +201,22 @@ impl<W: Clone> Session<W> {
         self.used = now;
     }
 
+    /// The client cannot be told the answer to the request of a stream any more.
+    pub(super) fn give_up(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
+        let Some(stream) = self.streams.get_mut(number) else { return };
+        stream.forget_events();
+        let id = stream.request.clone();
+        let error = ErrorData::internal("what came before this was not kept for long enough");
+        let data = text(&Outgoing::Error { id: id.clone(), error });
+        let event = Event { data, status: Some(200) };
+        let wake = stream.reopen(now, event, self.server.limits());
+        queue.extend(wake.map(EndpointAction::Wake));
+        if let Some(id) = id {
+            self.server.abandon(&id);
+            self.act(now, queue);
+        }
+    }
+
     /// Everybody who reads is to go.
     pub(super) fn finish_streams(&mut self, now: Instant, queue: &mut Queue<W>) {
         let limits = self.server.limits();
@@ -244,10 +269,6 @@ impl<W: Clone> Session<W> {
         let kept = self.streams.iter().map(|(_, stream)| stream.kept_until());
         let own = self.server.poll_timeout();
         kept.chain(own).fold(self.ends().min(self.rests()), Instant::min)
-    }
-
-    pub(super) fn used(&self) -> Instant {
-        self.used
     }
 
     pub(super) fn set_used(&mut self, used: Instant) {

@@ -20,8 +20,10 @@ use crate::time::Instant;
 pub(super) struct Stream<W> {
     /// The request that its answer ends it for; `None` for a batch, and for the stream of a GET.
     pub(super) request: Option<RequestId>,
-    /// Those of the events that are kept, with their numbers, which are counted from 1.
-    events: VecDeque<Event>,
+    /// The newest event, if it is kept. Most streams have no other.
+    newest: Option<Event>,
+    /// Those before it that are kept; numbers are counted from 1.
+    older: VecDeque<Event>,
     bytes: usize,
     /// How many there were.
     count: u64,
@@ -84,7 +86,8 @@ impl<W: Clone> Stream<W> {
     pub(super) fn new(request: Option<RequestId>) -> Self {
         Self {
             request,
-            events: VecDeque::new(),
+            newest: None,
+            older: VecDeque::new(),
             bytes: 0,
             count: 0,
             taken: 0,
@@ -106,9 +109,9 @@ impl<W: Clone> Stream<W> {
         self.kept_until = now + limits.replay_timeout;
         self.bytes = self.bytes.saturating_add(event.data.len());
         self.count += 1;
-        self.events.push_back(event);
+        self.older.extend(self.newest.replace(event));
         let mut lost = 0;
-        while self.events.len() > limits.max_replay_events
+        while self.kept() > limits.max_replay_events
             && let Some(was_taken) = self.forget_oldest()
         {
             lost += u64::from(!was_taken);
@@ -118,12 +121,8 @@ impl<W: Clone> Stream<W> {
 
     /// Forgets the oldest event, unless it is the newest. Returns whether somebody had taken it.
     pub(super) fn forget_oldest(&mut self) -> Option<bool> {
-        if self.events.len() <= 1 {
-            return None;
-        }
         let was_taken = self.first() <= self.taken;
-        let gone = self.events.pop_front();
-        self.bytes -= gone.map_or(0, |event| event.data.len());
+        self.bytes -= self.older.pop_front()?.data.len();
         Some(was_taken)
     }
 
@@ -176,7 +175,8 @@ impl<W: Clone> Stream<W> {
         // What was lost meanwhile is passed over.
         let number = (after + 1).max(self.first());
         let at = usize::try_from(number - self.first()).unwrap_or(usize::MAX);
-        if let Some(event) = self.events.get(at) {
+        let newest = self.newest.as_ref().filter(|_| at == self.older.len());
+        if let Some(event) = self.older.get(at).or(newest) {
             self.taken = self.taken.max(number);
             return Next::Event { data: event.data.clone(), status: event.status };
         }
@@ -185,6 +185,16 @@ impl<W: Clone> Stream<W> {
             (false, true) => Next::Poll,
             (false, false) => Next::Nothing,
         }
+    }
+
+    /// The answer, if nothing else is kept of what is behind the event `after`. The stream is of no
+    /// use then.
+    pub(super) fn take_whole(&mut self, reader: u64, after: u64) -> Option<(u16, Bytes)> {
+        let reads = self.reader.as_ref().is_some_and(|current| current.number == reader);
+        let is_next = self.older.is_empty() && self.count > after;
+        let answers = |event: &mut Event| event.status.is_some() && reads && is_next;
+        let Event { data, status } = self.newest.take_if(answers)?;
+        Some((status?, data))
     }
 
     /// The number of the event that a reader has, once it has taken the next one behind `after`.
@@ -213,7 +223,8 @@ impl<W: Clone> Stream<W> {
 
     /// Forgets what was said.
     pub(super) fn forget_events(&mut self) {
-        self.events.clear();
+        self.newest = None;
+        self.older.clear();
         self.bytes = 0;
     }
 
@@ -233,7 +244,7 @@ impl<W: Clone> Stream<W> {
 
     /// Whether there are events to forget.
     pub(super) fn has_older(&self) -> bool {
-        self.events.len() > 1
+        !self.older.is_empty()
     }
 
     pub(super) fn is_read(&self) -> bool {
@@ -251,7 +262,12 @@ impl<W: Clone> Stream<W> {
 
     /// The number of the first event that is kept, or of the next one.
     fn first(&self) -> u64 {
-        self.count + 1 - self.events.len() as u64
+        self.count + 1 - self.kept() as u64
+    }
+
+    /// How many events are kept.
+    fn kept(&self) -> usize {
+        self.older.len() + usize::from(self.newest.is_some())
     }
 
     /// Who is to be woken, unless it was and has not looked.

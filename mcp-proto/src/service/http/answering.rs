@@ -9,7 +9,7 @@ use bytes::{Buf, Bytes};
 
 use super::super::ROUNDS;
 use super::super::runner::{Runner, Scope};
-use super::{Hub, Visitor};
+use super::{Hub, Visit, Visitor};
 use crate::error::UsageError;
 use crate::frame::http1::Head;
 use crate::http::{Admitted, Body, Exchange, ExchangeAction, ResponseHead, admit};
@@ -141,21 +141,23 @@ impl Answering {
         }
         // What is left after that many rounds has the waker woken.
         for _ in 0..ROUNDS {
-            while let Some(action) = self.exchange.poll_action() {
+            while let Some(action) = self.exchange.poll_part() {
                 match action {
-                    ExchangeAction::Head(head) if head.length.is_some() => {
-                        return Some(Part::Whole(head, self.body(now)));
-                    }
                     ExchangeAction::Head(head) => return Some(Part::Head(head)),
                     ExchangeAction::Data(data) => return Some(Part::Data(data)),
                     ExchangeAction::End => {
                         self.ended = true;
-                        // A notification is answered before it is told.
                         self.tell_the_rest(now);
                         return Some(Part::End);
                     }
                     ExchangeAction::Event(event) => self.event(now, event),
                 }
+            }
+            if let Some((head, body)) = self.exchange.take_whole() {
+                self.ended = true;
+                // A notification is answered before it is told.
+                self.tell_the_rest(now);
+                return Some(Part::Whole(head, body.unwrap_or_default()));
             }
             if self.exchange.needs_endpoint() {
                 self.visit(now);
@@ -178,23 +180,10 @@ impl Answering {
         None
     }
 
-    /// The rest of an answer whose length is known: it is there.
-    fn body(&mut self, now: Instant) -> Bytes {
-        let mut body = Bytes::new();
-        while let Some(action) = self.exchange.poll_action() {
-            match action {
-                ExchangeAction::Data(data) => body = data,
-                ExchangeAction::Event(event) => self.event(now, event),
-                ExchangeAction::Head(_) => {}
-                ExchangeAction::End => self.ended = true,
-            }
-        }
-        body
-    }
-
     fn visit(&mut self, now: Instant) {
         let Self { hub, exchange, visitor, .. } = self;
-        hub.with(now, |endpoint| exchange.visit(now, endpoint, visitor));
+        let visits = &mut |endpoint: &mut _| exchange.visit(now, endpoint, visitor);
+        hub.visit(now, Visit { visitor, visits });
     }
 
     fn event(&mut self, now: Instant, event: ServerEvent) {

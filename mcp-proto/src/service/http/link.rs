@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::super::Link;
 use super::super::runner::Scope;
-use super::{Hub, Visitor};
+use super::{Hub, Visit, Visitor};
 use crate::error::UsageError;
 use crate::http::Connection;
 use crate::machine::{Action, Machine};
@@ -73,7 +73,8 @@ impl Link for HttpLink {
     fn meet(&mut self, now: Instant, woken: bool, visitor: &Visitor) -> bool {
         let meets = woken || self.connection.needs_endpoint();
         if meets {
-            self.hub.with(now, |endpoint| self.connection.visit(now, endpoint, visitor));
+            let visits = &mut |endpoint: &mut _| self.connection.visit(now, endpoint, visitor);
+            self.hub.visit(now, Visit { visitor, visits });
         }
         meets
     }

@@ -14,7 +14,7 @@ mod answering;
 mod link;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::poll_fn;
@@ -154,7 +154,8 @@ impl HttpServer {
     /// The server is to stop: see [`Endpoint::shutdown`]. Its connections are to be told by
     /// whoever drives them.
     pub fn shutdown(&self, now: Instant) {
-        self.hub.with(now, |endpoint| endpoint.shutdown(now));
+        let ((), todo) = self.hub.share(|shared| shared.endpoint.shutdown(now));
+        self.hub.act(now, todo, None);
     }
 
     /// How many sessions are open.
@@ -177,42 +178,96 @@ impl HttpServer {
     }
 }
 
+/// A visit of an exchange, which may be made again: the waker that it leaves, and what it does.
+pub(super) struct Visit<'a> {
+    pub(super) visitor: &'a Visitor,
+    pub(super) visits: &'a mut dyn FnMut(&mut Endpoint<Visitor>),
+}
+
+/// What is to be done once nothing is locked.
+struct Todo {
+    /// Mostly it is one thing.
+    first: Option<EndpointAction<Visitor>>,
+    others: VecDeque<EndpointAction<Visitor>>,
+    /// What is offered, if the first thing is a request that a handler owes the answer to.
+    offer: Option<Offer>,
+    /// Whether whoever tends is to look sooner.
+    sooner: bool,
+}
+
 impl Hub {
-    /// Does something with the endpoint, and what it wants done after that.
-    pub(super) fn with<R>(
-        self: &Arc<Self>,
-        now: Instant,
-        f: impl FnOnce(&mut Endpoint<Visitor>) -> R,
-    ) -> R {
-        self.share(now, |shared| f(&mut shared.endpoint))
+    /// Has an exchange visit the endpoint. What a handler answers at once is there for it when
+    /// this returns.
+    pub(super) fn visit(self: &Arc<Self>, now: Instant, mut visit: Visit<'_>) {
+        let ((), todo) = self.share(|shared| (visit.visits)(&mut shared.endpoint));
+        self.act(now, todo, Some(&mut visit));
     }
 
-    /// The same with all that is shared.
-    fn share<R>(self: &Arc<Self>, now: Instant, f: impl FnOnce(&mut Shared) -> R) -> R {
-        let (result, first, others, sooner) = {
-            let mut shared = lock(&self.shared);
-            let result = f(&mut shared);
-            // Mostly it is one thing.
-            let first = shared.endpoint.poll_action();
-            let others = shared.endpoint.take_actions();
-            let due = shared.endpoint.poll_timeout().unwrap_or(Instant::NEVER);
-            let sooner = due < shared.tended;
-            if sooner {
-                shared.tended = due;
+    /// Does something with what is shared, and says what is to be done after that.
+    fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, Todo) {
+        let mut shared = lock(&self.shared);
+        let result = f(&mut shared);
+        let Shared { endpoint, offer, tended } = &mut *shared;
+        let first = endpoint.poll_action();
+        let others = endpoint.take_actions();
+        let offer = match &first {
+            Some(EndpointAction::Event(ServerEvent::Request(request))) => {
+                // It may have been cancelled by what came with it.
+                endpoint.is_owed(request.reply.id()).then(|| offer.clone())
             }
-            (result, first, others, sooner)
+            Some(EndpointAction::Event(_) | EndpointAction::Wake(_)) | None => None,
         };
+        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
+        let sooner = due < *tended;
         if sooner {
+            *tended = due;
+        }
+        (result, Todo { first, others, offer, sooner })
+    }
+
+    /// Does what is to be done; `visit` is by whom it was left.
+    fn act(self: &Arc<Self>, now: Instant, todo: Todo, mut visit: Option<&mut Visit<'_>>) {
+        if todo.sooner {
             self.port.wake_driver();
         }
-        for action in first.into_iter().chain(others) {
-            match action {
-                EndpointAction::Wake(Visitor(port)) => port.ask_for_visit(),
-                EndpointAction::Event(ServerEvent::Request(request)) => self.start(now, request),
-                EndpointAction::Event(event) => self.react(event),
+        match todo.first {
+            Some(EndpointAction::Event(ServerEvent::Request(request))) => {
+                if let Some(offer) = todo.offer {
+                    self.start(now, &offer, request, visit.as_deref_mut());
+                }
             }
+            Some(action) => self.act_on(now, action, visit.as_deref_mut()),
+            None => return,
         }
-        result
+        for action in todo.others {
+            self.act_on(now, action, visit.as_deref_mut());
+        }
+    }
+
+    fn act_on(
+        self: &Arc<Self>,
+        now: Instant,
+        action: EndpointAction<Visitor>,
+        visit: Option<&mut Visit<'_>>,
+    ) {
+        match action {
+            // Whoever visits has seen what there is.
+            EndpointAction::Wake(Visitor(port))
+                if visit.as_ref().is_some_and(|visit| Arc::ptr_eq(&visit.visitor.0, &port)) => {}
+            EndpointAction::Wake(Visitor(port)) => port.ask_for_visit(),
+            EndpointAction::Event(ServerEvent::Request(request)) => {
+                // Another connection may have cancelled it meanwhile.
+                let offer = {
+                    let shared = lock(&self.shared);
+                    let is_owed = shared.endpoint.is_owed(request.reply.id());
+                    is_owed.then(|| shared.offer.clone())
+                };
+                if let Some(offer) = offer {
+                    self.start(now, &offer, request, visit);
+                }
+            }
+            EndpointAction::Event(event) => self.react(event),
+        }
     }
 
     fn react(&self, event: ServerEvent) {
@@ -242,22 +297,21 @@ impl Hub {
     }
 
     /// Calls the handler of a session's request.
-    fn start(self: &Arc<Self>, now: Instant, request: Request) {
-        let (about, cancel) = (request.reply.id(), Arc::new(Cancel::new()));
-        // Another connection may have cancelled it meanwhile.
-        let (offer, is_owed) = {
-            let shared = lock(&self.shared);
-            (shared.offer.clone(), shared.endpoint.is_owed(about))
-        };
-        if !is_owed {
-            return;
-        }
-        let Called { reply, cancel, call } = match offer.call(&self.port, request, cancel) {
-            Err(reply) => return self.respond(now, reply, gone()),
+    fn start(
+        self: &Arc<Self>,
+        now: Instant,
+        offer: &Offer,
+        request: Request,
+        visit: Option<&mut Visit<'_>>,
+    ) {
+        let about = request.reply.id();
+        let called = offer.call(&self.port, request, Arc::new(Cancel::new()));
+        let Called { reply, cancel, call } = match called {
+            Err(reply) => return self.respond(now, reply, gone(), visit),
             Ok(called) => called,
         };
         match begin(reply, cancel, call) {
-            Started::Done(reply, outcome) => self.respond(now, reply, outcome),
+            Started::Done(reply, outcome) => self.respond(now, reply, outcome, visit),
             Started::Pending(job) => {
                 let cancel = job.cancel();
                 lock(&self.running).insert(about, cancel.clone());
@@ -271,21 +325,31 @@ impl Hub {
         }
     }
 
-    /// Answers after what the handler has reported.
-    fn respond(self: &Arc<Self>, now: Instant, reply: Reply, outcome: Outcome) {
-        let before = self.share(now, |shared| {
+    /// Answers after what the handler has reported, and has whoever visits take the answer.
+    fn respond(
+        self: &Arc<Self>,
+        now: Instant,
+        reply: Reply,
+        outcome: Outcome,
+        mut visit: Option<&mut Visit<'_>>,
+    ) {
+        let (before, todo) = self.share(|shared| {
             let before = self.catch_up(now, shared);
             shared.endpoint.respond(now, reply, outcome);
+            if let Some(visit) = &mut visit {
+                (visit.visits)(&mut shared.endpoint);
+            }
             before
         });
         drop(before);
+        self.act(now, todo, visit);
     }
 
     /// Does what has been reported. It is taken out and done under one lock: else somebody could
     /// answer a request between the two, and what its handler has told before would be lost.
     /// Returns what is to be dropped without the lock.
     fn catch_up(&self, now: Instant, shared: &mut Shared) -> Option<Offer> {
-        let (commands, news) = self.port.take_commands();
+        let (commands, news) = self.port.take_commands()?;
         let before = news.offer.map(|offer| shared.take(now, offer));
         for change in &news.changes {
             // It was declared when it was published.
@@ -318,7 +382,7 @@ impl Hub {
         self.port.begin_turn(now, waker);
         // What is left after that many rounds has the driver woken again.
         for _ in 0..ROUNDS {
-            let before = self.share(now, |shared| {
+            let (before, todo) = self.share(|shared| {
                 shared.tended = Instant::NEVER;
                 if shared.endpoint.poll_timeout().is_some_and(|at| at <= now) {
                     shared.endpoint.handle_timeout(now);
@@ -326,6 +390,7 @@ impl Hub {
                 self.catch_up(now, shared)
             });
             drop(before);
+            self.act(now, todo, None);
             if !self.port.has_work() {
                 break;
             }
