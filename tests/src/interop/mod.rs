@@ -1,16 +1,20 @@
-//! A client of ours with the servers of the official SDKs, for the `interop` examples of the
-//! adapters.
+//! A client of ours with the servers of the official SDKs, for the `interop` and `interop_http`
+//! examples of the adapters.
 //!
 //! In: the words that `tests/interop/servers/install` prints about a server, a `Mode`, and how an
-//! adapter runs a client with a command. Out: `Ok` if the server was connected as its row in
-//! `servers` says, took all steps, ended as it should and left nothing behind; or what was wrong.
+//! adapter runs a client. Out: `Ok` if the server was connected as its row in `servers` says, took all
+//! steps, ended as it should and left nothing behind; or what was wrong.
 //!
-//! Nothing here knows a runtime, and nothing sleeps: a server that never answers is a run that
-//! never ends, which is for `tests/interop/servers/run` to end.
+//! Nothing here knows a runtime, and nothing sleeps but while a server starts: one that never answers
+//! is a run that never ends, which is for `tests/interop/servers/run` to end.
 
+mod http;
 mod mode;
 mod observe;
+mod process;
 mod servers;
+mod serving;
+mod stdio;
 mod steps;
 
 use std::error::Error;
@@ -19,22 +23,26 @@ use std::io;
 use std::process::ExitStatus;
 
 use mcp_proto::client::{Config, Verdict};
-use mcp_proto::service::{Client, Command};
+use mcp_proto::service::{Client, Command, HttpClientConfig};
 use mcp_proto::types::Implementation;
 
 use mode::{Expected, Mode};
-use observe::{Observed, both, children};
+use observe::Observed;
 use servers::{Doing, Server};
+use serving::{Feature, Serving};
 use steps::Steps;
 
 /// What a step comes to.
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "interop NAME ERA COMMAND... -- \
-                     auto|legacy|VERSION|stored|stale|busy";
+const USAGE: &str = "interop NAME ERA COMMAND... -- MODE, or \
+                     interop_http NAME ERA SERVING COMMAND... -- MODE; MODE is \
+                     auto|legacy|VERSION|stored|stale|busy, over HTTP also restarted|deaf";
 
-/// The program: takes its arguments as `install` prints them, then `--` and a mode. `drive` runs
-/// a client with a command in a task of its own until the server has ended.
+/// The program over stdio: takes its arguments as `install` prints them, then `--` and a mode. `drive`
+/// runs a client with a command in a task of its own until the server has ended.
+///
+/// Fails with what was wrong.
 pub async fn run(
     arguments: impl Iterator<Item = String>,
     drive: impl AsyncFn(Client, Command) -> io::Result<ExitStatus>,
@@ -43,42 +51,73 @@ pub async fn run(
     let [name, era, program, arguments @ .., dashes, mode] = words.as_slice() else {
         return Err(USAGE.into());
     };
+    let server = find(name, era, dashes)?;
+    let command = Command::new(program).args(arguments);
+    stdio::Run { server, command, drive }.all(&mode.parse()?).await
+}
+
+/// The program over HTTP: takes its arguments as `install --http` prints them, then `--` and a mode.
+/// `drive` runs a client over HTTP in a task of its own until it is closed.
+///
+/// Fails with what was wrong.
+pub async fn run_http(
+    arguments: impl Iterator<Item = String>,
+    drive: impl AsyncFn(Client, HttpClientConfig) -> io::Result<()>,
+) -> Outcome {
+    let words: Vec<String> = arguments.collect();
+    let [name, era, serving, command @ .., dashes, mode] = words.as_slice() else {
+        return Err(USAGE.into());
+    };
+    let server = find(name, era, dashes)?;
+    http::Run::start(server, serving.parse()?, command, drive)?.end(&mode.parse()?).await
+}
+
+fn find(name: &str, era: &str, dashes: &str) -> Outcome<&'static Server> {
     if dashes != "--" {
         return Err(USAGE.into());
     }
-    let server = Server::find(name, era).ok_or("this server is not in the table")?;
-    let command = Command::new(program).args(arguments);
-    Run { server, command, drive }.all(&mode.parse()?).await
+    Server::find(name, era).ok_or("this server is not in the table".into())
 }
 
-/// Conversations with one server.
-struct Run<D> {
-    server: &'static Server,
-    command: Command,
-    drive: D,
-}
+/// Conversations with one server, one after the other.
+trait Converse {
+    fn server(&self) -> &'static Server;
 
-impl<D: AsyncFn(Client, Command) -> io::Result<ExitStatus>> Run<D> {
+    /// How it is reached, if that is over HTTP.
+    fn serving(&self) -> Option<Serving>;
+
+    /// A conversation, after which all is as it should be.
+    async fn converse(
+        &self,
+        config: Config,
+        doing: Doing,
+        steps: impl AsyncFnOnce(&Client, &Observed) -> Outcome,
+    ) -> Outcome;
+
+    /// All that a mode is about, over whatever there is.
     async fn all(&self, mode: &Mode) -> Outcome {
-        let expected = mode.expected(self.server);
+        let server = self.server();
+        let expected = mode.expected(server, self.serving());
         let mut config = config();
         config.negotiation = mode.negotiation();
         match mode {
-            Mode::Fresh(_) => {}
+            Mode::Fresh(_) | Mode::Deaf => {}
             Mode::Stored => config.verdict = Some(self.verdict().await?),
-            Mode::Stale => config.verdict = Some(mode::stale(self.server)?),
+            Mode::Stale => config.verdict = Some(mode::stale(server)?),
             Mode::Busy => {
                 let steps =
-                    async |client: &_, _: &_| steps::close_while_waiting(client, self.server).await;
+                    async |client: &_, _: &_| steps::close_while_waiting(client, server).await;
                 return self.converse(config, Doing::Something, steps).await;
             }
+            Mode::Restarted => return Err("that is a mode over HTTP".into()),
         }
         match expected {
-            Expected::Connected(_) => {
+            Expected::Connected(version) => {
+                let lacks = Feature::lacking(server, self.serving(), version, mode);
                 let steps = async |client: &_, observed: &_| {
-                    Steps::new(client, self.server, observed, expected).take().await
+                    Steps::new(client, server, observed, version, &lacks).take().await
                 };
-                self.converse(config, self.server.at_the_end(), steps).await
+                self.converse(config, server.at_the_end(), steps).await
             }
             Expected::Fails(is_right) => {
                 let steps = async |client: &Client, _: &_| match client.connected().await {
@@ -93,43 +132,13 @@ impl<D: AsyncFn(Client, Command) -> io::Result<ExitStatus>> Run<D> {
     /// What a first client of the server finds out, stored and read again.
     async fn verdict(&self) -> Outcome<Verdict> {
         let mut stored = String::new();
-        self.converse(config(), self.server.at_the_end(), async |client, _| {
+        self.converse(config(), self.server().at_the_end(), async |client, _| {
             client.connected().await?;
             stored = serde_json::to_string(&client.verdict().ok_or("there is no verdict")?)?;
             Ok(())
         })
         .await?;
         Ok(serde_json::from_str(&stored)?)
-    }
-
-    /// A conversation, after which the server ends as it should and nothing is left.
-    async fn converse(
-        &self,
-        config: Config,
-        doing: Doing,
-        steps: impl AsyncFnOnce(&Client, &Observed) -> Outcome,
-    ) -> Outcome {
-        let observed = Observed::default();
-        let client = Client::new(config);
-        steps::answer(&client, &observed);
-        let command = self.command.clone().stderr(observed.stderr());
-        let (status, outcome) = both((self.drive)(client.clone(), command), async {
-            let outcome = steps(&client, &observed).await;
-            client.close().await;
-            outcome
-        })
-        .await;
-        outcome?;
-        equal("processes left", &children()?, &vec![])?;
-        equal("faults", &observed.faults(), &vec![])?;
-        let unexpected = observed.unexpected(self.server);
-        equal("on standard error", &unexpected, &vec![])?;
-        let status = status?;
-        if self.server.ends_so(doing, status) {
-            Ok(())
-        } else {
-            Err(format!("it ended with {status}").into())
-        }
     }
 }
 

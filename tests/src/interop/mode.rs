@@ -7,6 +7,7 @@ use mcp_proto::{Era, ProtocolVersion};
 
 use super::Outcome;
 use super::servers::Server;
+use super::serving::Serving;
 
 /// How a client is connected.
 pub(super) enum Mode {
@@ -18,6 +19,10 @@ pub(super) enum Mode {
     Stale,
     /// With nothing stored, and closed while a call runs.
     Busy,
+    /// Over HTTP: with nothing stored, and the server is started anew while a call runs.
+    Restarted,
+    /// Over HTTP: without asking for what a server says by itself.
+    Deaf,
 }
 
 /// What should come of it.
@@ -31,11 +36,14 @@ impl Mode {
     pub(super) fn negotiation(&self) -> Negotiation {
         match self {
             Self::Fresh(negotiation) => *negotiation,
-            Self::Stored | Self::Stale | Self::Busy => Negotiation::Auto,
+            Self::Stored | Self::Stale | Self::Busy | Self::Restarted | Self::Deaf => {
+                Negotiation::Auto
+            }
         }
     }
 
-    pub(super) fn expected(&self, server: &Server) -> Expected {
+    /// What should come of it on stdio, or over HTTP.
+    pub(super) fn expected(&self, server: &Server, serving: Option<Serving>) -> Expected {
         let negotiation = self.negotiation();
         let Negotiation::Pinned(version) = negotiation else {
             let is_modern = negotiation == Negotiation::Auto && server.is_dual();
@@ -45,7 +53,11 @@ impl Mode {
         if server.speaks(version) {
             Expected::Connected(version)
         } else if version.era() == Era::Modern {
-            Expected::Fails(server.no_modern)
+            Expected::Fails(if serving.is_some() {
+                server.no_modern_http
+            } else {
+                server.no_modern
+            })
         } else {
             Expected::Fails(|error| matches!(error, ConnectError::NoCommonVersion { .. }))
         }
@@ -62,6 +74,8 @@ impl FromStr for Mode {
             "stored" => Self::Stored,
             "stale" => Self::Stale,
             "busy" => Self::Busy,
+            "restarted" => Self::Restarted,
+            "deaf" => Self::Deaf,
             version => {
                 let version = ProtocolVersion::from_name(version).ok_or(super::USAGE)?;
                 Self::Fresh(Negotiation::Pinned(version))

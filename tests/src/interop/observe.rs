@@ -11,8 +11,8 @@ use mcp_proto::ProtocolError;
 use mcp_proto::client::Change;
 use mcp_proto::service::Stderr;
 
-use super::Outcome;
 use super::servers::Server;
+use super::{Outcome, equal};
 
 /// What a server writes when it is told that a call is cancelled.
 pub(super) const CANCELLED: &str = "cancelled";
@@ -37,7 +37,12 @@ impl Observed {
     /// Takes the lines that a server writes to standard error.
     pub(super) fn stderr(&self) -> Stderr {
         let observed = self.clone();
-        Stderr::lines(move |line| observed.lock().note(|seen| seen.lines.push(line.to_owned())))
+        Stderr::lines(move |line| observed.line(line))
+    }
+
+    /// A server has written a line to standard error.
+    pub(super) fn line(&self, line: &str) {
+        self.lock().note(|seen| seen.lines.push(line.to_owned()));
     }
 
     pub(super) fn fault(&self, fault: &ProtocolError) {
@@ -65,10 +70,6 @@ impl Observed {
         std::mem::take(&mut self.lock().forms)
     }
 
-    pub(super) fn faults(&self) -> Vec<ProtocolError> {
-        self.lock().faults.clone()
-    }
-
     /// How often it was told that this has changed.
     pub(super) fn count(&self, change: &Change) -> usize {
         self.lock().changes.iter().filter(|seen| *seen == change).count()
@@ -85,13 +86,16 @@ impl Observed {
         .await;
     }
 
-    /// The lines of standard error that this server does not write.
-    pub(super) fn unexpected(&self, server: &Server) -> Vec<String> {
+    /// Fails if a server was at fault, or has written what it does not write.
+    pub(super) fn check(&self, server: &Server) -> Outcome {
+        let seen = self.lock();
+        equal("faults", &seen.faults, &vec![])?;
         let is_known = |line: &str| {
             server.writes.iter().any(|known| line.starts_with(known))
                 || line == CANCELLED && server.cancels
         };
-        self.lock().lines.iter().filter(|line| !is_known(line)).cloned().collect()
+        let unexpected: Vec<_> = seen.lines.iter().filter(|line| !is_known(line)).collect();
+        equal("on standard error", &unexpected, &vec![])
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {

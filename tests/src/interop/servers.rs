@@ -3,8 +3,10 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use mcp_proto::ProtocolVersion;
 use mcp_proto::client::ConnectError;
+use mcp_proto::{Era, ProtocolVersion};
+
+use super::serving::{Feature, Serving};
 
 /// A server, and what is to be expected of it.
 pub(super) struct Server {
@@ -17,12 +19,19 @@ pub(super) struct Server {
     pub(super) newest_legacy: ProtocolVersion,
     /// What a client is told that takes a modern revision alone, if this server has none.
     pub(super) no_modern: fn(&ConnectError) -> bool,
+    /// The same over HTTP.
+    pub(super) no_modern_http: fn(&ConnectError) -> bool,
     /// Whether it ends a call that is cancelled, and writes so.
     pub(super) cancels: bool,
     /// Whether it ends by itself, within the time that it is given, while a call runs.
     ends_when_busy: bool,
     /// What it exits with if a client has opened no conversation with it.
     unopened: i32,
+    /// What it lacks over HTTP, served in this way to a client of this era.
+    pub(super) lacks: fn(Serving, Era) -> &'static [Feature],
+    /// The status with which it refuses a session that is unknown to it. It should be 404, which has a
+    /// client open another one; with any other the client never comes to one.
+    pub(super) unknown_session: u16,
     /// How the lines begin that it writes to standard error beside that.
     pub(super) writes: &'static [&'static str],
     pub(super) offers: &'static Offers,
@@ -95,21 +104,74 @@ impl Server {
     }
 }
 
+/// How an unknown session is to be refused.
+pub(super) const NOT_FOUND: u16 = 404;
+
 /// What a server is told to end with.
 const SIGTERM: i32 = 15;
 
 const SERVERS: &[Server] = &[
-    Server { sdk: "typescript", era: "dual", name: "interop-typescript-dual", ..DUAL },
+    Server {
+        sdk: "typescript",
+        era: "dual",
+        name: "interop-typescript-dual",
+        lacks: |serving, era| match (serving, era) {
+            (Serving::Json, Era::Legacy) => MUTE,
+            (Serving::Sessions | Serving::Stateless | Serving::Json, _) => usual(serving, era),
+        },
+        writes: &["responseMode: 'json' drops mid-call notifications. "],
+        ..DUAL
+    },
     Server { sdk: "typescript", era: "legacy", name: "interop-typescript-legacy", ..LEGACY },
-    Server { sdk: "python", era: "dual", name: "interop-python-dual", ..DUAL },
-    Server { sdk: "python", era: "legacy", name: "interop-python-legacy", ..LEGACY },
-    Server { sdk: "rmcp", era: "dual", name: "interop-rmcp-dual", ends_when_busy: false, ..DUAL },
+    Server {
+        sdk: "python",
+        era: "dual",
+        name: "interop-python-dual",
+        lacks: |serving, era| match (serving, era) {
+            // It does not see that a client goes.
+            (Serving::Json, Era::Modern) => &[Feature::Progress, Feature::Cancellation],
+            (Serving::Json, Era::Legacy) => MUTE,
+            (Serving::Sessions | Serving::Stateless, _) => usual(serving, era),
+        },
+        ..DUAL
+    },
+    Server {
+        sdk: "python",
+        era: "legacy",
+        name: "interop-python-legacy",
+        lacks: |serving, era| match (serving, era) {
+            (Serving::Json, Era::Legacy) => MUTE,
+            (Serving::Sessions | Serving::Stateless | Serving::Json, _) => usual(serving, era),
+        },
+        // The end of a session with a GET that is answered.
+        writes: &[
+            "Error in standalone SSE writer",
+            "Traceback (most recent call last):",
+            "  ",
+            "anyio.ClosedResourceError",
+        ],
+        ..LEGACY
+    },
+    Server {
+        sdk: "rmcp",
+        era: "dual",
+        name: "interop-rmcp-dual",
+        ends_when_busy: false,
+        lacks: |serving, era| match serving {
+            // It has no sessions, and is in one piece only if nothing else is said.
+            Serving::Json => usual(Serving::Stateless, era),
+            Serving::Sessions | Serving::Stateless => usual(serving, era),
+        },
+        ..DUAL
+    },
     Server {
         sdk: "rmcp",
         era: "legacy",
         name: "interop-rmcp-legacy",
         newest_legacy: ProtocolVersion::V2025_06_18,
         no_modern: |error| *error == ConnectError::Closed,
+        no_modern_http: |error| *error == ConnectError::Http { status: 415 },
+        unknown_session: 401,
         unopened: 1,
         writes: &["Error: ConnectionClosed(", "Error: ExpectedInitializeRequest("],
         ..LEGACY
@@ -120,7 +182,12 @@ const SERVERS: &[Server] = &[
         name: "mcp-servers/everything",
         cancels: false,
         ends_when_busy: false,
-        writes: &["Starting default (STDIO) server..."],
+        unknown_session: 400,
+        writes: &[
+            "Starting default (STDIO) server...",
+            "MCP Streamable HTTP Server listening on port ",
+            "Failed to request roots from client ",
+        ],
         offers: &EVERYTHING,
         ..LEGACY
     },
@@ -132,15 +199,37 @@ const DUAL: Server = Server {
     name: "",
     newest_legacy: ProtocolVersion::LATEST_LEGACY,
     no_modern: |_| false,
+    no_modern_http: |_| false,
     cancels: true,
     ends_when_busy: true,
     unopened: 0,
+    lacks: usual,
+    unknown_session: NOT_FOUND,
     writes: &[],
     offers: &FIXTURES,
 };
 
-const LEGACY: Server =
-    Server { era: "legacy", no_modern: |error| matches!(error, ConnectError::Refused(_)), ..DUAL };
+const LEGACY: Server = Server {
+    era: "legacy",
+    no_modern: |error| matches!(error, ConnectError::Refused(_)),
+    no_modern_http: |error| matches!(error, ConnectError::Refused(_)),
+    ..DUAL
+};
+
+/// Without sessions a server asks nothing, tells nothing by itself, and knows no other request; an
+/// answer in one piece has no room for progress.
+fn usual(serving: Serving, era: Era) -> &'static [Feature] {
+    match (serving, era) {
+        (Serving::Stateless, Era::Legacy) => {
+            &[Feature::Input, Feature::Changes, Feature::Cancellation]
+        }
+        (Serving::Json, _) => &[Feature::Progress],
+        (Serving::Sessions, _) | (Serving::Stateless, Era::Modern) => &[],
+    }
+}
+
+/// What is lacking in answers in one piece, from a server that asks in the answer to a call.
+const MUTE: &[Feature] = &[Feature::Progress, Feature::Input];
 
 const FIXTURES: Offers = Offers {
     tools: &["ask", "echo", "progress", "touch", "wait"],

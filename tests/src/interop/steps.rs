@@ -3,18 +3,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcp_proto::Json;
 use mcp_proto::client::{CallError, Change, List, Progress, ServerInfo};
-use mcp_proto::service::Client;
+use mcp_proto::service::{Client, Subscription};
 use mcp_proto::types::{
     CallToolResult, ContentBlock, ElicitAction, ElicitResult, ResourceContents, Root,
     SubscriptionFilter,
 };
+use mcp_proto::{Json, ProtocolVersion};
 use serde_json::json;
 
-use super::mode::Expected;
 use super::observe::{Observed, meanwhile};
-use super::servers::{Offers, Server};
+use super::servers::{NOT_FOUND, Offers, Server};
+use super::serving::Feature;
 use super::{Outcome, equal};
 
 /// Long enough for a server to have begun with a call.
@@ -26,7 +26,8 @@ pub(super) struct Steps<'a> {
     server: &'static Server,
     offers: &'static Offers,
     observed: &'a Observed,
-    expected: Expected,
+    version: ProtocolVersion,
+    lacks: &'a [Feature],
 }
 
 /// Sets what a client gives to servers and what it hears of them.
@@ -71,9 +72,14 @@ impl<'a> Steps<'a> {
         client: &'a Client,
         server: &'static Server,
         observed: &'a Observed,
-        expected: Expected,
+        version: ProtocolVersion,
+        lacks: &'a [Feature],
     ) -> Self {
-        Self { client, server, offers: server.offers, observed, expected }
+        Self { client, server, offers: server.offers, observed, version, lacks }
+    }
+
+    fn has(&self, feature: Feature) -> bool {
+        !self.lacks.contains(&feature)
     }
 
     pub(super) async fn take(&self) -> Outcome {
@@ -84,11 +90,73 @@ impl<'a> Steps<'a> {
         step("progress", self.progress()).await?;
         step("resource", self.resource()).await?;
         step("prompt", self.prompt()).await?;
-        step("ask", self.ask()).await?;
+        if self.has(Feature::Input) {
+            step("ask", self.ask()).await?;
+        }
         step("cancel", self.cancel()).await?;
         step("time out", self.time_out()).await?;
-        step("subscribe", self.subscribe()).await?;
+        if self.has(Feature::Changes) {
+            step("subscribe", self.subscribe()).await?;
+        } else {
+            step("touch", self.touch()).await?;
+            step("see the touch", self.check_touch()).await?;
+        }
         step("error", self.error()).await
+    }
+
+    /// Steps between which `restart` starts the server anew: a call that runs comes to an error, and
+    /// whoever wants to know of changes is told of those that come after.
+    pub(super) async fn outlive(&self, restart: impl FnOnce() -> Outcome) -> Outcome {
+        step("connect", self.connect()).await?;
+        let mut subscription =
+            if self.has(Feature::Changes) { Some(self.listen().await?) } else { None };
+        let (tool, arguments) = self.offers.wait;
+        let waiting = self.client.call_tool(tool, &Json::parse(arguments)?);
+        let restarting = async {
+            self.echo().await?;
+            restart()?;
+            std::future::pending::<Outcome>().await
+        };
+        match meanwhile(waiting, restarting).await {
+            Err(Err(CallError::Connection(_) | CallError::SessionExpired)) => {}
+            Err(Err(error)) if self.is_stuck(&error) => {}
+            Err(other) => return Err(format!("the call came to {other:?}").into()),
+            Ok(outcome) => return outcome,
+        }
+        match self.client.call_tool(self.offers.echo, &json!({ "message": "hello" })).await {
+            // If it fails, it is the one that finds out.
+            Ok(_) | Err(CallError::SessionExpired) => {}
+            Err(error) if self.is_stuck(&error) => return Ok(()),
+            Err(other) => return Err(format!("a call came to {other:?}").into()),
+        }
+        step("echo", self.echo()).await?;
+        if let Some(subscription) = &mut subscription {
+            // It takes a while until the server hears of the subscription again.
+            let touching = async {
+                loop {
+                    self.touch().await?;
+                    self.progress().await?;
+                }
+            };
+            let heard = step("hear of a touch", self.hear_of_touch(subscription));
+            match meanwhile(touching, heard).await {
+                Ok(heard) => heard?,
+                Err(failed) => return failed,
+            }
+        }
+        step("error", self.error()).await
+    }
+
+    /// Whether a server refuses a session that it does not know in a way that no client understands.
+    fn is_stuck(&self, error: &CallError) -> bool {
+        let unknown = self.server.unknown_session;
+        let is_of_it = if let CallError::Unauthorized(unauthorized) = error {
+            unauthorized.status == unknown
+        } else {
+            matches!(error, CallError::Error { status: Some(status), .. } | CallError::Http { status }
+                if *status == unknown)
+        };
+        unknown != NOT_FOUND && is_of_it
     }
 
     /// A verdict that was stored is tried by the first call, and what comes after that knows.
@@ -102,7 +170,9 @@ impl<'a> Steps<'a> {
         let names = self.tool_names().await?;
         let has = |name: &&str| names.iter().any(|listed| listed == name);
         let Offers { tools, echo, ask, touch, .. } = self.offers;
-        for tool in [echo, ask, touch].into_iter().chain(*tools) {
+        // Some are listed only for a client that gives input.
+        let ask = self.has(Feature::Input).then_some(ask);
+        for tool in [echo, touch].into_iter().chain(ask).chain(*tools) {
             equal(tool, &has(tool), &true)?;
         }
         if !tools.is_empty() {
@@ -114,9 +184,7 @@ impl<'a> Steps<'a> {
     fn check_server(&self) -> Outcome {
         let ServerInfo { version, implementation, .. } =
             self.client.server().ok_or("it is not known")?;
-        if let Expected::Connected(expected) = self.expected {
-            equal("version", &version, &expected)?;
-        }
+        equal("version", &version, &self.version)?;
         let name = implementation.map(|implementation| implementation.name);
         equal("name", &name.as_deref(), &Some(self.server.name))?;
         equal("verdict", &self.client.verdict().map(|verdict| verdict.version), &Some(version))
@@ -138,7 +206,8 @@ impl<'a> Steps<'a> {
         });
         text(&call.await?)?;
         let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        equal("progress", &seen, &vec![(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))])
+        let all = vec![(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))];
+        equal("progress", &seen, &if self.has(Feature::Progress) { all } else { vec![] })
     }
 
     async fn resource(&self) -> Outcome {
@@ -177,9 +246,7 @@ impl<'a> Steps<'a> {
             Ok(echoed) => echoed?,
             Err(early) => return Err(format!("it came to {early:?}").into()),
         }
-        if self.server.cancels {
-            self.observed.cancelled(1).await;
-        }
+        self.cancelled(1).await;
         self.echo().await
     }
 
@@ -187,39 +254,60 @@ impl<'a> Steps<'a> {
         let (tool, arguments) = self.offers.wait;
         let call = self.client.call_tool(tool, &Json::parse(arguments)?).timeout(SHORT);
         equal("it", &call.await.err(), &Some(CallError::TimedOut))?;
-        if self.server.cancels {
-            self.observed.cancelled(2).await;
-        }
+        self.cancelled(2).await;
         self.echo().await
     }
 
+    /// Waits until the server has heard as often that a call is cancelled, if it does.
+    async fn cancelled(&self, times: usize) {
+        if self.server.cancels && self.has(Feature::Cancellation) {
+            self.observed.cancelled(times).await;
+        }
+    }
+
     async fn subscribe(&self) -> Outcome {
-        let Offers { touched, resource, holds, .. } = *self.offers;
+        let mut subscription = self.listen().await?;
+        step("touch", self.touch()).await?;
+        self.hear_of_touch(&mut subscription).await?;
+        self.check_touch().await?;
+
+        drop(subscription);
+        let updated = Change::ResourceUpdated(self.offers.resource.to_owned());
+        let before = self.observed.count(&updated);
+        step("touch again", self.touch()).await?;
+        self.echo().await?;
+        equal("updates after the end", &self.observed.count(&updated), &before)
+    }
+
+    async fn listen(&self) -> Outcome<Subscription> {
         let mut filter = SubscriptionFilter::default();
         filter.tools_list_changed = true;
-        filter.resource_subscriptions.push(resource.to_owned());
-        let mut subscription = self.client.subscribe(filter.clone()).await?;
+        filter.resource_subscriptions.push(self.offers.resource.to_owned());
+        let subscription = self.client.subscribe(filter.clone()).await?;
         equal("honoured", subscription.honoured(), &filter)?;
-        step("touch", self.touch()).await?;
-        let updated = Change::ResourceUpdated(resource.to_owned());
-        let mut expected = vec![updated.clone()];
+        Ok(subscription)
+    }
+
+    async fn hear_of_touch(&self, subscription: &mut Subscription) -> Outcome {
+        let Offers { touched, resource, .. } = *self.offers;
+        let mut expected = vec![Change::ResourceUpdated(resource.to_owned())];
         expected.extend(touched.map(|_| Change::ListChanged(List::Tools)));
         while !expected.is_empty() {
             eprintln!("waits for {expected:?}");
             let change = subscription.changed().await.ok_or("it has ended")?;
             expected.retain(|expected| *expected != change);
         }
+        Ok(())
+    }
+
+    async fn check_touch(&self) -> Outcome {
+        let Offers { touched, holds, .. } = *self.offers;
         self.check_resource(holds[1]).await?;
         if let Some(touched) = touched {
             let is_there = self.tool_names().await?.iter().any(|name| name == touched);
             equal(touched, &is_there, &true)?;
         }
-
-        drop(subscription);
-        let before = self.observed.count(&updated);
-        step("touch again", self.touch()).await?;
-        self.echo().await?;
-        equal("updates after the end", &self.observed.count(&updated), &before)
+        Ok(())
     }
 
     async fn touch(&self) -> Outcome {

@@ -1,10 +1,13 @@
 """What both servers offer. The SDKs register it with the same words."""
 
+import os
+import socket
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
+import uvicorn
 from mcp.server import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 from pydantic import BaseModel
@@ -73,13 +76,28 @@ def reply(answer: Any) -> str:
     return {"decline": "declined", "cancel": "cancelled"}[answer.action]
 
 
-def serve(server: Server) -> None:
-    """Serves on stdio as the SDKs' own `run` does, but declares what it tells of."""
+def serve(server: Server, app_of: Callable[[dict[str, bool]], Any]) -> None:
+    """Serves on stdio, or over HTTP what `app_of` makes of the options, but declares what it tells of."""
+    create = server.create_initialization_options
 
-    async def converse() -> None:
-        options = server.create_initialization_options(NotificationOptions(tools_changed=True))
+    def declare(*_: Any, **__: Any) -> Any:
+        options = create(NotificationOptions(tools_changed=True))
         options.capabilities.resources.subscribe = True  # mcp 1 never declares it.
-        async with stdio_server() as (read, write):
-            await server.run(read, write, options)
+        return options
 
-    anyio.run(converse)
+    server.create_initialization_options = declare
+    if len(sys.argv) > 1:
+        serve_http(app_of({"stateless_http": sys.argv[1] == "stateless", "json_response": sys.argv[1] == "json"}))
+    else:
+        anyio.run(serve_stdio, server)
+
+
+async def serve_stdio(server: Server) -> None:
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+def serve_http(app: Any) -> None:
+    listener = socket.create_server(("127.0.0.1", int(os.environ["PORT"])), reuse_port=False)
+    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+    uvicorn.Server(uvicorn.Config(app, log_level="error")).run([listener])

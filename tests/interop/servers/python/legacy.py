@@ -1,4 +1,7 @@
-"""legacy.py: mcp 1, which knows the legacy era only."""
+"""legacy.py [sessions|stateless|json]: mcp 1, which knows the legacy era only. With an argument it
+serves over HTTP, on PORT."""
+
+from typing import Any
 
 from fixtures import COUNTER, QUESTION, Name, offer_fixtures, reply, serve
 from mcp.server.fastmcp import Context, FastMCP
@@ -37,4 +40,11 @@ async def unsubscribe(uri: AnyUrl) -> None:
     subscribed.discard(str(uri))
 
 
-serve(lowlevel)
+
+def app_of(options: dict[str, bool]) -> Any:
+    for option, value in options.items():
+        setattr(server.settings, option, value)
+    return server.streamable_http_app()
+
+
+serve(lowlevel, app_of)

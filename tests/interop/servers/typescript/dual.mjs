@@ -1,12 +1,42 @@
-// dual.mjs: @modelcontextprotocol/server, which speaks both eras.
+// dual.mjs [sessions|stateless|json]: @modelcontextprotocol/server, which speaks both eras. With an
+// argument it serves over HTTP, on PORT.
 
-import { inputRequired, inputResponse, McpServer } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  inputRequired,
+  inputResponse,
+  isLegacyRequest,
+  McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { CAPABILITIES, offerFixtures, QUESTION, reply } from './fixtures.mjs';
+import { CAPABILITIES, COUNTER, offerFixtures, QUESTION, reply } from './fixtures.mjs';
+import { listen, withSessions } from './http.mjs';
 
 const STATE = 'asked for a name';
+const [serving] = process.argv.slice(2);
+// Over HTTP it is the handler that keeps the subscriptions of the modern era.
+let modern;
 
-serveStdio(({ era }) => {
+if (!serving) {
+  serveStdio(makeServer);
+} else {
+  const isStateless = serving === 'stateless';
+  const enableJsonResponse = serving === 'json';
+  modern = createMcpHandler(makeServer, {
+    legacy: isStateless ? 'stateless' : 'reject',
+    responseMode: enableJsonResponse ? 'json' : 'auto',
+  });
+  const connect = (transport) => makeServer({ era: 'legacy' }).connect(transport);
+  const legacy = isStateless
+    ? modern.fetch
+    : withSessions(WebStandardStreamableHTTPServerTransport, connect, { enableJsonResponse });
+  listen(async (request) =>
+    (await isLegacyRequest(request)) ? legacy(request) : modern.fetch(request),
+  );
+}
+
+function makeServer({ era }) {
   const server = new McpServer(
     { name: 'interop-typescript-dual', version: '1.0.0' },
     { capabilities: CAPABILITIES },
@@ -20,6 +50,10 @@ serveStdio(({ era }) => {
     }),
     // In the modern era the SDK itself keeps the subscriptions.
     isSubscribed: (uri) => era === 'modern' || subscribed.has(uri),
+    tellOthers: () => {
+      modern?.notify.resourceUpdated(COUNTER);
+      modern?.notify.toolsChanged();
+    },
   });
 
   // In the legacy era the SDK makes a request of the input required.
@@ -41,4 +75,4 @@ serveStdio(({ era }) => {
     });
   }
   return server;
-});
+}

@@ -15,11 +15,15 @@ export const QUESTION = {
   },
 };
 
+// Of all servers, of which there may be one for each request.
+let touches = 0;
+
 /**
  * `requestOf(context)` is `{ signal, progressToken, notify }`, whatever the SDK calls them;
- * `isSubscribed(uri)` tells whether someone wants to know of updates.
+ * `isSubscribed(uri)` tells whether someone wants to know of updates; `tellOthers()` tells those who
+ * are connected to no server.
  */
-export function offerFixtures(server, { requestOf, isSubscribed }) {
+export function offerFixtures(server, { requestOf, isSubscribed, tellOthers }) {
   server.registerTool('echo', { inputSchema: { message: z.string() } }, ({ message }) =>
     text(message),
   );
@@ -40,13 +44,13 @@ export function offerFixtures(server, { requestOf, isSubscribed }) {
     return text('waited');
   });
 
-  let touches = 0;
   const touched = server.registerTool('touched', {}, () => text('touched'));
-  touched.disable();
+  if (touches === 0) touched.disable();
   server.registerTool('touch', {}, async () => {
     touches += 1;
     if (isSubscribed(COUNTER)) await server.server.sendResourceUpdated({ uri: COUNTER });
     touched.enable(); // This tells that the list has changed, even if the tool was enabled before.
+    tellOthers?.();
     return text('touched');
   });
 

@@ -1,11 +1,15 @@
-//! `interop-rmcp-legacy`: an rmcp server from before the modern era.
+//! `interop-rmcp-legacy [sessions|stateless]`: an rmcp server from before the modern era. With an
+//! argument it serves over HTTP, on PORT.
 
 use std::{
+    env,
     error::Error,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use hyper::server::conn::http1;
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     handler::server::{tool::ToolCallContext, wrapper::Parameters},
@@ -21,22 +25,45 @@ use rmcp::{
     prompt, prompt_handler, prompt_router,
     service::RequestContext,
     tool, tool_router,
-    transport::stdio,
+    transport::{
+        StreamableHttpServerConfig, StreamableHttpService, stdio,
+        streamable_http_server::session::local::LocalSessionManager,
+    },
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::time::sleep;
+use tokio::{net::TcpListener, time::sleep};
 
 const COUNTER: &str = "test://counter";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(serving) = env::args().nth(1) {
+        return serve_http(&serving).await;
+    }
     Fixtures::default().serve(stdio()).await?.waiting().await?;
     Ok(())
 }
 
-#[derive(Default)]
-struct Fixtures(Mutex<State>);
+async fn serve_http(serving: &str) -> Result<(), Box<dyn Error>> {
+    let port: u16 = env::var("PORT")?.parse()?;
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    let stateful_mode = serving == "sessions";
+    let config = StreamableHttpServerConfig { stateful_mode, ..Default::default() };
+    let fixtures = Fixtures::default();
+    let sessions = Arc::new(LocalSessionManager::default());
+    let service = StreamableHttpService::new(move || Ok(fixtures.clone()), sessions, config);
+    eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+    loop {
+        let (socket, _) = listener.accept().await?;
+        let service = TowerToHyperService::new(service.clone());
+        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
+    }
+}
+
+/// What all sessions share.
+#[derive(Clone, Default)]
+struct Fixtures(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {

@@ -1,11 +1,15 @@
-//! `interop-rmcp-dual`: an rmcp server, which speaks both eras.
+//! `interop-rmcp-dual [sessions|stateless|json]`: an rmcp server, which speaks both eras. With an
+//! argument it serves over HTTP, on PORT.
 
 use std::{
+    env,
     error::Error,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use hyper::server::conn::http1;
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     handler::server::{
@@ -24,17 +28,23 @@ use rmcp::{
     prompt, prompt_handler, prompt_router,
     service::{RequestContext, ServerInitializeError, SubscriptionContext, SubscriptionSink},
     tool, tool_handler, tool_router,
-    transport::stdio,
+    transport::{
+        StreamableHttpServerConfig, StreamableHttpService, stdio,
+        streamable_http_server::session::local::LocalSessionManager,
+    },
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::time::sleep;
+use tokio::{net::TcpListener, time::sleep};
 
 const COUNTER: &str = "test://counter";
 const STATE: &str = "asked for a name";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(serving) = env::args().nth(1) {
+        return serve_http(&serving).await;
+    }
     match Fixtures::default().serve(stdio()).await {
         // The input ended before the era was known.
         Err(ServerInitializeError::ConnectionClosed(_)) => {}
@@ -43,8 +53,26 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[derive(Default)]
-struct Fixtures(Mutex<State>);
+async fn serve_http(serving: &str) -> Result<(), Box<dyn Error>> {
+    let port: u16 = env::var("PORT")?.parse()?;
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(serving == "sessions")
+        .with_json_response(serving == "json");
+    let fixtures = Fixtures::default();
+    let sessions = Arc::new(LocalSessionManager::default());
+    let service = StreamableHttpService::new(move || Ok(fixtures.clone()), sessions, config);
+    eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+    loop {
+        let (socket, _) = listener.accept().await?;
+        let service = TowerToHyperService::new(service.clone());
+        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
+    }
+}
+
+/// What all sessions share.
+#[derive(Clone, Default)]
+struct Fixtures(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
