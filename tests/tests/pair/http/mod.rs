@@ -2,6 +2,7 @@
 
 mod breaks;
 mod eras;
+mod inputs;
 mod modes;
 mod network;
 mod sessions;
