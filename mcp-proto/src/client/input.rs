@@ -216,14 +216,19 @@ impl Client {
         self.calls.insert(number, call);
     }
 
-    /// A call is over; what it has asked for is not wanted any more.
+    /// A call is over; what it has asked for, or a legacy server for its sake, is not wanted any more.
     pub(super) fn drop_inputs(&mut self, wanted: CallId) {
-        let is_its = |asker: &Asker| matches!(asker, Asker::Call { call, .. } if *call == wanted);
+        let is_its = |asker: &Asker| match asker {
+            Asker::Call { call, .. } => *call == wanted,
+            Asker::Request { call, .. } => *call == Some(wanted),
+        };
         let pending = &mut self.asked.pending;
         let dropped: Vec<InputId> =
             pending.iter().filter(|(_, (asker, _))| is_its(asker)).map(|(id, _)| *id).collect();
         for input in dropped {
-            self.asked.remove(input);
+            if let Some(Asker::Request { batch, .. }) = self.asked.remove(input) {
+                self.leave_batch(batch);
+            }
             self.event(ClientEvent::InputCancelled { input });
         }
     }

@@ -12,6 +12,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
+use crate::service;
 use crate::time::{Duration, Instant};
 
 /// The time of a [`Pair`](super::Pair), cheap to clone: a user who takes a minute to answer is a
@@ -116,6 +117,35 @@ impl Future for Sleep {
         // Dropping a waker may run anything, and must not find the lock held.
         drop(before);
         Poll::Pending
+    }
+}
+
+/// The timer of whoever is driven in virtual time.
+#[derive(Debug)]
+pub(super) struct Timer {
+    clock: Clock,
+    /// What it was set to last.
+    sleep: Option<(Instant, Sleep)>,
+}
+
+impl Timer {
+    pub(super) fn new(clock: &Clock) -> Self {
+        Self { clock: clock.clone(), sleep: None }
+    }
+}
+
+impl service::Clock for Timer {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        let clock = &self.clock;
+        let set = self.sleep.take().filter(|(until, _)| *until == at);
+        let (_, sleep) = self
+            .sleep
+            .insert(set.unwrap_or_else(|| (at, clock.sleep(at.duration_since(clock.now())))));
+        Pin::new(sleep).poll(context)
     }
 }
 

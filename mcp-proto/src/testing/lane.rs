@@ -1,4 +1,4 @@
-//! One direction of the pipe: bytes on their way.
+//! One direction of a pipe or of a connection: bytes on their way.
 
 use alloc::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::random::Random;
 use crate::time::{Duration, Instant};
 
-/// How a pipe treats what is sent over it.
+/// How a pipe treats what is sent over it, or a network its connections.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Network {
@@ -17,12 +17,24 @@ pub struct Network {
     pub max_latency: Duration,
     /// As many bytes arrive at once at most, and one at least; default any number.
     pub max_chunk: usize,
+    /// Over HTTP, one connection in so many is cut, at random: where its first response begins,
+    /// which is lost then, or somewhere within its first 2 KiB in one direction; default 0, which is
+    /// none.
+    pub cuts: u32,
+    /// Over HTTP, one connection in so many is refused; default 0, which is none.
+    pub refusals: u32,
 }
 
 impl Network {
-    /// Bytes arrive at once, and together.
+    /// Bytes arrive at once, and together; nothing breaks.
     pub fn calm() -> Self {
-        Self { min_latency: Duration::ZERO, max_latency: Duration::ZERO, max_chunk: usize::MAX }
+        Self {
+            min_latency: Duration::ZERO,
+            max_latency: Duration::ZERO,
+            max_chunk: usize::MAX,
+            cuts: 0,
+            refusals: 0,
+        }
     }
 
     /// Bytes arrive late, by up to 50 ms, and in pieces of up to 7.
@@ -42,7 +54,19 @@ impl Network {
         self
     }
 
-    fn delay(&self, random: &mut Random) -> Duration {
+    /// Sets how many connections are cut: one in so many.
+    pub fn cuts(mut self, one_in: u32) -> Self {
+        self.cuts = one_in;
+        self
+    }
+
+    /// Sets how many connections are refused: one in so many.
+    pub fn refusals(mut self, one_in: u32) -> Self {
+        self.refusals = one_in;
+        self
+    }
+
+    pub(super) fn delay(&self, random: &mut Random) -> Duration {
         let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let micros = random.between(micros(self.min_latency), micros(self.max_latency));
         Duration::from_micros(micros)
@@ -108,6 +132,16 @@ impl Lane {
     pub(super) fn receive(&mut self, now: Instant) -> Option<Bytes> {
         self.next().filter(|at| *at <= now)?;
         self.under_way.pop_front().map(|(_, bytes)| bytes)
+    }
+
+    /// How many bytes are under way.
+    pub(super) fn waiting(&self) -> usize {
+        self.under_way.iter().map(|(_, bytes)| bytes.len()).sum()
+    }
+
+    /// Whether nothing can be sent any more.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// When something arrives.

@@ -3,24 +3,22 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::task::Wake;
 use core::fmt;
 use core::future::Future;
 use core::pin::{Pin, pin};
-use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
-#[expect(clippy::disallowed_types, reason = "wires are written where sides are driven")]
-use std::sync::Mutex;
-use std::sync::PoisonError;
-
-use bytes::Bytes;
 
 use super::clock::Clock;
-use super::lane::{Lane, Network};
+use super::http::Http;
+use super::lane::Network;
+use super::pipe::Pipe;
 use super::random::Random;
+use super::wire::Wire;
+use super::woken::Woken;
 use crate::client::{self, Negotiation, Verdict};
+use crate::http;
 use crate::server;
-use crate::service::{Catalog, Client, ClientService, Driven, Service};
+use crate::service::{Catalog, Client, Driven, HttpClientConfig, Service};
 use crate::time::{Duration, Instant};
 use crate::types::Implementation;
 use crate::version::EraPolicy;
@@ -31,33 +29,27 @@ const MAX_LOOKS: usize = 1_000_000;
 /// What was woken more often than this while nothing else happened will be woken for ever.
 const MAX_WAKES: usize = 100_000;
 
-/// A client and a server with a pipe between them, in virtual time, which passes when nothing else
-/// happens. The [module](super) has an example.
+/// A client and a server with a pipe between them, or HTTP, in virtual time, which passes when
+/// nothing else happens. The [module](super) has an example.
 ///
-/// The server is started, and the client connected, when it is first run. A server that is to be
-/// started anew is. A side that has ended is gone: what the other one still says is lost.
+/// The server is started, and the client connected, when it is first run. With a pipe, a server that
+/// is to be started anew is, and a side that has ended is gone: what the other one still says is lost.
+/// Over HTTP, the client has a connection for each request that is not answered, and one more that it
+/// keeps; the server is there until it is started anew.
 pub struct Pair {
-    start: Box<dyn FnMut(server::Config) -> Box<dyn Driven>>,
-    server_config: server::Config,
     client_config: client::Config,
-    network: Network,
-    seed: u64,
-    random: Random,
-    clock: Clock,
     client: Client,
-    sides: Option<Sides>,
-    starts: usize,
+    seed: u64,
+    clock: Clock,
+    between: Between,
     woken: Arc<Woken>,
-    #[expect(clippy::disallowed_types, reason = "wires are written where sides are driven")]
-    wire: Arc<Mutex<String>>,
+    wire: Wire,
 }
 
-/// Both sides, once they are there. Each is gone when it has ended, as it is with an adapter.
-struct Sides {
-    client: Option<ClientService>,
-    server: Option<Box<dyn Driven>>,
-    to_server: Lane,
-    to_client: Lane,
+/// What is between the two, and the two with it.
+enum Between {
+    Pipe(Box<Pipe>),
+    Http(Box<Http>),
 }
 
 impl Pair {
@@ -69,20 +61,41 @@ impl Pair {
 
     /// A client, and a server that is started by a function, whenever the client wants it to be.
     pub fn with_server(start: impl FnMut(server::Config) -> Box<dyn Driven> + 'static) -> Self {
+        let pipe = Pipe::new(Box::new(start));
+        Self::between(Between::Pipe(Box::new(pipe)), Clock::default())
+    }
+
+    /// The same over Streamable HTTP: a server at `http://localhost/mcp` that offers this, and a
+    /// client that connects to it, both with default settings.
+    ///
+    /// ```
+    /// # use mcp_proto::client::Negotiation;
+    /// # use mcp_proto::testing::Pair;
+    /// # use mcp_proto::{server::Registry, service::Handler, types::Implementation};
+    /// # fn registry() -> Registry<Handler> { Registry::new(Implementation::new("sums", "1.0.0")) }
+    /// for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+    ///     let mut pair = Pair::over_http(registry()).negotiation(negotiation);
+    ///     let server = pair.run(pair.client().connected())?;
+    ///     assert_eq!(server.implementation.map(|it| it.name), Some("sums".into()));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn over_http(catalog: impl Into<Catalog>) -> Self {
+        let clock = Clock::default();
+        let http = Http::new(catalog.into(), &clock);
+        Self::between(Between::Http(Box::new(http)), clock)
+    }
+
+    fn between(between: Between, clock: Clock) -> Self {
         let client_config = client::Config::new(Implementation::new("pair", "1.0.0"));
         Self {
-            start: Box::new(start),
-            server_config: server::Config::default(),
             client: Client::new(client_config.clone()),
             client_config,
-            network: Network::calm(),
             seed: 0,
-            random: Random::new(0),
-            clock: Clock::default(),
-            sides: None,
-            starts: 0,
+            clock,
+            between,
             woken: Arc::default(),
-            wire: Arc::default(),
+            wire: Wire::default(),
         }
     }
 
@@ -108,26 +121,58 @@ impl Pair {
 
     /// Sets how the server behaves.
     pub fn server_config(mut self, config: server::Config) -> Self {
-        self.server_config = config;
+        match &mut self.between {
+            Between::Pipe(pipe) => pipe.config = config,
+            Between::Http(http) => http.config.server = config.into(),
+        }
         self
     }
 
     /// Sets which eras the server serves.
     pub fn era_policy(mut self, era_policy: EraPolicy) -> Self {
-        self.server_config.era_policy = era_policy;
+        match &mut self.between {
+            Between::Pipe(pipe) => pipe.config.era_policy = era_policy,
+            Between::Http(http) => http.config.server.era_policy = era_policy,
+        }
         self
     }
 
-    /// Sets what the pipe does to what is sent over it; default [`Network::calm`].
+    /// Sets how the server behaves, with what there is to set over HTTP: sessions, authorization. A
+    /// pair with a pipe takes the part that is for every server.
+    pub fn http_config(mut self, config: http::Config) -> Self {
+        match &mut self.between {
+            Between::Pipe(pipe) => pipe.config = (*config.server).clone(),
+            Between::Http(http) => http.config = config,
+        }
+        self
+    }
+
+    /// Sets where the client looks for the server, and with which fields; default
+    /// `http://localhost`, and [`http::Config::path`]. For a pair over HTTP: a pipe has no URL.
+    pub fn http_client_config(mut self, config: impl Into<HttpClientConfig>) -> Self {
+        if let Between::Http(http) = &mut self.between {
+            http.set_client_config(config.into());
+        }
+        self
+    }
+
+    /// Sets what happens to what is sent on the way; default [`Network::calm`].
     pub fn network(mut self, network: Network) -> Self {
-        self.network = network;
+        match &mut self.between {
+            Between::Pipe(pipe) => pipe.set_network(network),
+            Between::Http(http) => http.set_network(network),
+        }
         self
     }
 
     /// Sets what all follows from that is random; default 0. It is printed when a test panics.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
-        self.random = Random::new(seed);
+        let random = Random::new(seed);
+        match &mut self.between {
+            Between::Pipe(pipe) => pipe.set_random(random),
+            Between::Http(http) => http.set_random(random),
+        }
         self
     }
 
@@ -148,12 +193,31 @@ impl Pair {
 
     /// How often the server was started.
     pub fn starts(&self) -> usize {
-        self.starts
+        match &self.between {
+            Between::Pipe(pipe) => pipe.starts(),
+            Between::Http(http) => http.starts(),
+        }
+    }
+
+    /// How many connections are open that one side or both have; none with a pipe.
+    pub fn connections(&self) -> usize {
+        match &self.between {
+            Between::Pipe(_) => 0,
+            Between::Http(http) => http.connections(),
+        }
+    }
+
+    /// How many sessions of legacy clients the server has; none with a pipe.
+    pub fn sessions(&self) -> usize {
+        match &self.between {
+            Between::Pipe(_) => 0,
+            Between::Http(http) => http.sessions(),
+        }
     }
 
     /// The conversation so far, in the transcript format: as the client has sent and received it.
     pub fn wire(&self) -> String {
-        self.wire.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.wire.text()
     }
 
     /// Runs both sides until `future` is done. Where nothing can be done time passes.
@@ -232,30 +296,73 @@ impl Pair {
         self.clock.set(end);
     }
 
-    /// Breaks the pipe: what is under way is lost, and both sides are at the end of it. Handlers of
-    /// the server have `Limits::drain` from then on. Before the pair was first run there is nothing
-    /// to break; the same goes for the two that follow.
+    /// Breaks the pipe, or all connections: what is under way is lost, and both sides are at the end
+    /// of it. With a pipe, handlers of the server have `Limits::drain` from then on. Before the pair
+    /// was first run there is nothing to break; the same goes for the two that follow.
     pub fn cut(&mut self) {
         let now = self.now();
-        if let Some(sides) = &mut self.sides {
-            sides.to_server.cut(now);
-            sides.to_client.cut(now);
+        match &mut self.between {
+            Between::Pipe(pipe) => pipe.cut(now),
+            Between::Http(http) => http.cut(),
         }
     }
 
-    /// The client's side sends nothing more; what is under way arrives.
+    /// The client's side sends nothing more, on none of its connections; what is under way arrives.
     pub fn end_of_client(&mut self) {
         let now = self.now();
-        if let Some(sides) = &mut self.sides {
-            sides.to_server.end(now);
+        match &mut self.between {
+            Between::Pipe(pipe) => pipe.end_of_client(now),
+            Between::Http(http) => http.end_of_client(),
         }
     }
 
-    /// The server's side sends nothing more; what is under way arrives.
+    /// The server's side sends nothing more, on none of its connections; what is under way arrives.
     pub fn end_of_server(&mut self) {
         let now = self.now();
-        if let Some(sides) = &mut self.sides {
-            sides.to_client.end(now);
+        match &mut self.between {
+            Between::Pipe(pipe) => pipe.end_of_server(now),
+            Between::Http(http) => http.end_of_server(),
+        }
+    }
+
+    /// Cuts the next connection that the client writes to, once so many bytes of that have arrived:
+    /// in the middle of the head or of the body of a request. A pipe goes on, here and in the four
+    /// that follow.
+    pub fn cut_request(&mut self, after: usize) {
+        if let Between::Http(http) = &self.between {
+            http.cut_request(after);
+        }
+    }
+
+    /// Cuts the next connection that the server writes to, once so many bytes of that have arrived:
+    /// in the middle of the head or of the body of a response. With 0 it is lost: the server has done
+    /// what was asked for, and the client cannot know.
+    pub fn cut_response(&mut self, after: usize) {
+        if let Between::Http(http) = &self.between {
+            http.cut_response(after);
+        }
+    }
+
+    /// Nobody accepts connections for so long. Those that are there stay.
+    pub fn refuse(&mut self, duration: Duration) {
+        if let Between::Http(http) = &self.between {
+            http.refuse(duration);
+        }
+    }
+
+    /// Starts the server anew, as after a crash: its connections break, its handlers end, and
+    /// it knows no session.
+    pub fn restart(&mut self) {
+        if let Between::Http(http) = &mut self.between {
+            http.restart();
+        }
+    }
+
+    /// Starts another server in place of this one, such as one of another era, or without sessions.
+    pub fn restart_as(&mut self, config: http::Config) {
+        if let Between::Http(http) = &mut self.between {
+            http.config = config;
+            http.restart();
         }
     }
 
@@ -281,120 +388,28 @@ impl Pair {
         looks > 0
     }
 
-    /// Gives each side a turn, and what has arrived; says whether anything came of it.
+    /// Lets each side do what it can; says whether anything came of it.
     fn look(&mut self) -> bool {
-        let waker = Waker::from(self.woken.clone());
-        let (now, network) = (self.now(), self.network.clone());
+        let now = self.now();
         let rang = self.clock.ring();
-        let Some(mut sides) = self.sides.take().or_else(|| self.open()) else { return rang };
-        let Sides { client, server, to_server, to_client } = &mut sides;
-        let random = &mut self.random;
-        let mut stirred = rang;
-        if let Some(side) = client {
-            stirred |= turn(side, now, &waker, to_server, &network, random);
-        }
-        if let Some(side) = server {
-            stirred |= turn(&mut **side, now, &waker, to_client, &network, random);
-        }
-        if client.as_ref().is_some_and(|side| side.is_closed() && !side.wants_reopen()) {
-            *client = None;
-        }
-        if server.as_ref().is_some_and(|side| side.is_closed()) {
-            *server = None;
-        }
-        if let Some(side) = server {
-            stirred |= deliver(&mut **side, now, to_server);
-        }
-        if let Some(side) = client {
-            stirred |= deliver(side, now, to_client);
-        }
-        if let Some(side) = client
-            && side.wants_reopen()
-        {
-            *server = Some((self.start)(self.server_config.clone()));
-            self.starts += 1;
-            (*to_server, *to_client) = (Lane::default(), Lane::default());
-            side.handle_opened(now);
-            stirred = true;
-        }
-        self.sides = Some(sides);
-        stirred
-    }
-
-    fn open(&mut self) -> Option<Sides> {
-        // Whoever drives the client elsewhere does not need a server here.
-        let mut client = ClientService::new(&self.client).ok()?;
-        let wire = self.wire.clone();
-        client.show_wire(self.now(), move |line| {
-            let mut wire = wire.lock().unwrap_or_else(PoisonError::into_inner);
-            wire.push_str(line);
-            wire.push('\n');
-        });
-        let server = (self.start)(self.server_config.clone());
-        self.starts += 1;
-        client.handle_opened(self.now());
-        let (to_server, to_client) = (Lane::default(), Lane::default());
-        Some(Sides { client: Some(client), server: Some(server), to_server, to_client })
+        let stirred = match &mut self.between {
+            Between::Pipe(pipe) => {
+                let waker = Waker::from(self.woken.clone());
+                pipe.look(now, &self.client, &self.wire, &waker)
+            }
+            Between::Http(http) => http.look(&self.client, &self.wire),
+        };
+        rang || stirred
     }
 
     /// When something happens by itself.
     fn next(&self) -> Option<Instant> {
-        let alarm = self.clock.next();
-        let Some(Sides { client, server, to_server, to_client }) = &self.sides else {
-            return alarm;
+        let pipe = match &self.between {
+            Between::Pipe(pipe) => pipe.next(),
+            // Whatever is due there is due by the clock.
+            Between::Http(_) => None,
         };
-        let client = client.as_ref().map(|side| wait(side, to_client));
-        let server = server.as_ref().map(|side| wait(&**side, to_server));
-        let sides = client.into_iter().chain(server).flatten().flatten();
-        sides.chain(alarm).min()
-    }
-}
-
-/// Gives one side a turn, and sends what it says; says whether it said anything.
-fn turn(
-    side: &mut dyn Driven,
-    now: Instant,
-    waker: &Waker,
-    lane: &mut Lane,
-    network: &Network,
-    random: &mut Random,
-) -> bool {
-    let due = side.poll_timeout().is_some_and(|at| at <= now);
-    side.turn(now, waker);
-    let mut says = due;
-    while !side.output().is_empty() {
-        let bytes = Bytes::copy_from_slice(side.output());
-        side.handle_written(bytes.len());
-        lane.send(now, bytes, network, random);
-        says = true;
-    }
-    if side.is_closed() {
-        says |= lane.end(now);
-    }
-    says
-}
-
-/// When a side is due by itself, and when something arrives for it; what it does not want to read
-/// stays where it is.
-fn wait(side: &dyn Driven, lane: &Lane) -> [Option<Instant>; 2] {
-    [side.poll_timeout(), lane.next().filter(|_| side.wants_read())]
-}
-
-/// Gives one side what has arrived; says whether anything has.
-fn deliver(side: &mut dyn Driven, now: Instant, lane: &mut Lane) -> bool {
-    if !side.wants_read() {
-        return false;
-    }
-    match lane.receive(now) {
-        None => false,
-        Some(bytes) if bytes.is_empty() => {
-            side.handle_eof(now);
-            true
-        }
-        Some(bytes) => {
-            side.handle_bytes(now, bytes);
-            true
-        }
+        pipe.into_iter().chain(self.clock.next()).min()
     }
 }
 
@@ -413,25 +428,5 @@ impl fmt::Debug for Pair {
             .field("now", &self.now())
             .field("seed", &self.seed)
             .finish_non_exhaustive()
-    }
-}
-
-/// Something was woken.
-#[derive(Default)]
-struct Woken(AtomicBool);
-
-impl Woken {
-    fn look(&self) -> bool {
-        self.0.swap(false, Ordering::AcqRel)
-    }
-}
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.0.store(true, Ordering::Release);
     }
 }

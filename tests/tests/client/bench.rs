@@ -7,13 +7,61 @@ use std::time::Duration;
 use mcp_proto::Json;
 use mcp_proto::client::{CallError, Negotiation};
 use mcp_proto::server::Registry;
-use mcp_proto::service::{Call, Client, Context, Handler, IntoToolResult};
+use mcp_proto::service::{Call, Catalog, Client, Context, Handler, IntoToolResult};
 use mcp_proto::testing::Pair;
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
 use serde_json::{Value, json};
 
 /// How the two eras are come to.
 pub(crate) const ERAS: [Negotiation; 2] = [Negotiation::Auto, Negotiation::Legacy];
+
+/// The same, over whatever there is.
+pub(crate) const WAYS: [Way; 4] = [
+    Way { over: Over::Pipe, negotiation: Negotiation::Auto },
+    Way { over: Over::Pipe, negotiation: Negotiation::Legacy },
+    Way { over: Over::Http, negotiation: Negotiation::Auto },
+    Way { over: Over::Http, negotiation: Negotiation::Legacy },
+];
+
+/// How a client and a server come together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) over: Over,
+    pub(crate) negotiation: Negotiation,
+}
+
+/// What is between them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Over {
+    Pipe,
+    Http,
+}
+
+impl Way {
+    /// A pair that comes together like this.
+    pub(crate) fn pair(self, catalog: impl Into<Catalog>) -> Pair {
+        let pair = match self.over {
+            Over::Pipe => Pair::new(catalog),
+            Over::Http => Pair::over_http(catalog),
+        };
+        pair.negotiation(self.negotiation)
+    }
+
+    pub(crate) fn is_legacy(self) -> bool {
+        self.negotiation == Negotiation::Legacy
+    }
+
+    /// Whether a cancellation is the end of a connection, and nothing is said.
+    pub(crate) fn cancels_by_closing(self) -> bool {
+        self.over == Over::Http && !self.is_legacy()
+    }
+}
+
+impl From<Negotiation> for Way {
+    fn from(negotiation: Negotiation) -> Self {
+        Self { over: Over::Pipe, negotiation }
+    }
+}
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -59,13 +107,13 @@ where
 }
 
 /// A pair whose server has one tool.
-pub(crate) fn pair<F, Fut, R>(negotiation: Negotiation, f: F) -> Pair
+pub(crate) fn pair<F, Fut, R>(way: impl Into<Way>, f: F) -> Pair
 where
     F: Fn(Value, Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = R> + Send + 'static,
     R: IntoToolResult,
 {
-    Pair::new(registry(f)).negotiation(negotiation)
+    way.into().pair(registry(f))
 }
 
 /// A handler that notes that it was called, that it was cancelled, and that it is gone.
@@ -95,17 +143,20 @@ pub(crate) fn text(result: Result<CallToolResult, CallError>) -> String {
 
 /// How often the client has said something with this in it.
 pub(crate) fn said(pair: &Pair, what: &str) -> usize {
-    lines(pair, "C> ", what)
+    messages(pair, |mark| mark != "S>" && mark.ends_with('>'), what)
 }
 
 /// How often the server has.
 pub(crate) fn served(pair: &Pair, what: &str) -> usize {
-    lines(pair, "S> ", what)
+    messages(pair, |mark| mark == "S>" || mark.ends_with('<'), what)
 }
 
-fn lines(pair: &Pair, mark: &str, what: &str) -> usize {
+/// How many of the messages with such a mark have this in them; heads of HTTP are none.
+fn messages(pair: &Pair, of: impl Fn(&str) -> bool, what: &str) -> usize {
     let wire = pair.wire();
-    wire.lines().filter(|line| line.starts_with(mark) && line.contains(what)).count()
+    let lines = wire.lines().filter_map(|line| line.split_once(' '));
+    let messages = lines.filter(|(mark, line)| of(mark) && line.contains("jsonrpc"));
+    messages.filter(|(_, line)| line.contains(what)).count()
 }
 
 /// Panics without a word on stderr.

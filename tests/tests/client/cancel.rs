@@ -1,17 +1,16 @@
 //! Calls that are dropped.
 
-use mcp_proto::testing::{Network, Pair};
+use mcp_proto::testing::Network;
 use serde_json::Value;
 
-use crate::bench::{ERAS, Log, SECOND, call, pair, said, text, thinking};
+use crate::bench::{Log, SECOND, WAYS, call, pair, said, text, thinking};
 
 #[test]
 fn a_call_that_is_dropped_is_cancelled_where_it_runs() {
-    for negotiation in ERAS {
+    for way in WAYS {
         for network in [Network::calm(), Network::rough()] {
             let log = Log::default();
-            let mut pair =
-                Pair::new(thinking(&log)).negotiation(negotiation).network(network).seed(1);
+            let mut pair = way.pair(thinking(&log)).network(network).seed(1);
             let mut call = call(&pair.client());
             assert!(pair.poll(&mut call).is_pending());
             pair.pass(SECOND);
@@ -19,7 +18,8 @@ fn a_call_that_is_dropped_is_cancelled_where_it_runs() {
             drop(call);
             pair.pass(SECOND);
             assert_eq!(log.take(), ["cancelled", "dropped"]);
-            assert_eq!(said(&pair, "notifications/cancelled"), 1);
+            let told = usize::from(!way.cancels_by_closing());
+            assert_eq!(said(&pair, "notifications/cancelled"), told);
             pair.run(pair.client().ping()).unwrap();
         }
     }
@@ -27,9 +27,9 @@ fn a_call_that_is_dropped_is_cancelled_where_it_runs() {
 
 #[test]
 fn what_was_never_polled_was_never_asked() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let log = Log::default();
-        let mut pair = Pair::new(thinking(&log)).negotiation(negotiation);
+        let mut pair = way.pair(thinking(&log));
         drop(call(&pair.client()));
         pair.run(pair.client().ping()).unwrap();
         assert_eq!(log.take(), [""; 0]);
@@ -39,10 +39,10 @@ fn what_was_never_polled_was_never_asked() {
 
 #[test]
 fn a_call_that_is_dropped_before_the_connection_is_never_sent() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let log = Log::default();
         let network = Network::calm().latency(SECOND, SECOND);
-        let mut pair = Pair::new(thinking(&log)).negotiation(negotiation).network(network);
+        let mut pair = way.pair(thinking(&log)).network(network);
         let mut call = call(&pair.client());
         assert!(pair.poll(&mut call).is_pending());
         drop(call);
@@ -54,8 +54,8 @@ fn a_call_that_is_dropped_before_the_connection_is_never_sent() {
 
 #[test]
 fn a_call_that_is_done_is_not_cancelled_any_more() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, |_: Value, _| async { "done" });
+    for way in WAYS {
+        let mut pair = pair(way, |_: Value, _| async { "done" });
         let mut done = call(&pair.client());
         let std::task::Poll::Ready(result) = pair.poll(&mut done) else { panic!("not done") };
         assert_eq!(text(result), "done");
@@ -67,9 +67,9 @@ fn a_call_that_is_done_is_not_cancelled_any_more() {
 
 #[test]
 fn an_answer_that_crosses_a_cancellation_is_no_fault() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let network = Network::calm().latency(SECOND, SECOND);
-        let mut pair = pair(negotiation, |_: Value, _| async { "done" }).network(network);
+        let mut pair = pair(way, |_: Value, _| async { "done" }).network(network);
         let (client, faults) = (pair.client(), Log::default());
         let noted = faults.clone();
         client.on_fault(move |error| noted.note(error.to_string()));
@@ -79,7 +79,8 @@ fn an_answer_that_crosses_a_cancellation_is_no_fault() {
         pair.pass(SECOND);
         drop(call);
         pair.run(client.ping()).unwrap();
-        assert_eq!(said(&pair, "notifications/cancelled"), 1);
+        let told = usize::from(!way.cancels_by_closing());
+        assert_eq!(said(&pair, "notifications/cancelled"), told);
         assert_eq!(faults.take(), [""; 0]);
     }
 }

@@ -4,19 +4,19 @@ use std::task::Waker;
 
 use mcp_proto::client::{CallError, Config, ConnectError, Negotiation};
 use mcp_proto::service::{Client, ClientService, Driven};
-use mcp_proto::testing::{Network, Pair};
+use mcp_proto::testing::Network;
 use mcp_proto::types::{Implementation, LoggingLevel, Root, SubscriptionFilter};
 use mcp_proto::{Bytes, Instant, UsageError};
 use serde_json::{Value, json};
 
-use crate::bench::{ERAS, Log, SECOND, call, pair, text, thinking};
+use crate::bench::{ERAS, Log, SECOND, WAYS, call, pair, text, thinking};
 
 #[test]
 fn closing_ends_what_is_pending_and_cancels_what_runs() {
-    for negotiation in ERAS {
+    for way in WAYS {
         for network in [Network::calm(), Network::rough()] {
             let log = Log::default();
-            let mut pair = Pair::new(thinking(&log)).negotiation(negotiation).network(network);
+            let mut pair = way.pair(thinking(&log)).network(network);
             let client = pair.client();
             let mut pending = call(&client);
             assert!(pair.poll(&mut pending).is_pending());
@@ -31,9 +31,9 @@ fn closing_ends_what_is_pending_and_cancels_what_runs() {
 
 #[test]
 fn closing_before_the_connection_says_so() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let network = Network::calm().latency(SECOND, SECOND);
-        let mut pair = pair(negotiation, |_: Value, _| async { "done" }).network(network);
+        let mut pair = pair(way, |_: Value, _| async { "done" }).network(network);
         let client = pair.client();
         let (mut pending, mut connected) = (call(&client), Box::pin(client.connected()));
         assert!(pair.poll(&mut pending).is_pending() && pair.poll(&mut connected).is_pending());

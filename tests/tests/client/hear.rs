@@ -11,12 +11,12 @@ use mcp_proto::types::LoggingLevel;
 use mcp_proto::{Instant, Json};
 use serde_json::{Value, json};
 
-use crate::bench::{ERAS, Log, call, pair, panic_quietly, registry, said, text};
+use crate::bench::{ERAS, Log, WAYS, call, pair, panic_quietly, registry, said, text};
 
 #[test]
 fn logs_are_heard_as_far_as_they_are_wanted() {
-    for negotiation in ERAS {
-        let mut pair = Pair::new(logging()).negotiation(negotiation);
+    for way in WAYS {
+        let mut pair = way.pair(logging());
         let (client, log) = (pair.client(), Log::default());
         hear(&client, &log);
         pair.run(client.set_log_level(LoggingLevel::Warning)).unwrap();
@@ -25,15 +25,15 @@ fn logs_are_heard_as_far_as_they_are_wanted() {
         pair.run(client.set_log_level(LoggingLevel::Debug)).unwrap();
         assert_eq!(text(pair.run(call(&client))), "done");
         assert_eq!(log.take(), ["Debug \"a\"", "Info \"b\"", "Error \"c\""]);
-        let told = if negotiation == Negotiation::Legacy { 2 } else { 0 };
+        let told = if way.is_legacy() { 2 } else { 0 };
         assert_eq!(said(&pair, "logging/setLevel"), told);
     }
 }
 
 #[test]
 fn a_level_set_before_connecting_counts() {
-    for negotiation in ERAS {
-        let mut pair = Pair::new(logging()).negotiation(negotiation);
+    for way in WAYS {
+        let mut pair = way.pair(logging());
         let (client, log) = (pair.client(), Log::default());
         hear(&client, &log);
         let (level, call) = (client.set_log_level(LoggingLevel::Error), call(&client));
@@ -60,8 +60,8 @@ fn one_call_may_want_other_logs() {
 
 #[test]
 fn who_panics_at_what_is_heard_harms_nobody() {
-    for negotiation in ERAS {
-        let mut pair = Pair::new(logging()).negotiation(negotiation);
+    for way in WAYS {
+        let mut pair = way.pair(logging());
         let client = pair.client();
         client.on_log(|_| panic_quietly());
         client.on_notification(|_, _| panic_quietly());
@@ -73,8 +73,8 @@ fn who_panics_at_what_is_heard_harms_nobody() {
 
 #[test]
 fn notifications_of_an_extension_are_heard() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, |_: Value, context: Context| async move {
+    for way in WAYS {
+        let mut pair = pair(way, |_: Value, context: Context| async move {
             let params = Json::encode(&json!({ "a": 1 })).unwrap();
             context.notify(Notification::Other { method: "notifications/vendor".into(), params });
             "done"

@@ -15,13 +15,15 @@ use mcp_proto::types::{
 use mcp_proto::{Era, ErrorCode, ErrorData, Json};
 use serde_json::{Value, json};
 
-use crate::bench::{ERAS, Log, MINUTE, SECOND, call, pair, panic_quietly, said, served, text};
+use crate::bench::{
+    ERAS, Log, MINUTE, SECOND, WAYS, Way, call, pair, panic_quietly, said, served, text,
+};
 
 #[test]
 fn whatever_is_asked_is_answered() {
-    for negotiation in ERAS {
+    for way in WAYS {
         for network in [Network::calm(), Network::rough()] {
-            let mut pair = pair(negotiation, asks_everything).network(network).seed(2);
+            let mut pair = pair(way, asks_everything).network(network).seed(2);
             let client = pair.client();
             client.on_form(|form| async move {
                 assert_eq!(form.message, "name?");
@@ -44,20 +46,20 @@ fn whatever_is_asked_is_answered() {
 
 #[test]
 fn an_application_may_refuse() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, asks_name);
+    for way in WAYS {
+        let mut pair = pair(way, asks_name);
         let client = pair.client();
         client.on_form(|_| async { Err::<ElicitResult, _>(ErrorData::invalid_params("not that")) });
-        assert_refused(pair.run(call(&client)), negotiation, "not that");
+        assert_refused(pair.run(call(&client)), way, "not that");
         pair.run(client.ping()).unwrap();
     }
 }
 
 #[test]
 fn a_handler_that_panics_refuses() {
-    for negotiation in ERAS {
+    for way in WAYS {
         for at_once in [true, false] {
-            let mut pair = pair(negotiation, asks_name);
+            let mut pair = pair(way, asks_name);
             let client = pair.client();
             client.on_form(move |_| {
                 if at_once {
@@ -68,7 +70,7 @@ fn a_handler_that_panics_refuses() {
                     accept(&json!({}))
                 }
             });
-            assert_refused(pair.run(call(&client)), negotiation, "panicked");
+            assert_refused(pair.run(call(&client)), way, "panicked");
             // It is as good as ever.
             client.on_form(|_| async { accept(&json!({ "name": "Ada" })) });
             assert_eq!(text(pair.run(call(&client))), r#"{"name":"Ada"}"#);
@@ -78,25 +80,24 @@ fn a_handler_that_panics_refuses() {
 
 #[test]
 fn what_is_declared_and_not_handled_is_refused() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, asks_name);
+    for way in WAYS {
+        let mut pair = pair(way, asks_name);
         let client = pair.client();
         client.declare(|has| {
             has.elicitation.get_or_insert_default().form = Some(Json::EMPTY_OBJECT);
         });
-        assert_refused(pair.run(call(&client)), negotiation, "no handler");
+        assert_refused(pair.run(call(&client)), way, "no handler");
     }
 }
 
 #[test]
 fn what_is_not_declared_is_not_asked() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, asks_name);
+    for way in WAYS {
+        let mut pair = pair(way, asks_name);
         let error = pair.run(call(&pair.client())).unwrap_err();
         let CallError::Error { error, .. } = error else { panic!("{error:?}") };
         let modern = ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
-        let expected =
-            if negotiation == Negotiation::Auto { modern } else { ErrorCode::INTERNAL_ERROR };
+        let expected = if way.is_legacy() { ErrorCode::INTERNAL_ERROR } else { modern };
         assert_eq!(error.code, expected);
         assert_eq!(served(&pair, r#""method":"elicitation/create""#), 0);
     }
@@ -104,8 +105,8 @@ fn what_is_not_declared_is_not_asked() {
 
 #[test]
 fn a_handler_set_after_connecting_is_for_modern_servers() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, asks_name);
+    for way in WAYS {
+        let mut pair = pair(way, asks_name);
         let client = pair.client();
         pair.run(client.connected()).unwrap();
         client.on_form(|_| async { accept(&json!({ "name": "Ada" })) });
@@ -149,8 +150,8 @@ fn what_is_declared_may_depend_on_what_is_known() {
 
 #[test]
 fn several_things_are_asked_at_once() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, |_: Value, context: Context| async move {
+    for way in WAYS {
+        let mut pair = pair(way, |_: Value, context: Context| async move {
             let mut requests = InputRequests::new();
             requests.insert("a".into(), name().into());
             requests.insert("b".into(), name().into());
@@ -173,9 +174,9 @@ fn several_things_are_asked_at_once() {
 
 #[test]
 fn what_a_cancelled_call_has_asked_for_is_dropped() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let log = Log::default();
-        let mut pair = pair(negotiation, asks_name);
+        let mut pair = pair(way, asks_name);
         let client = pair.client();
         let noted = log.clone();
         client.on_form(move |_| {
@@ -192,7 +193,7 @@ fn what_a_cancelled_call_has_asked_for_is_dropped() {
         assert_eq!(log.take(), ["asked"]);
         drop(call);
         pair.pass(SECOND);
-        assert_eq!(log.take(), ["dropped"], "{negotiation:?}\n{}", pair.wire());
+        assert_eq!(log.take(), ["dropped"], "{way:?}\n{}", pair.wire());
         pair.run(client.ping()).unwrap();
     }
 }
@@ -221,8 +222,8 @@ fn what_is_asked_when_the_connection_ends_is_dropped() {
 
 #[test]
 fn roots_change_while_the_client_is_connected() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, |_: Value, context: Context| async move {
+    for way in WAYS {
+        let mut pair = pair(way, |_: Value, context: Context| async move {
             let uris = context.list_roots("roots")?.roots.into_iter().map(|root| root.uri);
             Ok::<_, Interrupt>(uris.collect::<Vec<_>>().join(" "))
         });
@@ -232,7 +233,7 @@ fn roots_change_while_the_client_is_connected() {
         client.set_roots(vec![Root::new("file:///b")]);
         client.set_roots(vec![Root::new("file:///b")]);
         assert_eq!(text(pair.run(call(&client))), "file:///b");
-        let told = usize::from(negotiation == Negotiation::Legacy);
+        let told = usize::from(way.is_legacy());
         assert_eq!(said(&pair, "notifications/roots/list_changed"), told);
         // There still are roots, whatever else is declared.
         client.on_form(|_| async { accept(&json!({})) });
@@ -262,12 +263,8 @@ fn a_legacy_server_tells_that_a_url_is_done_with() {
     assert_eq!(log.take(), ["e-7"]);
 }
 
-fn assert_refused<T: std::fmt::Debug>(
-    result: Result<T, CallError>,
-    negotiation: Negotiation,
-    why: &str,
-) {
-    match (negotiation, result.unwrap_err()) {
+fn assert_refused<T: std::fmt::Debug>(result: Result<T, CallError>, way: Way, why: &str) {
+    match (way.negotiation, result.unwrap_err()) {
         (Negotiation::Auto, CallError::InputRefused(error)) => {
             assert!(error.message.contains(why), "{error:?}");
         }
@@ -338,8 +335,8 @@ fn answers_are_what_handlers_return(client: &Client) {
 
 #[test]
 fn a_handler_may_call_the_server_that_asks() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, asks_name);
+    for way in WAYS {
+        let mut pair = pair(way, asks_name);
         let client = pair.client();
         let own = client.clone();
         client.on_form(move |_| {

@@ -14,14 +14,14 @@ use mcp_proto::{Era, ErrorCode, Json, ProtocolError, UsageError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bench::{ERAS, Log, call, pair, registry, said, text};
+use crate::bench::{Log, WAYS, call, pair, registry, said, text};
 
 #[test]
 fn lists_are_fetched_whole() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let mut everything = everything(&Log::default());
         everything.page_size(1);
-        let mut pair = Pair::new(everything).negotiation(negotiation);
+        let mut pair = way.pair(everything);
         let client = pair.client();
         let tools = pair.run(client.list_tools()).unwrap().tools;
         assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["t", "u"]);
@@ -38,11 +38,10 @@ fn lists_are_fetched_whole() {
 
 #[test]
 fn whatever_a_server_offers_can_be_had() {
-    for negotiation in ERAS {
+    for way in WAYS {
         for network in [Network::calm(), Network::rough()] {
             let log = Log::default();
-            let mut pair =
-                Pair::new(everything(&log)).negotiation(negotiation).network(network).seed(7);
+            let mut pair = way.pair(everything(&log)).network(network).seed(7);
             let client = pair.client();
             let result = client.call_tool("t", &json!({ "a": [1, "ä"] }));
             assert_eq!(text(pair.run(result)), r#"{"a":[1,"ä"]}"#);
@@ -89,8 +88,8 @@ fn a_server_is_known_once_it_is_connected() {
 
 #[test]
 fn what_is_asked_for_before_the_connection_waits_in_order() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, |given: Value, _| async move { given.to_string() });
+    for way in WAYS {
+        let mut pair = pair(way, |given: Value, _| async move { given.to_string() });
         let client = pair.client();
         let calls: Vec<_> = (0..5).map(|n| client.call_tool("t", &json!({ "n": n }))).collect();
         let results = pair.run(async {
@@ -106,8 +105,8 @@ fn what_is_asked_for_before_the_connection_waits_in_order() {
 
 #[test]
 fn an_error_of_the_server_is_one() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, |_, _| async { "unreached" });
+    for way in WAYS {
+        let mut pair = pair(way, |_, _| async { "unreached" });
         let client = pair.client();
         let code = |result: Result<Json, CallError>| match result {
             Err(CallError::Error { error, .. }) => error.code,
@@ -122,8 +121,8 @@ fn an_error_of_the_server_is_one() {
 
 #[test]
 fn arguments_are_an_object_or_nothing() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, |given: Value, _| async move { given.to_string() });
+    for way in WAYS {
+        let mut pair = pair(way, |given: Value, _| async move { given.to_string() });
         let client = pair.client();
         assert_eq!(text(pair.run(client.call_tool("t", &()))), "{}");
         assert_eq!(said(&pair, r#""arguments""#), 0);
@@ -135,8 +134,8 @@ fn arguments_are_an_object_or_nothing() {
 
 #[test]
 fn what_cannot_be_asked_for_is_refused_and_nothing_is_sent() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, |_, _| async { "done" });
+    for way in WAYS {
+        let mut pair = pair(way, |_, _| async { "done" });
         let client = pair.client();
         pair.run(client.connected()).unwrap();
         let before = pair.wire();
@@ -165,8 +164,8 @@ fn what_cannot_be_asked_for_is_refused_and_nothing_is_sent() {
 
 #[test]
 fn a_result_that_does_not_fit_is_the_servers_fault() {
-    for negotiation in ERAS {
-        let mut pair = Pair::new(everything(&Log::default())).negotiation(negotiation);
+    for way in WAYS {
+        let mut pair = way.pair(everything(&Log::default()));
         let odd = pair.client().call::<Vec<u8>>("vendor/double", &json!({ "n": 1 }));
         let result = pair.run(odd);
         let expected = "as the schema says";

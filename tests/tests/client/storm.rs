@@ -14,19 +14,16 @@ use mcp_proto::types::{
 };
 use serde_json::{Value, json};
 
-use crate::bench::{ERAS, Log, MINUTE, registry};
+use crate::bench::{Log, MINUTE, WAYS, registry};
 
 const SEEDS: u64 = 25;
 const CALLS: u64 = 24;
 
 #[test]
 fn whatever_happens_at_once_every_call_ends_as_it_should() {
-    for negotiation in ERAS {
+    for way in WAYS {
         for seed in 0..SEEDS {
-            let mut pair = Pair::new(registry(busy))
-                .negotiation(negotiation)
-                .network(Network::rough())
-                .seed(seed);
+            let mut pair = way.pair(registry(busy)).network(Network::rough()).seed(seed);
             let (client, faults) = (pair.client(), Log::default());
             let noted = faults.clone();
             client.on_fault(move |error| noted.note(error.to_string()));
@@ -51,11 +48,11 @@ fn whatever_happens_at_once_every_call_ends_as_it_should() {
                     | (Wanted::Nothing, None) => true,
                     _ => false,
                 };
-                assert!(is_it, "{negotiation:?}, {seed}: {wanted:?}, {outcome:?}\n{}", pair.wire());
+                assert!(is_it, "{way:?}, {seed}: {wanted:?}, {outcome:?}\n{}", pair.wire());
             }
             pair.run(client.ping()).unwrap();
             pair.run(client.close());
-            assert_eq!(faults.take(), [""; 0], "{negotiation:?}, {seed}\n{}", pair.wire());
+            assert_eq!(faults.take(), [""; 0], "{way:?}, {seed}\n{}", pair.wire());
         }
     }
 }

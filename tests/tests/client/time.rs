@@ -11,13 +11,13 @@ use mcp_proto::types::{
 use mcp_proto::{Era, Instant, server};
 use serde_json::Value;
 
-use crate::bench::{ERAS, Log, MINUTE, SECOND, call, pair, registry, said, text, thinking};
+use crate::bench::{Log, MINUTE, SECOND, WAYS, call, pair, registry, said, text, thinking};
 
 #[test]
 fn a_call_that_takes_too_long_ends_and_the_server_is_told() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let log = Log::default();
-        let mut pair = Pair::new(thinking(&log)).negotiation(negotiation);
+        let mut pair = way.pair(thinking(&log));
         let client = pair.client();
         assert_eq!(pair.run(call(&client)), Err(CallError::TimedOut));
         assert_eq!(pair.now(), Instant::ZERO + MINUTE, "the default");
@@ -25,17 +25,18 @@ fn a_call_that_takes_too_long_ends_and_the_server_is_told() {
         assert_eq!(pair.now(), Instant::ZERO + MINUTE + 5 * SECOND);
         pair.run(client.ping()).unwrap();
         assert_eq!(log.take(), ["thinks", "cancelled", "dropped"].repeat(2));
-        assert_eq!(said(&pair, "notifications/cancelled"), 2);
+        let told = if way.cancels_by_closing() { 0 } else { 2 };
+        assert_eq!(said(&pair, "notifications/cancelled"), told);
     }
 }
 
 #[test]
 fn a_call_may_take_for_ever() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let mut config = server::Config::default();
         config.limits.handler_timeout = Duration::MAX;
-        let mut pair = pair(negotiation, |_: Value, context: Context| async move {
-            context.sleep(10_000 * 60 * MINUTE).await;
+        let mut pair = pair(way, |_: Value, context: Context| async move {
+            context.sleep(10 * 60 * MINUTE).await;
             "done"
         })
         .server_config(config);
@@ -46,9 +47,9 @@ fn a_call_may_take_for_ever() {
 
 #[test]
 fn progress_is_told_and_gives_more_time() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let log = Log::default();
-        let mut pair = pair(negotiation, walks);
+        let mut pair = pair(way, walks);
         let noted = log.clone();
         let call = call(&pair.client()).timeout(MINUTE).on_progress(move |progress| {
             noted.note(format!("{} of {:?}", progress.progress, progress.total));
@@ -63,9 +64,9 @@ fn progress_is_told_and_gives_more_time() {
 
 #[test]
 fn progress_need_not_give_more_time() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let log = Log::default();
-        let mut pair = pair(negotiation, walks);
+        let mut pair = pair(way, walks);
         let noted = log.clone();
         let call = call(&pair.client())
             .options(CallOptions::default().reset_on_progress(false))
@@ -77,8 +78,8 @@ fn progress_need_not_give_more_time() {
 
 #[test]
 fn a_call_has_its_time_whatever_progress_it_makes() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, walks);
+    for way in WAYS {
+        let mut pair = pair(way, walks);
         let call = call(&pair.client()).on_progress(|_| ()).max_total(2 * MINUTE);
         assert_eq!(pair.run(call), Err(CallError::TimedOut));
         assert_eq!(pair.now(), Instant::ZERO + 2 * MINUTE);
@@ -87,8 +88,8 @@ fn a_call_has_its_time_whatever_progress_it_makes() {
 
 #[test]
 fn nobody_is_told_of_progress_who_did_not_ask() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, walks);
+    for way in WAYS {
+        let mut pair = pair(way, walks);
         assert_eq!(text(pair.run(call(&pair.client()).timeout(5 * MINUTE))), "there");
         assert!(!pair.wire().contains("progress"), "{}", pair.wire());
     }
@@ -96,8 +97,8 @@ fn nobody_is_told_of_progress_who_did_not_ask() {
 
 #[test]
 fn who_panics_when_told_of_progress_harms_nobody() {
-    for negotiation in ERAS {
-        let mut pair = pair(negotiation, walks);
+    for way in WAYS {
+        let mut pair = pair(way, walks);
         let call = call(&pair.client()).on_progress(|_| crate::bench::panic_quietly());
         assert_eq!(text(pair.run(call)), "there");
     }
@@ -105,8 +106,8 @@ fn who_panics_when_told_of_progress_harms_nobody() {
 
 #[test]
 fn the_time_of_a_call_rests_while_the_user_thinks() {
-    for negotiation in ERAS {
-        let mut pair = Pair::new(registry(asks)).negotiation(negotiation);
+    for way in WAYS {
+        let mut pair = way.pair(registry(asks));
         slow_user(&pair, 2 * MINUTE);
         let call = call(&pair.client()).timeout(MINUTE);
         assert_eq!(text(pair.run(call)), "Decline");
@@ -117,8 +118,8 @@ fn the_time_of_a_call_rests_while_the_user_thinks() {
 
 #[test]
 fn the_time_in_all_does_not_rest() {
-    for negotiation in ERAS {
-        let mut pair = Pair::new(registry(asks)).negotiation(negotiation);
+    for way in WAYS {
+        let mut pair = way.pair(registry(asks));
         slow_user(&pair, 2 * MINUTE);
         let call = call(&pair.client()).max_total(100 * SECOND);
         assert_eq!(pair.run(call), Err(CallError::TimedOut));
@@ -128,11 +129,11 @@ fn the_time_in_all_does_not_rest() {
 
 #[test]
 fn every_call_has_the_time_that_was_said() {
-    for negotiation in ERAS {
+    for way in WAYS {
         let network = Network::calm().latency(SECOND, SECOND);
         let mut registry = registry(walks);
         registry.logging();
-        let mut pair = Pair::new(registry).negotiation(negotiation).network(network);
+        let mut pair = way.pair(registry).network(network);
         let client = pair.client();
         pair.run(client.connected()).unwrap();
         let before = pair.now();

@@ -1,8 +1,9 @@
-//! `Pair` itself: time, the pipe, what breaks it, and how a test fails.
+//! `Pair` itself: time, the pipe, HTTP, what breaks them, and how a test fails.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod failing;
+mod http;
 mod pipe;
 mod recorder;
 mod time;

@@ -1,0 +1,48 @@
+//! Futures that take turns, those that were woken.
+//!
+//! In: futures. Out: nothing, until they are done. They are polled in the order in which they came,
+//! so that everything follows from the seed.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Waker};
+
+use super::super::woken::Woken;
+
+#[derive(Default)]
+pub(super) struct Tasks {
+    all: Vec<Task>,
+}
+
+struct Task {
+    future: Pin<Box<dyn Future<Output = ()>>>,
+    woken: Arc<Woken>,
+    waker: Waker,
+}
+
+impl Tasks {
+    /// It is polled with the others, for the first time as if it was woken.
+    pub(super) fn spawn(&mut self, future: Pin<Box<dyn Future<Output = ()>>>) {
+        let woken = Arc::<Woken>::default();
+        let waker = Waker::from(woken.clone());
+        waker.wake_by_ref();
+        self.all.push(Task { future, woken, waker });
+    }
+
+    /// Polls those that were woken, once; says whether there were any.
+    pub(super) fn run(&mut self) -> bool {
+        let mut ran = false;
+        self.all.retain_mut(|task| {
+            if !task.woken.look() {
+                return true;
+            }
+            ran = true;
+            let mut context = Context::from_waker(&task.waker);
+            task.future.as_mut().poll(&mut context).is_pending()
+        });
+        ran
+    }
+}

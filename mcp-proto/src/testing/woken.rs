@@ -1,0 +1,26 @@
+//! Whether something was woken.
+
+use alloc::sync::Arc;
+use alloc::task::Wake;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// Something was woken.
+#[derive(Default)]
+pub(super) struct Woken(AtomicBool);
+
+impl Woken {
+    /// Whether it was since this was last asked.
+    pub(super) fn look(&self) -> bool {
+        self.0.swap(false, Ordering::AcqRel)
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}

@@ -1,0 +1,121 @@
+//! Streams across cuts: what is resumed has lost nothing and says nothing twice; what cannot be is
+//! opened again.
+
+use mcp_proto::client::{CallError, Negotiation};
+use mcp_proto::testing::Network;
+use mcp_proto::{ErrorCode, Instant};
+
+use super::site::{
+    ERAS, MINUTE, SECOND, echo, filter, hear, pair, said, sent, steps, take, text, updated, walking,
+};
+
+const LEGACY: Negotiation = Negotiation::Legacy;
+
+#[test]
+fn the_stream_of_a_call_is_resumed_as_often_as_it_is_cut() {
+    for seed in 0..20 {
+        let (pair, ..) = pair(LEGACY);
+        let mut pair = pair.network(Network::rough()).seed(seed);
+        let client = pair.client();
+        let (mut walk, seen) = steps(walking(&client, 40, 500));
+        assert!(pair.poll(&mut walk).is_pending());
+        pair.pass(SECOND);
+        while pair.now() < Instant::ZERO + 15 * SECOND {
+            pair.cut();
+            pair.pass(1700 * SECOND / 1000);
+        }
+        assert_eq!(text(pair.run(walk)), "40 steps", "{}", pair.wire());
+        let wanted: Vec<f64> = (1..=40).map(f64::from).collect();
+        assert_eq!(*seen.lock().unwrap(), wanted);
+        assert_eq!(said(&pair, "tools/call"), 1);
+        assert!(sent(&pair, "Last-Event-ID:") > 5);
+    }
+}
+
+#[test]
+fn what_a_server_says_by_itself_is_told_once_across_cuts() {
+    for seed in 0..20 {
+        let (pair, _, catalog) = pair(LEGACY);
+        let mut pair = pair.network(Network::rough()).seed(seed);
+        let client = pair.client();
+        let heard = hear(&client);
+        let _subscription = pair.run(client.subscribe(filter())).unwrap();
+        pair.pass(SECOND);
+        for n in 0..30 {
+            catalog.publish(&updated()).unwrap();
+            if n % 3 == 0 {
+                pair.cut();
+            }
+            pair.pass(700 * SECOND / 1000);
+        }
+        pair.pass(5 * SECOND);
+        assert_eq!(take(&heard).len(), 30, "{}", pair.wire());
+        assert_eq!(pair.sessions(), 1);
+    }
+}
+
+#[test]
+fn what_waits_for_longer_than_it_is_kept_is_lost_and_said_so() {
+    let (mut pair, _, catalog) = pair(LEGACY);
+    let client = pair.client();
+    let heard = hear(&client);
+    let _subscription = pair.run(client.subscribe(filter())).unwrap();
+    let (mut walk, seen) = steps(walking(&client, 600, 10));
+    assert!(pair.poll(&mut walk).is_pending());
+    pair.pass(SECOND);
+    pair.refuse(10 * SECOND);
+    pair.cut();
+    let before = seen.lock().unwrap().len();
+    for _ in 0..300 {
+        catalog.publish(&updated()).unwrap();
+        pair.pass(SECOND / 100);
+    }
+    // The default is to keep 256 events of a stream.
+    let Err(CallError::Error { error, .. }) = pair.run(walk) else { panic!("{}", pair.wire()) };
+    assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+    assert_eq!(seen.lock().unwrap().len(), before, "nothing comes behind a gap");
+    pair.pass(MINUTE);
+    assert!(take(&heard).len() < 300);
+    catalog.publish(&updated()).unwrap();
+    pair.pass(SECOND);
+    assert_eq!(take(&heard).len(), 1, "it goes on from there");
+}
+
+#[test]
+fn a_subscription_is_opened_again() {
+    for seed in 0..10 {
+        let (pair, _, catalog) = pair(Negotiation::Auto);
+        let mut pair = pair.network(Network::rough()).seed(seed);
+        let client = pair.client();
+        let mut subscription = pair.run(client.subscribe(filter())).unwrap();
+        for round in 1..=7 {
+            pair.cut();
+            pair.pass(2 * SECOND);
+            assert_eq!(said(&pair, "subscriptions/listen"), 1 + round);
+            catalog.publish(&updated()).unwrap();
+            assert_eq!(pair.run(subscription.changed()), Some(updated()));
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_cannot_be_opened_again_is_given_up() {
+    for negotiation in ERAS {
+        let (mut pair, _, catalog) = pair(negotiation);
+        let client = pair.client();
+        let mut subscription = pair.run(client.subscribe(filter())).unwrap();
+        pair.refuse(10 * MINUTE);
+        pair.cut();
+        pair.pass(10 * MINUTE);
+        catalog.publish(&updated()).unwrap();
+        pair.pass(MINUTE);
+        if negotiation == LEGACY {
+            // Nobody listens, but the session goes on.
+            assert_eq!(echo(&mut pair, "hello"), "hello");
+            assert_eq!((pair.sessions(), pair.connections()), (1, 1));
+        } else {
+            assert_eq!(pair.run(subscription.changed()), None);
+            assert_eq!(pair.connections(), 0);
+        }
+    }
+}
