@@ -28,7 +28,7 @@ pub use http1::{http1, http1_pieces};
 pub use http1_client::{http1_client, http1_client_pieces};
 pub use line::line;
 pub use message::message;
-pub use pair::pair;
+pub use pair::{pair, pair_http};
 pub use request_state::request_state;
 pub use script::{Op, Script, answer};
 pub use sse::{sse, sse_pieces};

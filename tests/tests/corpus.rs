@@ -20,6 +20,7 @@ const TARGETS: &[Target] = &[
     ("line", fuzz::line),
     ("message", fuzz::message),
     ("pair", fuzz::pair),
+    ("pair_http", fuzz::pair_http),
     ("request_state", fuzz::request_state),
     ("server_http", fuzz::server_http),
     ("server_stdio", fuzz::server_stdio),
@@ -59,6 +60,11 @@ fn the_message_corpus_replays() {
 #[test]
 fn the_pair_corpus_replays() {
     replay("pair");
+}
+
+#[test]
+fn the_pair_http_corpus_replays() {
+    replay("pair_http");
 }
 
 #[test]

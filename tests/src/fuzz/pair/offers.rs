@@ -1,9 +1,10 @@
 //! The server of a pair, and what its client gives it.
 
+use std::collections::BTreeMap;
 use std::future::{Future, pending, ready};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 
 use mcp_proto::server::{List, Registry};
@@ -23,28 +24,55 @@ pub(super) struct Given {
     n: u8,
 }
 
+/// How often tools were run with each text.
+#[derive(Clone, Default)]
+pub(super) struct Runs(Arc<Mutex<BTreeMap<String, u32>>>);
+
+impl Runs {
+    fn note(&self, text: &str) {
+        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *runs.entry(text.to_owned()).or_default() += 1;
+    }
+
+    /// A text that a tool was run with more often than once.
+    pub(super) fn twice(&self) -> Option<String> {
+        let runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.iter().find(|(_, count)| **count > 1).map(|(text, _)| text.clone())
+    }
+}
+
 /// A server with a tool of every temper.
-pub(super) fn catalog() -> Catalog {
+pub(super) fn catalog(runs: &Runs) -> Catalog {
     let mut registry = Registry::<Handler>::new(Implementation::new("paired", "1.0.0"));
     registry.page_size(3).logging().subscribe();
     registry.list_changed(List::Tools).list_changed(List::Resources);
-    let offered = offer(&mut registry);
+    let offered = offer(&mut registry, runs);
     debug_assert_eq!(offered, Ok(()));
     Catalog::from(registry)
 }
 
-fn offer(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
-    let echo = |given: Given, _: Context| async move { given.text };
-    let wait = |given: Given, context: Context| async move {
-        context.sleep(Duration::from_millis(20 * u64::from(given.n))).await;
-        given.text
+fn offer(registry: &mut Registry<Handler>, runs: &Runs) -> Result<(), UsageError> {
+    let [echoes, waits, counts] = [runs, runs, runs].map(Runs::clone);
+    let echo = move |given: Given, _: Context| {
+        echoes.note(&given.text);
+        async move { given.text }
     };
-    let count = |given: Given, context: Context| async move {
-        for n in 0..given.n % 8 {
-            context.progress(f64::from(n));
-            context.sleep(Duration::from_millis(u64::from(given.n))).await;
+    let wait = move |given: Given, context: Context| {
+        waits.note(&given.text);
+        async move {
+            context.sleep(Duration::from_millis(20 * u64::from(given.n))).await;
+            given.text
         }
-        given.text
+    };
+    let count = move |given: Given, context: Context| {
+        counts.note(&given.text);
+        async move {
+            for n in 0..given.n % 8 {
+                context.progress(f64::from(n));
+                context.sleep(Duration::from_millis(u64::from(given.n))).await;
+            }
+            given.text
+        }
     };
     let log = |given: Given, context: Context| async move {
         context.log(LoggingLevel::Error, &given.text);

@@ -1,8 +1,10 @@
 //! Bytes as what two sides do to each other.
 //!
-//! Eight bytes are settings, and each two after them a step; the table is that of [`PairOp`].
+//! Eight bytes are settings, and each two after them a step; the table is that of [`PairOp`]. Over HTTP
+//! the last of the eight says more of the server and of the network, and there are more steps.
 
 use mcp_proto::client::{self, Negotiation, Verdict};
+use mcp_proto::http::{self, Sessions};
 use mcp_proto::testing::Network;
 use mcp_proto::types::Implementation;
 use mcp_proto::{Duration, Era, EraPolicy, ProtocolVersion};
@@ -64,10 +66,28 @@ pub(super) enum PairOp {
     EndOfServer,
     /// (26) The application is done.
     Close,
+    /// (27, over HTTP) A request is cut behind so many times 8 bytes.
+    CutRequest(u8),
+    /// (28, over HTTP) A response is.
+    CutResponse(u8),
+    /// (29, over HTTP) Nobody is accepted for n × 100 ms.
+    Refuse(u8),
+    /// (30, over HTTP) The server is started anew.
+    Restart,
+    /// (31, over HTTP) Another server is started in its place.
+    RestartAs(u8),
+}
+
+/// What is between the two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Over {
+    Pipe,
+    Http { sessions: Sessions, listens: bool },
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct PairScript {
+    pub(super) over: Over,
     pub(super) era_policy: EraPolicy,
     pub(super) config: client::Config,
     pub(super) network: Network,
@@ -78,7 +98,29 @@ pub(super) struct PairScript {
 }
 
 impl PairScript {
+    /// A script for a pair with a pipe.
     pub(super) fn decode(data: &[u8]) -> Self {
+        Self::decode_over(Over::Pipe, 27, data)
+    }
+
+    /// A script for a pair over HTTP.
+    pub(super) fn decode_http(data: &[u8]) -> Self {
+        let byte = data.get(7).copied().unwrap_or_default();
+        let over = Over::Http { sessions: mode(byte), listens: byte < 128 };
+        let mut script = Self::decode_over(over, 32, data);
+        // Silence is no verdict there.
+        script.config.probe_timeout = Duration::from_secs(60);
+        let (cuts, refusals) = match byte / 3 % 4 {
+            0 => (0, 0),
+            1 => (4, 0),
+            2 => (0, 4),
+            _ => (3, 6),
+        };
+        script.network = script.network.cuts(cuts).refusals(refusals);
+        script
+    }
+
+    fn decode_over(over: Over, steps: u8, data: &[u8]) -> Self {
         let byte = |at: usize| data.get(at).copied().unwrap_or_default();
         let mut config = client::Config::new(Implementation::new("pair", "1.0.0"));
         let version = |n: u8| ProtocolVersion::ALL.get(usize::from(n)).copied();
@@ -105,22 +147,18 @@ impl PairScript {
             0 => network,
             n => network.max_chunk(usize::from(n)),
         };
-        let era_policy = match byte(0) % 3 {
-            0 => EraPolicy::Auto,
-            1 => EraPolicy::LegacyOnly,
-            _ => EraPolicy::ModernOnly,
-        };
+        let era_policy = policy(byte(0));
         let ops = data.get(8..).unwrap_or_default().chunks_exact(2).take(64);
         let ops = ops.filter_map(|op| match op {
-            [op, n] => Some(Self::op(*op, *n)),
+            [op, n] => Some(Self::op(*op % steps, *n)),
             _ => None,
         });
         let (seed, gives, ops) = (u64::from(byte(5)), byte(6), ops.collect());
-        Self { era_policy, config, network, seed, gives, ops }
+        Self { over, era_policy, config, network, seed, gives, ops }
     }
 
     fn op(op: u8, n: u8) -> PairOp {
-        match op % 27 {
+        match op {
             0 => PairOp::Echo(n),
             1 => PairOp::Wait(n),
             2 => PairOp::Count(n),
@@ -147,13 +185,20 @@ impl PairScript {
             23 => PairOp::Cut,
             24 => PairOp::EndOfClient,
             25 => PairOp::EndOfServer,
-            _ => PairOp::Close,
+            26 => PairOp::Close,
+            27 => PairOp::CutRequest(n),
+            28 => PairOp::CutResponse(n),
+            29 => PairOp::Refuse(n),
+            30 => PairOp::Restart,
+            _ => PairOp::RestartAs(n),
         }
     }
 
     /// Whether there is a version that both sides may speak.
     pub(super) fn fits(&self) -> bool {
+        let is_off = matches!(self.over, Over::Http { sessions: Sessions::Off, .. });
         let serves = |era: Era| match self.era_policy {
+            _ if is_off && era == Era::Legacy => false,
             EraPolicy::LegacyOnly => era == Era::Legacy,
             EraPolicy::ModernOnly => era == Era::Modern,
             EraPolicy::Auto => true,
@@ -161,7 +206,7 @@ impl PairScript {
         match self.config.negotiation {
             Negotiation::Legacy => serves(Era::Legacy),
             Negotiation::Pinned(version) => serves(version.era()),
-            Negotiation::Auto | _ => true,
+            Negotiation::Auto | _ => serves(Era::Modern) || serves(Era::Legacy),
         }
     }
 
@@ -170,6 +215,43 @@ impl PairScript {
         let without = [ProtocolVersion::V2024_11_05, ProtocolVersion::V2025_03_26];
         let pinned =
             |version: &ProtocolVersion| self.config.negotiation == Negotiation::Pinned(*version);
-        !without.iter().any(pinned)
+        !without.iter().any(pinned) && !self.is_stateless()
+    }
+
+    /// Whether whoever wants to hear of changes does.
+    pub(super) fn hears(&self) -> bool {
+        self.over == Over::Pipe
+            || self.over == Over::Http { sessions: Sessions::Sessions, listens: true }
+    }
+
+    /// Whether a legacy client is not known from one request to the next.
+    fn is_stateless(&self) -> bool {
+        matches!(self.over, Over::Http { sessions: Sessions::Stateless, .. })
+    }
+}
+
+/// How a server over HTTP is set up.
+pub(super) fn http_config(sessions: Sessions, era_policy: EraPolicy) -> http::Config {
+    let mut config = http::Config::default();
+    config.sessions = sessions;
+    config.server.era_policy = era_policy;
+    // Hours go by.
+    config.server.limits.keep_alive = Duration::from_secs(60);
+    config
+}
+
+pub(super) fn mode(n: u8) -> Sessions {
+    match n % 3 {
+        0 => Sessions::Sessions,
+        1 => Sessions::Stateless,
+        _ => Sessions::Off,
+    }
+}
+
+pub(super) fn policy(n: u8) -> EraPolicy {
+    match n % 3 {
+        0 => EraPolicy::Auto,
+        1 => EraPolicy::LegacyOnly,
+        _ => EraPolicy::ModernOnly,
     }
 }
