@@ -6,7 +6,6 @@ use std::net::{TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 
 use async_io::{Async, Timer};
 use event_listener::Event;

@@ -72,9 +72,13 @@ impl Scenario {
                 client.call_tool("json_schema_echo", &json!({ "schema": schema })).await?;
             }
             "http-custom-headers" => {
-                for call in self.context["toolCalls"].as_array().ok_or("no calls are given")? {
-                    let name = call["name"].as_str().ok_or("a call has no name")?;
-                    client.call_tool(name, &call["arguments"]).await?;
+                let calls = self.context.get("toolCalls").and_then(Value::as_array);
+                for call in calls.ok_or("no calls are given")? {
+                    let name =
+                        call.get("name").and_then(Value::as_str).ok_or("a call has no name")?;
+                    client
+                        .call_tool(name, &call.get("arguments").cloned().unwrap_or_default())
+                        .await?;
                 }
             }
             "http-standard-headers" => {

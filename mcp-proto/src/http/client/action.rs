@@ -76,6 +76,7 @@ impl fmt::Debug for Request {
             .field("target", &self.target)
             .field("fields", &Shown(&self.fields))
             .field("body", &self.body)
+            .field("is_idempotent", &self.is_idempotent)
             .finish()
     }
 }
