@@ -100,9 +100,10 @@ impl Met {
             (_, _) => false,
         };
         ensure(is_it, || format!("expected {failure:?}, not {error:?}"))?;
-        // It is over: whoever asks for more hears so.
+        // It is over: whoever asks for more hears why.
         let (tools, greeting) = (&self.tools, &self.greeting);
-        let over = |error: Option<&CallError>| error == Some(&CallError::Closed);
+        let cause = CallError::Connect(error.clone());
+        let over = |error: Option<&CallError>| error == Some(&cause);
         ensure(over(tools.as_ref().err()) && over(greeting.as_ref().err()), || {
             format!("after the end: {tools:?}, {greeting:?}")
         })?;

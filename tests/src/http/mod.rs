@@ -33,6 +33,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use mcp_proto::http::Config;
 use mcp_proto::service::Catalog;
 
+use crate::compatibility;
 use crate::http_client::{self, Meet};
 
 pub use client::{Client, Response};
@@ -67,6 +68,11 @@ pub fn main(
     if let Some((_, serve)) = sockets.first() {
         for (name, meet) in clients.iter().copied() {
             trials.extend(http_client::trials(name, *serve, meet, has_tls));
+        }
+    }
+    if let Some((_, meet)) = clients.first() {
+        for (name, serve) in stacks.iter().copied() {
+            trials.extend(compatibility::over_http(name, serve, *meet));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

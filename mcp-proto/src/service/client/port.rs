@@ -156,8 +156,9 @@ impl Port {
     pub(super) fn command(&self, command: Command) {
         let mut state = self.lock();
         if state.ended {
+            let cause = state.stage.cause();
             drop(state);
-            return refuse(command);
+            return refuse(command, &cause);
         }
         state.work.commands.push(command);
         let driver = state.sleeping_driver();
@@ -173,6 +174,11 @@ impl Port {
         let driver = state.sleeping_driver();
         drop(state);
         wake(driver);
+    }
+
+    /// Why nobody can be asked any more.
+    pub(super) fn cause(&self) -> CallError {
+        self.lock().stage.cause()
     }
 
     /// The connection has come as far as this.
@@ -210,9 +216,10 @@ impl Port {
         let (work, watchers) = (mem::take(&mut state.work), mem::take(&mut state.watchers));
         // A function may hold on to the client that it was given to.
         let answers = mem::take(&mut state.answers);
+        let cause = state.stage.cause();
         drop(state);
         drop(answers);
-        work.commands.into_iter().for_each(refuse);
+        work.commands.into_iter().for_each(|command| refuse(command, &cause));
         watchers.into_iter().for_each(Waker::wake);
     }
 
@@ -256,11 +263,23 @@ impl State {
     }
 }
 
-/// There is nobody to ask.
-fn refuse(command: Command) {
+impl Stage {
+    /// Why nobody can be asked any more.
+    fn cause(&self) -> CallError {
+        match self {
+            Self::Closed(Some(error)) => CallError::Connect(error.clone()),
+            Self::Idle(_) | Self::Connecting | Self::Connected(_) | Self::Closed(None) => {
+                CallError::Closed
+            }
+        }
+    }
+}
+
+/// There is nobody to ask, for this reason.
+fn refuse(command: Command, cause: &CallError) {
     match command {
-        Command::Start { slot, .. } => slot.finish(Err(CallError::Closed)),
-        Command::Subscribe { feed, .. } => feed.end(Err(CallError::Closed)),
+        Command::Start { slot, .. } => slot.finish(Err(cause.clone())),
+        Command::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
         Command::Cancel(_)
         | Command::Unsubscribe(_)
         | Command::Notify { .. }

@@ -182,7 +182,7 @@ impl Runner {
                         slot.begin(call);
                         self.calls.insert(call.0, Pending { slot, on_progress });
                     }
-                    Err(UsageError::Closed) => slot.finish(Err(CallError::Closed)),
+                    Err(UsageError::Closed) => slot.finish(Err(self.port.cause())),
                     Err(error) => slot.finish(Err(CallError::Usage(error))),
                 }
             }
@@ -197,7 +197,7 @@ impl Runner {
                     feed.begin(subscription);
                     self.feeds.insert(subscription, feed);
                 }
-                Err(UsageError::Closed) => feed.end(Err(CallError::Closed)),
+                Err(UsageError::Closed) => feed.end(Err(self.port.cause())),
                 Err(error) => feed.end(Err(CallError::Usage(error))),
             },
             Command::Unsubscribe(feed) => {
