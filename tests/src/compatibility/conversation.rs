@@ -54,6 +54,16 @@ fn text(result: &CallToolResult) -> String {
 impl Cell {
     /// Compares; `told` is what the servers of the cell have told.
     pub fn check(self, met: &Met, told: &[String]) -> Result<(), String> {
+        self.check_asked(met, told, true)
+    }
+
+    /// The same, with whether a legacy client may be asked: without a session it may not.
+    pub(super) fn check_asked(
+        self,
+        met: &Met,
+        told: &[String],
+        asks_legacy: bool,
+    ) -> Result<(), String> {
         let Expected { outcome, starts } = self.expected();
         let count = |what: &str| told.iter().filter(|line| *line == what).count();
         let added = usize::from(outcome.is_ok());
@@ -62,18 +72,18 @@ impl Cell {
             format!("expected {starts} starts and {added} sums, not {counts:?}")
         })?;
         match outcome {
-            Ok(version) => met.works(version),
+            Ok(version) => met.works(version, asks(version, asks_legacy)),
             Err(failure) => met.fails(failure),
         }
     }
 }
 
 impl Met {
-    fn works(&self, version: ProtocolVersion) -> Result<(), String> {
+    fn works(&self, version: ProtocolVersion, asks: bool) -> Result<(), String> {
         ensure(self.sum == Ok("3".into()), || format!("sum: {:?}", self.sum))?;
         let tools = Ok(vec!["add".into(), "greet".into()]);
         ensure(self.tools == tools, || format!("tools: {:?}", self.tools))?;
-        let greeted = if asks(version) {
+        let greeted = if asks {
             self.greeting == Ok("Hello, Ada!".into())
         } else {
             matches!(&self.greeting, Err(CallError::Error { error, .. }) if error.code == ErrorCode::INTERNAL_ERROR)
@@ -112,10 +122,10 @@ impl Met {
     }
 }
 
-/// Whether the revision has elicitation, which came with 2025-06-18.
-fn asks(version: ProtocolVersion) -> bool {
-    version.era() == Era::Modern
-        || [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25].contains(&version)
+/// Whether the revision has elicitation, which came with 2025-06-18, and whether it can be had.
+fn asks(version: ProtocolVersion, asks_legacy: bool) -> bool {
+    let legacy = [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25];
+    version.era() == Era::Modern || asks_legacy && legacy.contains(&version)
 }
 
 fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libtest_mimic::{Failed, Trial};
-use mcp_proto::http::Config;
+use mcp_proto::http::{Config, Sessions};
 use mcp_proto::service::{Client, HttpClientConfig};
 
 use super::server::registry;
@@ -16,21 +16,25 @@ use crate::http_client::{Connecting, Meet, Running};
 
 /// The tests of one way to drive a client.
 pub fn over_http(name: &str, serve: Serve, drive: Meet) -> Vec<Trial> {
-    let cells = Cell::all().filter(|cell| cell.server.policy().is_some());
-    let trials = cells.map(|cell| {
-        let name = format!("client::{name}::compatibility::{}", cell.name());
-        Trial::test(name, move || run(cell, serve, drive).map_err(Failed::from))
-    });
-    trials.collect()
+    let mut trials = Vec::new();
+    for cell in Cell::all().filter(|cell| cell.server.policy().is_some()) {
+        for sessions in [Sessions::Sessions, Sessions::Stateless] {
+            let name = format!("client::{name}::compatibility::{sessions:?}::{}", cell.name());
+            let run = move || run(cell, sessions, serve, drive).map_err(Failed::from);
+            trials.push(Trial::test(name, run));
+        }
+    }
+    trials
 }
 
-fn run(cell: Cell, serve: Serve, drive: Meet) -> Result<(), Box<dyn Error>> {
+fn run(cell: Cell, sessions: Sessions, serve: Serve, drive: Meet) -> Result<(), Box<dyn Error>> {
     let told = Arc::new(Mutex::new(vec!["started".to_owned()]));
     let hears = told.clone();
     let tell: Tell = Arc::new(move |line| {
         hears.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
     });
     let mut config = Config::default();
+    config.sessions = sessions;
     config.server.era_policy = cell.server.policy().ok_or("there is no such server over HTTP")?;
     let server = Server::of(registry(&tell)?, serve, config)?;
     let client = Client::new(cell.config());
@@ -52,7 +56,7 @@ fn run(cell: Cell, serve: Serve, drive: Meet) -> Result<(), Box<dyn Error>> {
     let met =
         met.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or("nothing was said")?;
     let told = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    cell.check(&met, &told)?;
+    cell.check_asked(&met, &told, sessions == Sessions::Sessions)?;
     server.end()
 }
 
