@@ -10,7 +10,7 @@ use mcp_proto::http::{Config, Sessions};
 use mcp_proto::service::{Client, HttpClientConfig};
 
 use super::server::registry;
-use super::{Cell, Met, Tell, answer, meet};
+use super::{Cell, Met, ServerKind, Tell, answer, meet};
 use crate::http::{Serve, Server};
 use crate::http_client::{Connecting, Meet, Running};
 
@@ -18,7 +18,11 @@ use crate::http_client::{Connecting, Meet, Running};
 pub fn over_http(name: &str, serve: Serve, drive: Meet) -> Vec<Trial> {
     let mut trials = Vec::new();
     for cell in Cell::all().filter(|cell| cell.server.policy().is_some()) {
-        for sessions in [Sessions::Sessions, Sessions::Stateless] {
+        for sessions in [Sessions::Sessions, Sessions::Stateless, Sessions::Off] {
+            if sessions == Sessions::Off && cell.server == ServerKind::LegacyOnly {
+                // It would serve nobody.
+                continue;
+            }
             let name = format!("client::{name}::compatibility::{sessions:?}::{}", cell.name());
             let run = move || run(cell, sessions, serve, drive).map_err(Failed::from);
             trials.push(Trial::test(name, run));
@@ -56,7 +60,9 @@ fn run(cell: Cell, sessions: Sessions, serve: Serve, drive: Meet) -> Result<(), 
     let met =
         met.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or("nothing was said")?;
     let told = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    cell.check_asked(&met, &told, sessions == Sessions::Sessions)?;
+    // Without legacy clients it is a modern server.
+    let kind = if sessions == Sessions::Off { ServerKind::ModernOnly } else { cell.server };
+    Cell { server: kind, ..cell }.check_asked(&met, &told, sessions == Sessions::Sessions)?;
     server.end()
 }
 
