@@ -10,8 +10,8 @@ use super::calls::{self, Call, Goal};
 use super::found::{self, Found};
 use super::negotiation::Verdict;
 use super::probe::{Outcome, Step};
-use super::{CallError, CallId, CallOptions, Client, ClientAction, ClientEvent, Config, Life};
-use crate::error::{ErrorCode, ProtocolError};
+use super::{CallError, CallId, CallOptions, Client, ClientAction, Config, Life};
+use crate::error::ErrorCode;
 use crate::message::RequestId;
 use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
@@ -87,16 +87,6 @@ impl Client {
             self.finish(now, call, Err(error));
         }
         self.watch_calls();
-    }
-
-    /// Something that cannot be read came on an HTTP response, or on none that is known.
-    pub(crate) fn handle_fault(&mut self, error: ProtocolError) {
-        self.fault(error);
-    }
-
-    /// Tells the application.
-    pub(crate) fn tell(&mut self, event: ClientEvent) {
-        self.event(event);
     }
 
     /// The stream of a subscription of a modern server broke; it is asked for again, under another

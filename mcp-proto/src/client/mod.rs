@@ -366,7 +366,7 @@ impl Client {
         self.queue.push_back(ClientAction::Close);
     }
 
-    fn fault(&mut self, error: ProtocolError) {
+    pub(crate) fn fault(&mut self, error: ProtocolError) {
         self.event(ClientEvent::PeerFault(error));
     }
 
@@ -374,7 +374,7 @@ impl Client {
         self.queue.push_back(ClientAction::Send(message));
     }
 
-    fn event(&mut self, event: ClientEvent) {
+    pub(crate) fn event(&mut self, event: ClientEvent) {
         self.queue.push_back(ClientAction::Event(event));
     }
 

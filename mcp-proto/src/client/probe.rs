@@ -304,7 +304,8 @@ pub fn draw() -> String {
     out
 }
 
-fn cell<T: core::fmt::Debug>(values: &[T], all: usize) -> String {
+/// A cell of a table, as Markdown: the values, or `any` if they are all there are.
+pub(crate) fn cell<T: core::fmt::Debug>(values: &[T], all: usize) -> String {
     if values.len() == all {
         return "any".into();
     }

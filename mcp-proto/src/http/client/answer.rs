@@ -9,6 +9,8 @@
 
 use alloc::string::String;
 
+use crate::client::probe::cell;
+
 /// What was asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
@@ -142,9 +144,9 @@ pub fn draw() -> String {
     for row in TABLE {
         let cells = [
             row.name.into(),
-            super::cell(row.asked, ANYTHING.len()),
-            super::cell(row.classes, ANY_CLASS.len()),
-            super::cell(row.bodies, ANY_BODY.len()),
+            cell(row.asked, ANYTHING.len()),
+            cell(row.classes, ANY_CLASS.len()),
+            cell(row.bodies, ANY_BODY.len()),
             alloc::format!("{:?}", row.meaning),
         ];
         out.extend(["| ", &cells.join(" | "), " |\n"]);

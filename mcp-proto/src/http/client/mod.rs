@@ -42,8 +42,6 @@ mod tools;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use crate::client::{self, ClientAction};
@@ -210,13 +208,4 @@ impl fmt::Debug for Client {
             .field("session", &self.session)
             .finish_non_exhaustive()
     }
-}
-
-/// A cell of a table, as Markdown.
-fn cell<T: fmt::Debug>(values: &[T], all: usize) -> String {
-    if values.len() == all {
-        return "any".into();
-    }
-    let names: Vec<String> = values.iter().map(|value| alloc::format!("{value:?}")).collect();
-    names.join(", ")
 }

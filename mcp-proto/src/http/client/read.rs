@@ -50,7 +50,7 @@ impl Client {
                 if response.id.is_some()
                     && (asked.era == Era::Modern || Class::of(status) != Class::Success) =>
             {
-                self.side.handle_fault(ProtocolError::UnexpectedResponse);
+                self.side.fault(ProtocolError::UnexpectedResponse);
             }
             (Ok(incoming), purpose) => {
                 let asked = match purpose {
@@ -148,7 +148,7 @@ impl Client {
                 let (kept, rejected) = self.tools.read(page, max_list_bytes);
                 *page = kept;
                 for (tool, reason) in rejected {
-                    self.side.tell(ClientEvent::ToolRejected { tool, reason });
+                    self.side.event(ClientEvent::ToolRejected { tool, reason });
                 }
             }
             ("tools/call", Err(error)) if error.code == ErrorCode::HEADER_MISMATCH => {

@@ -97,7 +97,7 @@ impl Client {
                 let begins = *begins;
                 self.deadlines.set(Reason::Exchange(id), now + LINGER);
                 if Class::of(status) != Class::Success {
-                    self.side.handle_fault(ProtocolError::NotAccepted { status });
+                    self.side.fault(ProtocolError::NotAccepted { status });
                 }
                 if begins {
                     self.release(now);
@@ -202,7 +202,7 @@ impl Client {
                     if let Purpose::Call(asked) = &mut open.purpose {
                         asked.fault = Some(fault.clone());
                     }
-                    self.side.handle_fault(fault);
+                    self.side.fault(fault);
                 }
             }
         }

@@ -13,6 +13,7 @@
 
 use alloc::string::String;
 
+use crate::client::probe::cell;
 use crate::time::Duration;
 
 /// How often a stream is tried again in vain.
@@ -146,9 +147,9 @@ pub fn draw() -> String {
     for row in TABLE {
         let cells = [
             row.name.into(),
-            super::cell(row.streams, STREAMS.len()),
-            super::cell(row.breaks, BREAKS.len()),
-            super::cell(row.may_try, EITHER.len()),
+            cell(row.streams, STREAMS.len()),
+            cell(row.breaks, BREAKS.len()),
+            cell(row.may_try, EITHER.len()),
             alloc::format!("{:?}", row.then),
         ];
         out.extend(["| ", &cells.join(" | "), " |\n"]);

@@ -42,7 +42,7 @@ impl Client {
         let is_request = matches!(&message, Outgoing::Request { .. });
         if !begins && !is_request && self.is_full() {
             let max_in_flight = self.limits().max_in_flight;
-            return self.side.handle_fault(ProtocolError::TooManyInFlight { max_in_flight });
+            return self.side.fault(ProtocolError::TooManyInFlight { max_in_flight });
         }
         if begins {
             self.hold(now);
