@@ -260,6 +260,18 @@ impl<'a> Scanner<'a> {
             return self.broken();
         }
         self.at += 1;
+        // Most strings are short and plain, and end some words before the text does.
+        let (stop, byte) = word_stop(self.bytes, self.at);
+        self.at = stop;
+        if byte == Some(b'"') {
+            self.at += 1;
+            return Ok(());
+        }
+        self.string_from_here()
+    }
+
+    #[inline(never)]
+    fn string_from_here(&mut self) -> Result<()> {
         loop {
             self.at += plain_run(self.bytes.get(self.at..).unwrap_or_default());
             match self.byte() {
@@ -349,26 +361,35 @@ impl<'a> Scanner<'a> {
 
 /// How many bytes at the start of `bytes` are neither a quote, a backslash nor a control.
 pub(crate) fn plain_run(bytes: &[u8]) -> usize {
+    let (run, stop) = word_stop(bytes, 0);
+    if stop.is_some() {
+        return run;
+    }
+    let rest = bytes.get(run..).unwrap_or_default();
+    run + rest.iter().take_while(|b| !matches!(b, b'"' | b'\\' | 0..0x20)).count()
+}
+
+/// Where, from `at` on, the first quote, backslash or control is, and which; or where the words
+/// end.
+fn word_stop(bytes: &[u8], mut at: usize) -> (usize, Option<u8>) {
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
     const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
     const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
     const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     // The high bit of each byte of `word` that is zero; false alarms only above a true one.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    let mut run = 0;
-    let (words, _) = bytes.as_chunks::<8>();
-    for word in words {
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let word = u64::from_le_bytes(*word);
-        let controls = word.wrapping_sub(BLANKS) & !word & HIGH;
-        let stops = zeros(word ^ QUOTES) | zeros(word ^ BACKSLASHES) | controls;
+        let controls = word.wrapping_sub(BLANKS) & !word;
+        let stops = (zeros(word ^ QUOTES) | zeros(word ^ BACKSLASHES) | controls) & HIGH;
         if stops != 0 {
-            return run + (stops.trailing_zeros() / 8) as usize;
+            let at = at + (stops.trailing_zeros() / 8) as usize;
+            return (at, bytes.get(at).copied());
         }
-        run += 8;
+        at += 8;
     }
-    let rest = bytes.get(run..).unwrap_or_default();
-    run + rest.iter().take_while(|b| !matches!(b, b'"' | b'\\' | 0..0x20)).count()
+    (at, None)
 }
 
 #[cfg(test)]
