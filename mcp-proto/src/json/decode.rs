@@ -13,9 +13,9 @@ use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor,
 };
 
-/// Reads a typed value.
-pub(super) fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
+/// Reads a typed value. That the text is UTF-8 is known, and not asked of each string again.
+pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = T::deserialize(Objects(&mut deserializer))?;
     deserializer.end()?;
     Ok(value)

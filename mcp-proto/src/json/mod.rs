@@ -51,7 +51,7 @@ impl Json {
     /// Reads a typed value as [`serde_json::from_slice`] does, but for one thing: where a struct is
     /// wanted, an array is an error. (Not inside of what serde derives for an enum with data.)
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        decode::decode(&self.0)
+        decode::decode(self.as_str())
     }
 
     /// The text.

@@ -16,21 +16,41 @@ use crate::json::Raw;
 /// too. Two ids are equal if they mean the same value: `1` and `1.0` are, `1` and `"1"` are not.
 ///
 /// [Specification: Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic#requests)
+#[derive(Clone)]
 pub struct RequestId {
-    token: SmallVec<[u8; 24]>,
+    token: Token,
     /// The one spelling of the value, where the token has another.
     canonical: Option<Box<[u8]>>,
     /// Where that spelling begins: eight bytes that compare as it does, at once.
     beginning: u64,
 }
 
-impl Clone for RequestId {
-    fn clone(&self) -> Self {
-        Self {
-            // At once, and not byte by byte.
-            token: SmallVec::from_slice(&self.token),
-            canonical: self.canonical.clone(),
-            beginning: self.beginning,
+/// A JSON token. One of usual length is in place, and copied at once.
+#[derive(Clone)]
+enum Token {
+    Short { bytes: [u8; SHORT], len: u8 },
+    Long(Box<[u8]>),
+}
+
+/// With the length and what tells the two apart it fills three words.
+const SHORT: usize = 22;
+
+impl Token {
+    fn new(token: &[u8]) -> Self {
+        let mut bytes = [0; SHORT];
+        match (bytes.get_mut(..token.len()), u8::try_from(token.len())) {
+            (Some(place), Ok(len)) => {
+                place.copy_from_slice(token);
+                Self::Short { bytes, len }
+            }
+            _ => Self::Long(token.into()),
+        }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Short { bytes, len } => bytes.get(..usize::from(*len)).unwrap_or_default(),
+            Self::Long(bytes) => bytes,
         }
     }
 }
@@ -58,7 +78,7 @@ impl RequestId {
             digits.push(b'-');
         }
         digits.reverse();
-        Self { beginning: beginning(&digits), token: digits, canonical: None }
+        Self { beginning: beginning(&digits), token: Token::new(&digits), canonical: None }
     }
 
     /// The id `text`.
@@ -71,7 +91,7 @@ impl RequestId {
     /// A token that is known to be a string or an integer.
     fn of(token: &[u8]) -> Self {
         Self::from_raw(Raw(token)).unwrap_or_else(|| Self {
-            token: SmallVec::from_slice(b"0"),
+            token: Token::new(b"0"),
             canonical: None,
             beginning: beginning(b"0"),
         })
@@ -92,17 +112,17 @@ impl RequestId {
         };
         let beginning = beginning(canonical.as_deref().unwrap_or(raw.0));
         let canonical = canonical.map(Vec::into_boxed_slice);
-        Some(Self { token: SmallVec::from_slice(raw.0), canonical, beginning })
+        Some(Self { token: Token::new(raw.0), canonical, beginning })
     }
 
     /// The id as JSON, as it came.
     pub fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.token).unwrap_or("0")
+        core::str::from_utf8(self.as_bytes()).unwrap_or("0")
     }
 
     /// The same as bytes.
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.token
+        self.token.as_bytes()
     }
 
     /// The one spelling of the value.
@@ -111,11 +131,14 @@ impl RequestId {
     }
 
     fn canonical(&self) -> &[u8] {
-        self.canonical.as_deref().unwrap_or(&self.token)
+        self.canonical.as_deref().unwrap_or(self.token.as_bytes())
     }
 }
 
 fn beginning(spelling: &[u8]) -> u64 {
+    if let Some(bytes) = spelling.first_chunk() {
+        return u64::from_be_bytes(*bytes);
+    }
     let mut bytes = [0; 8];
     for (byte, value) in bytes.iter_mut().zip(spelling) {
         *byte = *value;

@@ -3,6 +3,8 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 
+use crate::json::Raw;
+
 macro_rules! methods {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// The method of a request or notification.
@@ -28,6 +30,16 @@ macro_rules! methods {
                 match &*name {
                     $($name => Self::$variant,)*
                     _ => Self::Other(name.into()),
+                }
+            }
+
+            /// The method that a JSON value names, if it names one. The names that are known are
+            /// seen without decoding them.
+            pub(crate) fn from_raw(raw: Raw<'_>) -> Option<Self> {
+                match raw.0.strip_prefix(b"\"")?.strip_suffix(b"\"")? {
+                    b"" => None,
+                    $(name if name == $name.as_bytes() => Some(Self::$variant),)*
+                    _ => raw.string().map(Self::from_name),
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! The parameters of a request or notification, with the places of what routing reads.
 
+use smallvec::SmallVec;
+
 use crate::json::scan::{ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 
@@ -26,8 +28,6 @@ pub(crate) enum Member {
 }
 
 impl Member {
-    const COUNT: usize = Self::MetaProtocolVersion as usize + 1;
-
     /// The member of `params` with this key, quotes included.
     fn of_params(key: &[u8]) -> Option<Self> {
         Some(match key {
@@ -108,7 +108,7 @@ impl Params {
 
     /// The same, sharing no memory with the message that it came in.
     pub(crate) fn detach(&self) -> Self {
-        Self { json: self.json.detach(), members: self.members }
+        Self { json: self.json.detach(), members: self.members.clone() }
     }
 
     /// `{}`, or none at all.
@@ -121,25 +121,27 @@ impl Params {
     }
 }
 
-/// The places of the members, counted from the start of the object.
-#[derive(Clone, Copy, Debug, Default)]
+/// The places of the members, counted from the start of the object. A message has few of them, each
+/// once.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Members {
-    spans: [Span; Member::COUNT],
+    places: SmallVec<[(Member, Span); 6]>,
     /// The first member that stood twice.
     pub(crate) duplicate: Option<Member>,
 }
 
 impl Members {
     fn get(&self, member: Member) -> Option<Span> {
-        self.spans.get(member as usize).copied().filter(|span| !span.is_empty())
+        self.places.iter().find(|(at, _)| *at == member).map(|(_, span)| *span)
     }
 
     fn set(&mut self, member: Member, span: Span) {
-        if let Some(place) = self.spans.get_mut(member as usize) {
-            if !place.is_empty() {
+        match self.places.iter_mut().find(|(at, _)| *at == member) {
+            None => self.places.push((member, span)),
+            Some((_, place)) => {
                 self.duplicate.get_or_insert(member);
+                *place = span;
             }
-            *place = span;
         }
     }
 
@@ -165,7 +167,7 @@ impl Members {
             }
             Ok(())
         })?;
-        for span in &mut self.spans {
+        for (_, span) in &mut self.places {
             *span = span.within(object);
         }
         Ok(object)
