@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `Reading` the body | its end; 400, 408 or 413 |
 //! | `Answering` | the head, with all of the body if it is known |
-//! | `Done` | |
+//! | `Refused`, `Done` | |
 
 use std::convert::Infallible;
 use std::fmt;
@@ -30,13 +30,14 @@ pin_project! {
     pub struct HttpFuture<B> {
         #[pin]
         body: B,
-        state: State,
+        // In a place of its own, since a future is moved before it is polled.
+        state: Box<State>,
     }
 }
 
 enum State {
-    Reading(Box<Reading>),
-    Answering(Box<Answer>),
+    Reading(Reading),
+    Answering(Answer),
     Refused(ResponseHead),
     Done,
 }
@@ -53,15 +54,15 @@ impl<B: Body> HttpFuture<B> {
     pub(super) fn new(shared: Arc<Shared>, request: Request<B>) -> Self {
         let (parts, body) = request.into_parts();
         let state = match shared.server.admit(head::request(&parts)) {
-            Err(answering) => State::Answering(Box::new(Answer::new(*answering, shared, None))),
+            Err(answering) => State::Answering(Answer::new(*answering, shared, None)),
             Ok(admission)
                 if is_longer(body.size_hint().lower(), shared.limits().max_body_bytes) =>
             {
                 State::Refused(admission.refuse(413))
             }
-            Ok(admission) => State::Reading(Box::new(Reading { shared, admission, timer: None })),
+            Ok(admission) => State::Reading(Reading { shared, admission, timer: None }),
         };
-        Self { body, state }
+        Self { body, state: Box::new(state) }
     }
 }
 
@@ -71,13 +72,11 @@ impl<B: Body> Future for HttpFuture<B> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {
-            match this.state {
+            match &mut **this.state {
                 State::Reading(reading) => {
                     let read = ready!(reading.poll(this.body.as_mut(), context));
-                    *this.state = match (std::mem::replace(this.state, State::Done), read) {
-                        (State::Reading(reading), Ok(())) => {
-                            State::Answering(Box::new(reading.answer()))
-                        }
+                    **this.state = match (std::mem::replace(&mut **this.state, State::Done), read) {
+                        (State::Reading(reading), Ok(())) => State::Answering(reading.answer()),
                         (State::Reading(reading), Err(status)) => {
                             State::Refused(reading.admission.refuse(status))
                         }
@@ -86,12 +85,12 @@ impl<B: Body> Future for HttpFuture<B> {
                 }
                 State::Answering(answer) => match ready!(answer.poll(context)) {
                     Part::Whole(head, data) => {
-                        *this.state = State::Done;
+                        **this.state = State::Done;
                         return Poll::Ready(Ok(head::response(head, HttpBody::whole(data))));
                     }
                     Part::Head(head) => {
-                        let body = match std::mem::replace(this.state, State::Done) {
-                            State::Answering(answer) => HttpBody::stream(answer),
+                        let body = match std::mem::replace(&mut **this.state, State::Done) {
+                            State::Answering(answer) => HttpBody::stream(Box::new(answer)),
                             State::Reading(_) | State::Refused(_) | State::Done => {
                                 HttpBody::whole(Bytes::new())
                             }
@@ -100,11 +99,11 @@ impl<B: Body> Future for HttpFuture<B> {
                     }
                     // The head comes first.
                     Part::Data(_) => {}
-                    Part::End => *this.state = State::Refused(ResponseHead::new(500)),
+                    Part::End => **this.state = State::Refused(ResponseHead::new(500)),
                 },
                 State::Refused(refused) => {
                     let head = std::mem::replace(refused, ResponseHead::new(500));
-                    *this.state = State::Done;
+                    **this.state = State::Done;
                     return Poll::Ready(Ok(head::response(head, HttpBody::whole(Bytes::new()))));
                 }
                 State::Done => return Poll::Pending,
