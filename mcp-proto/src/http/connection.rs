@@ -58,16 +58,22 @@ pub struct Connection {
     /// When it was last told.
     now: Instant,
     deadlines: Deadlines<Reason>,
+    /// The one of the deadlines that is the state's.
+    watched: Option<Reason>,
     out: Vec<u8>,
     /// What is to be told once `out` is taken.
     event: Option<ServerEvent>,
 }
 
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a connection stays where it is, and is mostly used again"
+)]
 enum State {
     Between,
     Body(Box<Request>),
-    Answering(Box<Answering>),
+    Answering(Answering),
     Lingering,
 }
 
@@ -104,6 +110,7 @@ impl Connection {
             life: Life::Open,
             now,
             deadlines,
+            watched: Some(Reason::Idle),
             out: Vec::new(),
             event: None,
         }
@@ -252,7 +259,7 @@ impl Connection {
             }
         };
         let answering = Answering { exchange, kind, framing: None, ended: false };
-        self.state = State::Answering(Box::new(answering));
+        self.state = State::Answering(answering);
     }
 
     /// Answers what is no request that could be served, and reads nothing more.
@@ -283,18 +290,21 @@ impl Connection {
             State::Body(_) => Some(Reason::Body),
             State::Answering(_) | State::Lingering => None,
         };
+        if running == self.watched {
+            return;
+        }
         let Limits { connection_idle_timeout, head_timeout, body_timeout, .. } =
             self.config.server.limits;
-        for (reason, after) in [
-            (Reason::Idle, connection_idle_timeout),
-            (Reason::Head, head_timeout),
-            (Reason::Body, body_timeout),
-        ] {
-            if running != Some(reason) {
-                self.deadlines.clear(reason);
-            } else if !self.deadlines.has(reason) {
-                self.deadlines.set(reason, self.now + after);
-            }
+        if let Some(reason) = core::mem::replace(&mut self.watched, running) {
+            self.deadlines.clear(reason);
+        }
+        if let Some(reason) = running {
+            let after = match reason {
+                Reason::Head => head_timeout,
+                Reason::Body => body_timeout,
+                Reason::Idle | Reason::Linger | Reason::Drain => connection_idle_timeout,
+            };
+            self.deadlines.set(reason, self.now + after);
         }
     }
 

@@ -24,11 +24,14 @@ impl Config {
     /// Whether requests may be for this host.
     pub(super) fn allows_host(&self, host: &[u8]) -> bool {
         let (name, _) = split_port(host);
-        self.allowed_hosts.iter().map(String::as_bytes).any(|allowed| {
-            allowed.eq_ignore_ascii_case(name)
-                || allowed.eq_ignore_ascii_case(host)
-                || allowed == b"*"
-        })
+        let mut allowed = self.allowed_hosts.iter().map(String::as_bytes);
+        // Nearly all are written as they are allowed.
+        allowed.clone().any(|allowed| allowed == name)
+            || allowed.any(|allowed| {
+                allowed.eq_ignore_ascii_case(name)
+                    || allowed.eq_ignore_ascii_case(host)
+                    || allowed == b"*"
+            })
     }
 
     /// What pages of this origin may do; `None` if nothing.

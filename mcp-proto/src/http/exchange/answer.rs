@@ -39,7 +39,7 @@ pub(super) struct Answer {
     /// A session that its head names.
     pub(super) session: Option<String>,
     /// The request that there may be no time for, once the server is to stop.
-    pub(super) waiting: Option<RequestId>,
+    pub(super) waiting: Option<Box<RequestId>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,7 +164,7 @@ impl Answer {
     pub(super) fn give_up(&mut self) {
         if self.form == Form::Undecided {
             if let Some(id) = self.waiting.take() {
-                return self.error(self.era, Some(id), &ProtocolError::ShuttingDown);
+                return self.error(self.era, Some(*id), &ProtocolError::ShuttingDown);
             }
             return self.say_all(503, None);
         }

@@ -91,7 +91,7 @@ enum Wanted {
     Post { caller: Caller, incoming: Incoming },
     Get { caller: Caller, last_event_id: Option<String> },
     Delete { caller: Caller },
-    Listen { incoming: Incoming, head: Head, principal: Option<Arc<str>> },
+    Listen { incoming: Incoming, head: Box<Head>, principal: Option<Arc<str>> },
 }
 
 impl Wanted {
@@ -211,7 +211,8 @@ impl Exchange {
         if let Incoming::Message(Message::Request(request)) = &incoming
             && matches!(request.method, message::Method::Listen)
         {
-            return self.want(Wanted::Listen { incoming, head: head.clone(), principal });
+            let head = Box::new(head.clone());
+            return self.want(Wanted::Listen { incoming, head, principal });
         }
         if let Incoming::Message(Message::Notification(_)) = &incoming {
             self.answer.accept();
@@ -274,10 +275,10 @@ impl Exchange {
     pub fn shutdown(&mut self, now: Instant) {
         match &mut self.state {
             State::Alone(server) => {
-                self.answer.waiting = server.only_call().cloned();
+                self.answer.waiting = server.only_call().cloned().map(Box::new);
                 server.handle_eof(now);
             }
-            State::Waiting(wanted) => self.answer.waiting = wanted.request_id(),
+            State::Waiting(wanted) => self.answer.waiting = wanted.request_id().map(Box::new),
             // The endpoint knows which request it is.
             State::Reading(_) => self.more = true,
             State::Answered | State::Listening { .. } => {}

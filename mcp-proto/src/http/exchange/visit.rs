@@ -146,7 +146,7 @@ impl Exchange {
             return self.answer.finish(status, data, None);
         }
         if endpoint.closing {
-            self.answer.waiting = endpoint.sessions.request(&place);
+            self.answer.waiting = endpoint.sessions.request(&place).map(Box::new);
         }
         let mut taken = 0;
         loop {

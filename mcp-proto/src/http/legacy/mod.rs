@@ -269,16 +269,19 @@ impl<W: Clone> Sessions<W> {
         outcome: Outcome,
         queue: &mut Queue<W>,
     ) {
-        let Some((key, session)) = self.of(reply.id()) else {
-            self.dropped_replies = self.dropped_replies.saturating_add(1);
+        let Self { scopes, sessions, schedule, dropped_replies, .. } = self;
+        let key = scopes.get(&reply.id().scope());
+        let session = key.and_then(|key| Some((*key, sessions.get_mut(key)?)));
+        let Some((key, session)) = session else {
+            *dropped_replies = dropped_replies.saturating_add(1);
             return;
         };
         let before = session.server.dropped_replies();
         session.server.respond(now, reply, outcome);
         let dropped = session.server.dropped_replies() - before;
         session.act(now, queue);
-        self.plan(key);
-        self.dropped_replies = self.dropped_replies.saturating_add(dropped);
+        schedule.plan(key, session);
+        *dropped_replies = dropped_replies.saturating_add(dropped);
     }
 
     pub(super) fn notify(
@@ -410,12 +413,6 @@ impl<W: Clone> Sessions<W> {
     fn of(&mut self, about: ReplyId) -> Option<(u128, &mut Session<W>)> {
         let key = *self.scopes.get(&about.scope())?;
         Some((key, self.sessions.get_mut(&key)?))
-    }
-
-    fn plan(&mut self, key: u128) {
-        if let Some(session) = self.sessions.get_mut(&key) {
-            self.schedule.plan(key, session);
-        }
     }
 
     /// An id that no session has.

@@ -266,9 +266,14 @@ impl<W: Clone> Session<W> {
 
     /// When something is to be done about it at the latest.
     pub(super) fn due(&self) -> Instant {
-        let kept = self.streams.iter().map(|(_, stream)| stream.kept_until());
-        let own = self.server.poll_timeout();
-        kept.chain(own).fold(self.ends().min(self.rests()), Instant::min)
+        let mut due = self.ends().min(self.rests());
+        if let Some(at) = self.server.poll_timeout() {
+            due = due.min(at);
+        }
+        for (_, stream) in self.streams.iter() {
+            due = due.min(stream.kept_until());
+        }
+        due
     }
 
     pub(super) fn set_used(&mut self, used: Instant) {

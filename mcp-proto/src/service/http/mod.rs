@@ -213,7 +213,8 @@ impl Hub {
         let offer = match &first {
             Some(EndpointAction::Event(ServerEvent::Request(request))) => {
                 // It may have been cancelled by what came with it.
-                endpoint.is_owed(request.reply.id()).then(|| offer.clone())
+                let is_owed = others.is_empty() || endpoint.is_owed(request.reply.id());
+                is_owed.then(|| offer.clone())
             }
             Some(EndpointAction::Event(_) | EndpointAction::Wake(_)) | None => None,
         };
