@@ -15,7 +15,9 @@ use super::answers::{self, IntoAnswer};
 use super::call::Call;
 use super::port::{Ask, Command, Port, Stage};
 use super::subscription::Subscription;
-use crate::client::{CallError, Change, Config, ConnectError, Listing, ServerInfo, Verdict};
+use crate::client::{
+    CallError, Change, Config, ConnectError, Decision, Listing, ServerInfo, Verdict,
+};
 use crate::error::{PlanError, ProtocolError, UsageError};
 use crate::http::client::set_field;
 use crate::json::Json;
@@ -282,6 +284,15 @@ impl Client {
             Stage::Connected(known) => Some(known.1),
             Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
         }
+    }
+
+    /// How the negotiation went, as far as it has come: which rows of
+    /// [`probe::TABLE`](crate::client::probe::TABLE) were taken, in order; also after it has failed.
+    /// Their times are those of whoever drives the client, which the adapters count from when they
+    /// are asked to connect. See
+    /// [`client::Client::decisions`](crate::client::Client::decisions).
+    pub fn decisions(&self) -> Vec<Decision> {
+        self.port.decisions()
     }
 
     /// Closes the connection: every call ends with [`CallError::Closed`]. Completes when whoever

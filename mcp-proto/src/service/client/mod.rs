@@ -174,7 +174,7 @@ impl Driven for ClientService {
             }
         }
         self.act_on_all(now);
-        self.runner.end_turn();
+        self.runner.end_turn(&self.connection);
         if let Life::Closed { until } = self.life
             && until <= now
         {

@@ -26,6 +26,8 @@ pub(super) struct Runner {
     calls: Row<Pending>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
     inputs: Inputs,
+    /// How many decisions handles can see.
+    decided: usize,
     /// Nothing, with room for what the next turn brings.
     work: Work,
 }
@@ -45,6 +47,7 @@ impl Runner {
             calls: Row::default(),
             feeds: BTreeMap::new(),
             inputs: Inputs::default(),
+            decided: 0,
             work: Work::default(),
         };
         Ok((runner, config))
@@ -56,8 +59,18 @@ impl Runner {
     }
 
     /// A turn ends.
-    pub(super) fn end_turn(&self) {
+    pub(super) fn end_turn(&mut self, side: &impl Side) {
+        if self.decided != side.decisions().len() {
+            self.show_decisions(side);
+        }
         self.port.end_turn();
+    }
+
+    /// Handles can see how the negotiation has gone.
+    fn show_decisions(&mut self, side: &impl Side) {
+        let decisions = side.decisions();
+        self.decided = decisions.len();
+        self.port.set_decisions(decisions);
     }
 
     /// Does what was asked for, and has woken handlers go on; false if there was nothing to do.
@@ -78,6 +91,7 @@ impl Runner {
     pub(super) fn react(&mut self, now: Instant, side: &mut impl Side, event: ClientEvent) {
         match event {
             ClientEvent::Connected(server) => {
+                self.show_decisions(side);
                 if let Some(verdict) = side.verdict() {
                     self.port.set_stage(Stage::Connected(Box::new((server, verdict))));
                 }
@@ -122,7 +136,10 @@ impl Runner {
             | ClientEvent::Notification { .. }
             | ClientEvent::ToolRejected { .. }
             | ClientEvent::PeerFault(_)) => self.tell(event),
-            ClientEvent::Closed(error) => self.port.set_stage(Stage::Closed(error)),
+            ClientEvent::Closed(error) => {
+                self.show_decisions(side);
+                self.port.set_stage(Stage::Closed(error));
+            }
         }
     }
 

@@ -159,7 +159,7 @@ impl HttpClientService {
         }
         self.act_on_all(now, connector);
         self.exchanges.woken().end_turn();
-        self.runner.end_turn();
+        self.runner.end_turn(&self.machine);
     }
 
     fn act_on_all(&mut self, now: Instant, connector: &mut impl Connector) {
