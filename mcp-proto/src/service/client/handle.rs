@@ -249,6 +249,14 @@ impl Client {
         self.port.change(|answers, _| answers.fault = Some(Arc::new(f)));
     }
 
+    /// Sees the conversation, line by line, as
+    /// [`ClientService::show_wire`](super::ClientService::show_wire) and, over HTTP,
+    /// [`HttpClientService::show_wire`](super::HttpClientService::show_wire) show it, with secrets masked.
+    /// It is said before the client is connected.
+    pub fn on_wire(&self, f: impl Fn(&str) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.wire = Some(Arc::new(f)));
+    }
+
     /// Calls `f` with the name of each tool that is left out of a list over HTTP, and why: its schema
     /// has headers that must not be.
     pub fn on_tool_rejected(&self, f: impl Fn(&str, &PlanError) + Send + Sync + 'static) {

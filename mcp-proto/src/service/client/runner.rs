@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use core::task::Waker;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::answers::Hear;
 use super::call::Slot;
 use super::inputs::Inputs;
 use super::port::{Ask, Command, OnProgress, Port, Stage, Work};
@@ -51,6 +52,12 @@ impl Runner {
             work: Work::default(),
         };
         Ok((runner, config))
+    }
+
+    /// Who wants to see the conversation.
+    pub(super) fn watcher(&self) -> Option<Hear<str>> {
+        let f = self.port.answers().wire?;
+        Some(Arc::new(move |line: &str| unharmed(|| f(line))))
     }
 
     /// A turn begins; `waker` is woken when there is more to do after it.
