@@ -117,11 +117,10 @@ impl Schema {
 
     /// Which arguments there are.
     fn told(&self) -> String {
-        let names = self.properties().into_iter().flat_map(Map::keys).map(|name| {
-            let mark = if self.requires(name) { " (required)" } else { "" };
-            format!("{name}{mark}")
-        });
-        let names: Vec<_> = names.collect();
+        let names = self.properties().into_iter().flat_map(Map::keys);
+        let (first, then): (Vec<_>, Vec<_>) = names.partition(|name| self.requires(name));
+        let first = first.into_iter().map(|name| format!("{name} (required)"));
+        let names: Vec<_> = first.chain(then.into_iter().cloned()).collect();
         if names.is_empty() {
             return "the tool has no arguments".into();
         }
@@ -239,7 +238,7 @@ mod tests {
             assert_eq!(read_one(word).unwrap_err().message, message, "{word}");
         }
         let advice = read_one("other=1").unwrap_err().advice.unwrap();
-        assert!(advice.starts_with("the tool has count (required), ratio, "), "{advice}");
+        assert!(advice.starts_with("the tool has count (required), any, "), "{advice}");
     }
 
     #[test]

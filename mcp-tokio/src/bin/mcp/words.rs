@@ -4,7 +4,7 @@
 //! read the table of decisions; its own names are for those who have, and for programs.
 
 use mcp_tokio::mcp_proto::client::Decision;
-use mcp_tokio::mcp_proto::client::probe::{Failure, Move, Outcome, Step};
+use mcp_tokio::mcp_proto::client::probe::{Move, Outcome, Step};
 use serde::Serialize;
 
 /// What a negotiation begins with.
@@ -78,7 +78,7 @@ fn followed(then: Move) -> String {
         Move::Await(step) => format!("{} is still out", sent(step)),
         Move::Reopen(step) => format!("it is started anew and {} is sent", sent(step)),
         Move::Stay => "nothing follows".into(),
-        Move::Fail(failure) => format!("that is the end: {}", because(failure)),
+        Move::Fail(_) => "it is given up".into(),
     }
 }
 
@@ -91,17 +91,5 @@ fn sent(step: Step) -> &'static str {
         Step::Initialize | Step::Stored | Step::Fallback | Step::Silent | Step::Reopened => {
             "initialize"
         }
-    }
-}
-
-fn because(failure: Failure) -> &'static str {
-    match failure {
-        Failure::NoCommonVersion => "no common version",
-        Failure::Refused => "refused",
-        Failure::Malformed => "it cannot be read",
-        Failure::TimedOut => "no answer in time",
-        Failure::Closed => "it has ended",
-        Failure::Unauthorized => "not authorized",
-        Failure::Unavailable => "not available",
     }
 }

@@ -177,8 +177,8 @@ port:   it must be 1 or more
 port:   it must be a number
 port:   (yes or no)
 sure:   (one of them)
-    1  Red
-    2  Green
+    1  Red (r)
+    2  Green (g)
 colour:   there is no choice 3
 colour:   (some of them, with commas between)
     1  a
