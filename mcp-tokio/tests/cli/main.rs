@@ -3,6 +3,8 @@
 //!
 //! The test starts itself as a server; see `server`.
 
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod call;
 mod lists;
 mod probe;

@@ -96,7 +96,7 @@ pub(crate) struct Common {
     /// A header of each HTTP request; may be repeated
     #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) header: Vec<(String, String)>,
-    /// The variable that holds the bearer token for a URL; MCP_TOKEN by default, if it is set
+    /// The variable that holds the bearer token for a URL; by default `MCP_TOKEN`, if that is set
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) bearer_env: Option<String>,
     /// Hides the standard error of a server that is started here

@@ -63,7 +63,7 @@ async fn asked(
 
 fn tell(output: Output, message: &str, answer: ElicitResult) -> ElicitResult {
     if output.is_json() {
-        output.document(&json!({ "asked": { "message": message, "action": answer.action } }));
+        print::document(&json!({ "asked": { "message": message, "action": answer.action } }));
     }
     answer
 }

@@ -14,7 +14,7 @@ use super::print::{self, Output};
 use super::session;
 use super::target::Target;
 
-pub(crate) async fn run(args: CallArgs, output: &Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure> {
     let (url, words) = match args.words.split_first() {
         Some((url, words)) if args.common.program.is_empty() => (Some(url.as_str()), words),
         _ => (None, args.words.as_slice()),
@@ -28,22 +28,22 @@ pub(crate) async fn run(args: CallArgs, output: &Output) -> Result<Exit, Failure
     }
 
     let client = session::client(&args.common);
-    ask::user(&client, *output);
-    show_logs(&client, *output);
+    ask::user(&client, output);
+    show_logs(&client, output);
     let result = session::with(&client, target, async |server| {
         let tools = all_tools(&client, &server, &args.common).await?;
         let arguments = match (&args.args, find(&tools, tool)?) {
             (Some(arguments), _) => arguments.clone(),
             (None, tool) => arguments::read(words, &tool.input_schema)?,
         };
-        call(&client, &server, &args, tool, &arguments, *output).await
+        call(&client, &server, &args, tool, &arguments, output).await
     });
     let result = result.await?;
 
     if output.is_json() {
-        output.document(&json!({ "result": result }));
+        print::document(&json!({ "result": result }));
     } else {
-        show(&result, output);
+        show(&result);
     }
     if result.is_error {
         print::note("mcp: the tool says that it has failed");
@@ -80,7 +80,7 @@ fn show_progress(progress: &Progress, output: Output) {
     let Progress { progress, total, message, .. } = progress;
     if output.is_json() {
         let about = json!({ "progress": progress, "total": total, "message": message });
-        return output.document(&json!({ "progress": about }));
+        return print::document(&json!({ "progress": about }));
     }
     let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
     let message = message.as_ref().map(|it| format!("  {it}")).unwrap_or_default();
@@ -90,7 +90,7 @@ fn show_progress(progress: &Progress, output: Output) {
 fn show_logs(client: &Client, output: Output) {
     client.on_log(move |log| {
         if output.is_json() {
-            return output.document(&json!({ "log": log }));
+            return print::document(&json!({ "log": log }));
         }
         let logger = log.logger.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
         let text: Option<String> = log.data.decode().ok();
@@ -101,14 +101,14 @@ fn show_logs(client: &Client, output: Output) {
 
 /// What a tool says. Structured content is shown if there is nothing else: it is there for programs,
 /// and most tools say the same in words.
-fn show(result: &CallToolResult, output: &Output) {
+fn show(result: &CallToolResult) {
     for block in &result.content {
-        output.text(&words(block));
+        print::text(&words(block));
     }
     if result.content.is_empty()
         && let Some(content) = &result.structured_content
     {
-        output.text(content.as_str());
+        print::text(content.as_str());
     }
 }
 

@@ -11,23 +11,23 @@ use super::args::{Alone, Common};
 use super::arguments::{self, Argument};
 use super::ask;
 use super::failure::{Exit, Failure};
-use super::print::{Output, indented};
+use super::print::{self, Output, indented};
 use super::session;
 use super::target::Target;
 
-pub(crate) async fn tools(args: Alone, output: &Output) -> Result<Exit, Failure> {
+pub(crate) async fn tools(args: Alone, output: Output) -> Result<Exit, Failure> {
     let common = &args.common;
     let tools = connected(&args, async |client, server| all_tools(client, server, common).await);
     let tools = tools.await?;
     if output.is_json() {
-        output.document(&BTreeMap::from([("tools", tools)]));
+        print::document(&BTreeMap::from([("tools", tools)]));
     } else {
-        show(output, "tools", tools.iter().map(of_tool));
+        show("tools", tools.iter().map(of_tool));
     }
     Ok(Exit::Fine)
 }
 
-pub(crate) async fn resources(args: Alone, output: &Output) -> Result<Exit, Failure> {
+pub(crate) async fn resources(args: Alone, output: Output) -> Result<Exit, Failure> {
     let common = &args.common;
     let lists = connected(&args, async |client, server| {
         if server.capabilities.resources.is_none() {
@@ -38,10 +38,10 @@ pub(crate) async fn resources(args: Alone, output: &Output) -> Result<Exit, Fail
     });
     let (resources, templates) = lists.await?;
     if output.is_json() {
-        output.document(&Resources { resources, resource_templates: templates });
+        print::document(&Resources { resources, resource_templates: templates });
     } else {
         let templates = templates.iter().map(of_template);
-        show(output, "resources", resources.iter().map(of_resource).chain(templates));
+        show("resources", resources.iter().map(of_resource).chain(templates));
     }
     Ok(Exit::Fine)
 }
@@ -53,7 +53,7 @@ struct Resources {
     resource_templates: Vec<ResourceTemplate>,
 }
 
-pub(crate) async fn prompts(args: Alone, output: &Output) -> Result<Exit, Failure> {
+pub(crate) async fn prompts(args: Alone, output: Output) -> Result<Exit, Failure> {
     let common = &args.common;
     let prompts = connected(&args, async |client, server| {
         if server.capabilities.prompts.is_none() {
@@ -63,9 +63,9 @@ pub(crate) async fn prompts(args: Alone, output: &Output) -> Result<Exit, Failur
     });
     let prompts = prompts.await?;
     if output.is_json() {
-        output.document(&BTreeMap::from([("prompts", prompts)]));
+        print::document(&BTreeMap::from([("prompts", prompts)]));
     } else {
-        show(output, "prompts", prompts.iter().map(of_prompt));
+        show("prompts", prompts.iter().map(of_prompt));
     }
     Ok(Exit::Fine)
 }
@@ -112,12 +112,12 @@ async fn connected<T>(
     session::with(&client, target, async |server| f(&client, &server).await).await
 }
 
-fn show(output: &Output, what: &str, entries: impl Iterator<Item = String>) {
+fn show(what: &str, entries: impl Iterator<Item = String>) {
     let entries: Vec<_> = entries.collect();
     if entries.is_empty() {
-        return output.text(&format!("no {what}"));
+        return print::text(&format!("no {what}"));
     }
-    output.text(&entries.join("\n"));
+    print::text(&entries.join("\n"));
 }
 
 fn of_tool(tool: &Tool) -> String {

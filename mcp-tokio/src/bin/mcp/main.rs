@@ -31,12 +31,12 @@ fn main() -> ExitCode {
     // What is wrong with the words themselves is told by clap, with the exit code for that.
     let args = Args::parse();
     let output = Output::new(args.command.json());
-    let done = run(args, &output);
+    let done = run(args, output);
     let exit = done.unwrap_or_else(|failure| output.failed(&failure));
     ExitCode::from(exit as u8)
 }
 
-fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
+fn run(args: Args, output: Output) -> Result<Exit, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(Exit::Connection, error))?;
     let done = runtime.block_on(async {

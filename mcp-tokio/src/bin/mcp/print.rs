@@ -22,41 +22,41 @@ impl Output {
     }
 
     /// Whether programs read it.
-    pub(crate) fn is_json(&self) -> bool {
+    pub(crate) fn is_json(self) -> bool {
         self.json
     }
 
-    /// Writes text for people. That nobody reads it any more is no failure.
-    pub(crate) fn text(&self, text: &str) {
-        let mut out = io::stdout().lock();
-        let text = clean(text);
-        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        let _ = write!(out, "{text}{end}").and_then(|()| out.flush());
-    }
-
-    /// Writes a document for programs.
-    pub(crate) fn document(&self, document: &impl Serialize) {
-        let mut out = io::stdout().lock();
-        let Ok(text) = serde_json::to_string(document) else { return };
-        let _ = writeln!(out, "{text}").and_then(|()| out.flush());
-    }
-
     /// Tells what is wrong, and what to do about it.
-    pub(crate) fn failed(&self, failure: &Failure) -> Exit {
+    pub(crate) fn failed(self, failure: &Failure) -> Exit {
         if self.json {
-            self.document(&json!({ "error": error(failure) }));
+            document(&json!({ "error": error(failure) }));
         }
-        self.told(failure)
+        told(failure)
     }
+}
 
-    /// The same, where a document for programs has told it already.
-    pub(crate) fn told(&self, failure: &Failure) -> Exit {
-        note(&format!("mcp: {}", failure.message));
-        if let Some(advice) = &failure.advice {
-            note(&format!("     {advice}"));
-        }
-        failure.exit
+/// Writes text for people. That nobody reads it any more is no failure.
+pub(crate) fn text(text: &str) {
+    let mut out = io::stdout().lock();
+    let text = clean(text);
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(out, "{text}{end}").and_then(|()| out.flush());
+}
+
+/// Writes a document for programs.
+pub(crate) fn document(document: &impl Serialize) {
+    let mut out = io::stdout().lock();
+    let Ok(text) = serde_json::to_string(document) else { return };
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// Tells people what is wrong, where programs know it or there are none.
+pub(crate) fn told(failure: &Failure) -> Exit {
+    note(&format!("mcp: {}", failure.message));
+    if let Some(advice) = &failure.advice {
+        note(&format!("     {advice}"));
     }
+    failure.exit
 }
 
 /// A failure for programs.
@@ -99,6 +99,9 @@ pub(crate) fn rows(rows: &[(&str, String)]) -> String {
 
 /// Text that is set in from the left.
 pub(crate) fn indented(text: &str, by: usize) -> String {
-    let lines = text.trim_end().lines();
-    lines.map(|line| format!("{:by$}{line}\n", "")).collect()
+    let mut out = String::new();
+    for line in text.trim_end().lines() {
+        out.extend([&" ".repeat(by), line, "\n"]);
+    }
+    out
 }

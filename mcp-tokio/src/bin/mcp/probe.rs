@@ -14,7 +14,7 @@ use super::session::{self, Session};
 use super::target::Target;
 use super::words;
 
-pub(crate) async fn run(args: Alone, output: &Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(args: Alone, output: Output) -> Result<Exit, Failure> {
     let target = Target::new(args.url.as_deref(), &args.common)?;
     let client = session::client(&args.common);
     let mut session = Session::open(&client, target);
@@ -25,19 +25,19 @@ pub(crate) async fn run(args: Alone, output: &Output) -> Result<Exit, Failure> {
 
     match found {
         Ok(server) if output.is_json() => {
-            output.document(&document(&server, &supported, &decisions));
+            print::document(&document(&server, &supported, &decisions));
         }
         Ok(server) => {
-            output.text(&format!("{}\n{}", describe(&server, &supported), story(&decisions)));
+            print::text(&format!("{}\n{}", describe(&server, &supported), story(&decisions)));
         }
         Err(failure) if output.is_json() => {
             let decisions: Vec<_> = decisions.iter().map(words::Document::new).collect();
             let error = print::error(&failure);
-            output.document(&json!({ "error": error, "decisions": decisions }));
-            return Ok(output.told(&failure));
+            print::document(&json!({ "error": error, "decisions": decisions }));
+            return Ok(print::told(&failure));
         }
         Err(failure) => {
-            output.text(&story(&decisions));
+            print::text(&story(&decisions));
             return Err(failure);
         }
     }

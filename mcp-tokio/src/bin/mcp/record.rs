@@ -17,11 +17,11 @@ use super::args::{Common, RecordArgs};
 use super::ask;
 use super::failure::{Exit, Failure};
 use super::list::{get, templates};
-use super::print::Output;
+use super::print::{self, Output};
 use super::session;
 use super::target::Target;
 
-pub(crate) async fn run(args: RecordArgs, output: &Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failure> {
     let (url, words) = match args.words.split_first() {
         Some((url, words)) if args.common.program.is_empty() => (url.to_str(), words),
         _ => (None, args.words.as_slice()),
@@ -49,9 +49,9 @@ pub(crate) async fn run(args: RecordArgs, output: &Output) -> Result<Exit, Failu
     done?;
 
     if output.is_json() {
-        output.document(&json!({ "file": path, "lines": count }));
+        print::document(&json!({ "file": path, "lines": count }));
     } else {
-        output.text(&format!("{count} lines in {}", path.display()));
+        print::text(&format!("{count} lines in {}", path.display()));
     }
     Ok(Exit::Fine)
 }

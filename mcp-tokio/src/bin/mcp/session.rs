@@ -42,14 +42,14 @@ enum Driver {
 
 impl Session {
     pub(crate) fn open(client: &Client, target: Target) -> Self {
-        let driven = client.clone();
+        let handle = client.clone();
         let driver = tokio::spawn(async move {
             match target {
                 Target::Http(config) => {
-                    run_http(&driven, *config).await.map(|()| "it was closed".into())
+                    run_http(&handle, *config).await.map(|()| "it was closed".into())
                 }
                 Target::Command(command) => {
-                    let status = run_command(&driven, &command).await?;
+                    let status = run_command(&handle, &command).await?;
                     Ok(format!("the server has exited: {status}"))
                 }
             }
@@ -108,8 +108,8 @@ impl Driver {
 }
 
 fn of_negotiation(error: &io::Error) -> bool {
-    let inner = error.get_ref().map(|inner| inner as &(dyn Error + 'static));
-    inner.is_some_and(|inner| inner.is::<ConnectError>())
+    let inner: Option<&(dyn Error + 'static)> = error.get_ref().map(|inner| inner as _);
+    inner.and_then(|inner| inner.downcast_ref::<ConnectError>()).is_some()
 }
 
 /// Connects, does something, and ends the connection whatever came of it.

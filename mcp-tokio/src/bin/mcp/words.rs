@@ -9,10 +9,7 @@ use serde::Serialize;
 
 /// What a negotiation begins with.
 pub(crate) fn opening(step: Step) -> &'static str {
-    match step {
-        Step::Unconfirmed => "requests",
-        step => sent(step),
-    }
+    sent(step)
 }
 
 /// What came, and what followed.

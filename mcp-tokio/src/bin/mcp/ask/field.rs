@@ -29,13 +29,14 @@ impl Field<'_> {
         if let Some(default) = self.default() {
             notes.push(format!("default {}", default.as_str().trim_matches('"')));
         }
-        let texts: String = texts.into_iter().flatten().map(|text| format!("{text} ")).collect();
-        let mut out = format!("  {texts}({})", notes.join(", "));
+        let notes = format!("({})", notes.join(", "));
+        let words: Vec<_> = texts.into_iter().flatten().chain([&notes]).map(|it| &**it).collect();
+        let mut lines = vec![format!("  {}", words.join(" "))];
         for (number, (text, title)) in self.choices().iter().enumerate() {
             let text = if text == title { String::new() } else { format!(" ({text})") };
-            out.push_str(&format!("\n    {}  {title}{text}", number + 1));
+            lines.push(format!("    {}  {title}{text}", number + 1));
         }
-        out
+        lines.join("\n")
     }
 
     /// What a line says; nothing if it is empty and may be.
@@ -49,6 +50,7 @@ impl Field<'_> {
         Ok(Some(value))
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what else there is, is text")]
     fn value(&self, line: &str) -> Result<Value, String> {
         Ok(match self.schema {
             Schema::Number(_) => serde_json::from_str(line).unwrap_or_else(|_| json!(line)),
@@ -98,6 +100,7 @@ impl Field<'_> {
     }
 
     /// What there is to choose from, with titles.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else has choices")]
     fn choices(&self) -> Vec<(String, String)> {
         let same = |texts: &[String]| texts.iter().map(|it| (it.clone(), it.clone())).collect();
         match self.schema {
@@ -119,6 +122,7 @@ impl Field<'_> {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what else there is says nothing")]
     fn about(&self) -> About<'_> {
         macro_rules! about {
             ($schema:ident, $kind:expr) => {
