@@ -1,0 +1,206 @@
+//! What the command line can say.
+//!
+//! In: words. Out: [`Args`], or clap's own words about what is wrong with them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use mcp_tokio::types::LoggingLevel;
+use mcp_tokio::{Json, Negotiation, ProtocolVersion};
+
+/// Talks to MCP servers, of every version from 2024-11-05 to 2026-07-28.
+#[derive(Parser)]
+#[command(name = "mcp", version, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Do,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Do {
+    /// Tells what a server is: era, version, capabilities, and how that was found out
+    #[command(override_usage = USAGE_PROBE, after_help = HELP_PROBE)]
+    Probe(Alone),
+    /// Lists the tools of a server, with their arguments
+    #[command(override_usage = USAGE_TOOLS)]
+    Tools(Alone),
+    /// Lists the resources of a server, and its resource templates
+    #[command(override_usage = USAGE_RESOURCES)]
+    Resources(Alone),
+    /// Lists the prompts of a server, with their arguments
+    #[command(override_usage = USAGE_PROMPTS)]
+    Prompts(Alone),
+    /// Calls a tool: shows progress and log messages, and asks you what the server asks
+    #[command(override_usage = USAGE_CALL, after_help = HELP_CALL)]
+    Call(CallArgs),
+    /// Writes a conversation with a server into a file: how it is found out what the server is, and all
+    /// of its lists
+    #[command(override_usage = USAGE_RECORD, after_help = HELP_RECORD)]
+    Record(RecordArgs),
+}
+
+/// A command that needs a server and nothing else.
+#[derive(clap::Args)]
+pub(crate) struct Alone {
+    /// Where the server is, if it is to be reached over HTTP
+    #[arg(value_name = "URL")]
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct CallArgs {
+    /// The URL of the server, unless a command follows; the tool; its arguments
+    #[arg(value_name = "WORDS", required = true)]
+    pub(crate) words: Vec<String>,
+    /// The arguments as a whole, a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    pub(crate) args: Option<Json>,
+    /// The least severe log messages to be shown: debug, info, notice, warning, error, critical,
+    /// alert, emergency
+    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
+    pub(crate) log_level: LoggingLevel,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct RecordArgs {
+    /// The URL of the server, unless a command follows; the file
+    #[arg(value_name = "WORDS", required = true)]
+    pub(crate) words: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// What all commands have.
+#[derive(clap::Args)]
+pub(crate) struct Common {
+    /// Starts the server with this command, and talks to it over its standard input and output
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) program: Vec<OsString>,
+    /// Writes JSON: one document on one line; `call` writes a line for each thing that happens
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// auto, legacy (`initialize` alone), modern (`server/discover` alone), or one version such as
+    /// 2025-11-25
+    #[arg(long, value_name = "ERA", default_value = "auto", value_parser = era)]
+    pub(crate) era: Negotiation,
+    /// How long the server may take to answer each request; time in which you are asked something
+    /// does not count, and progress starts it anew
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+    /// A header of each HTTP request; may be repeated
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
+    pub(crate) header: Vec<(String, String)>,
+    /// The variable that holds the bearer token for a URL; by default `MCP_TOKEN`, if that is set
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) bearer_env: Option<String>,
+    /// Hides the standard error of a server that is started here
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Do {
+    /// Whether programs read the output.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Self::Probe(args) | Self::Tools(args) | Self::Resources(args) | Self::Prompts(args) => {
+                args.common.json
+            }
+            Self::Call(args) => args.common.json,
+            Self::Record(args) => args.common.json,
+        }
+    }
+}
+
+fn era(text: &str) -> Result<Negotiation, String> {
+    Ok(match text {
+        "auto" => Negotiation::Auto,
+        "legacy" => Negotiation::Legacy,
+        "modern" => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
+        version => Negotiation::Pinned(ProtocolVersion::from_name(version).ok_or_else(|| {
+            let known: Vec<_> = ProtocolVersion::ALL.iter().map(|it| it.as_str()).collect();
+            format!("it is auto, legacy, modern, or one of {}", known.join(", "))
+        })?),
+    })
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map_err(|_| "it is a number of seconds, such as 2.5")?;
+    let duration = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
+    if duration.is_zero() { Err("no server answers in no time".into()) } else { Ok(duration) }
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("it is a name, a colon and a value")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn level(text: &str) -> Result<LoggingLevel, String> {
+    LoggingLevel::from_name(text).ok_or_else(|| "there is no such level".into())
+}
+
+fn object(text: &str) -> Result<Json, String> {
+    let json = Json::parse(text.to_owned()).map_err(|error| error.to_string())?;
+    match json.decode() {
+        Ok(serde_json::Value::Object(_)) => Ok(json),
+        _ => Err("arguments are an object, such as {\"key\":1}".into()),
+    }
+}
+
+const AFTER_HELP: &str = "\
+A server is a URL, or a command that starts it, behind two dashes at the end:
+  mcp probe https://mcp.example.com/mcp
+  mcp tools -- npx -y @modelcontextprotocol/server-everything
+  mcp call http://127.0.0.1:8000/mcp add a=1 b=2
+
+Exit codes:
+  0  all went well
+  1  the tool says that it has failed
+  2  the command line is wrong: an option, a tool or an argument that there is not
+  3  there is no connection, the server could not be started, or it has ended
+  4  the server speaks no common version, refuses to, or is no MCP server
+  5  the server has answered with a JSON-RPC error
+  6  the server has not answered in time
+  7  the server wants to know who asks
+
+With --json what went wrong is the last line: {\"error\":{\"exit\":7,\"kind\":\"unauthorized\",\"message\":…}}.
+MCP_WIRE=1 in the environment shows the conversation on standard error.";
+
+const USAGE_PROBE: &str = "mcp probe [OPTIONS] <URL>
+       mcp probe [OPTIONS] -- <COMMAND>...";
+const USAGE_TOOLS: &str = "mcp tools [OPTIONS] <URL>
+       mcp tools [OPTIONS] -- <COMMAND>...";
+const USAGE_RESOURCES: &str = "mcp resources [OPTIONS] <URL>
+       mcp resources [OPTIONS] -- <COMMAND>...";
+const USAGE_PROMPTS: &str = "mcp prompts [OPTIONS] <URL>
+       mcp prompts [OPTIONS] -- <COMMAND>...";
+
+const HELP_PROBE: &str = "\
+Each step of the decision has its time since the start, and the name of the row of the table of
+decisions, which is in ARCHITECTURE.md of mcp-proto.
+
+With --json: {\"server\",\"era\",\"version\",\"supported\",\"capabilities\",\"instructions\",\"decisions\"}, where
+a decision is {\"ms\",\"step\",\"outcome\",\"row\",\"then\"}; after a failure {\"error\",\"decisions\"}.";
+
+const USAGE_CALL: &str = "mcp call [OPTIONS] <URL> <TOOL> [KEY=VALUE]...
+       mcp call [OPTIONS] <TOOL> [KEY=VALUE]... -- <COMMAND>...";
+
+const HELP_CALL: &str = "\
+A VALUE is what the input schema of the tool says: a number, true or false, JSON for arrays and
+objects, else text. Without a terminal what the server asks is declined.
+
+With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, and in the end {\"result\"} or {\"error\"}.";
+
+const USAGE_RECORD: &str = "mcp record [OPTIONS] <URL> <FILE>
+       mcp record [OPTIONS] <FILE> -- <COMMAND>...";
+
+const HELP_RECORD: &str = "\
+Over standard input and output the file is a transcript in the format of the project's own tests:
+C> and S> lines, @ for time, ! for what is done and what happens. Over HTTP it is a log: 1> and 1<
+are the lines of heads and bodies on the first connection. Strings under keys and headers that look
+secret are masked; free text is not: look before you share it.";

@@ -1,0 +1,69 @@
+//! What a server asks the user, on the terminal.
+//!
+//! In: the forms and URLs of `elicitation/create`, and what the user types. Out: the answers. Questions
+//! go to standard error, so that standard output can go elsewhere. Without a terminal all is declined.
+//!
+//! [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
+
+mod dialogue;
+mod field;
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use mcp_tokio::Client;
+use mcp_tokio::types::{
+    ElicitAction, ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult,
+};
+use serde_json::json;
+use tokio::task::spawn_blocking;
+
+use super::print::{self, Output};
+use dialogue::Dialogue;
+
+/// Questions take turns.
+static TERMINAL: Mutex<()> = Mutex::new(());
+
+/// The user is asked what servers ask.
+pub(crate) fn user(client: &Client, output: Output) {
+    client.on_form(move |form| async move {
+        let message = form.message.clone();
+        tell(output, &message, asked(&message, move |dialogue| dialogue.form(&form)).await)
+    });
+    client.on_url(move |page: ElicitRequestURLParams| async move {
+        let message = format!("{} {}", page.message, page.url);
+        tell(output, &message, asked(&message, move |dialogue| dialogue.url(&page)).await)
+    });
+    client.on_elicitation_complete(|_| print::note("what was to be done at the URL is done"));
+}
+
+/// Nobody is asked.
+pub(crate) fn decline(client: &Client) {
+    client.on_form(|_: ElicitRequestFormParams| async { ElicitResult::new(ElicitAction::Decline) });
+    client.on_url(|_: ElicitRequestURLParams| async { ElicitResult::new(ElicitAction::Decline) });
+}
+
+async fn asked(
+    message: &str,
+    ask: impl FnOnce(&mut Dialogue<io::StdinLock<'_>, io::StderrLock<'_>>) -> ElicitResult
+    + Send
+    + 'static,
+) -> ElicitResult {
+    if !print::is_interactive() {
+        print::note(&format!("the server asks: {message}"));
+        print::note("there is no terminal to answer at: declined");
+        return ElicitResult::new(ElicitAction::Decline);
+    }
+    let answer = spawn_blocking(move || {
+        let _alone = TERMINAL.lock().unwrap_or_else(PoisonError::into_inner);
+        ask(&mut Dialogue::new(io::stdin().lock(), io::stderr().lock()))
+    });
+    answer.await.unwrap_or_else(|_| ElicitResult::new(ElicitAction::Cancel))
+}
+
+fn tell(output: Output, message: &str, answer: ElicitResult) -> ElicitResult {
+    if output.is_json() {
+        print::document(&json!({ "asked": { "message": message, "action": answer.action } }));
+    }
+    answer
+}

@@ -1,0 +1,226 @@
+//! Questions and answers, line by line.
+//!
+//! In: a form or a URL, and lines. Out: questions, and the answer in the end. The end of the input
+//! cancels.
+
+use std::io::{self, BufRead, Write};
+
+use mcp_tokio::types::{
+    ElicitAction, ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult,
+};
+use serde_json::{Map, Value};
+
+use super::super::print::clean;
+use super::field::Field;
+
+pub(super) struct Dialogue<R, W> {
+    input: R,
+    out: W,
+}
+
+/// Why there is no form to be sent.
+enum Stopped {
+    By(ElicitAction),
+    /// The terminal is gone.
+    Lost,
+}
+
+impl From<io::Error> for Stopped {
+    fn from(_: io::Error) -> Self {
+        Self::Lost
+    }
+}
+
+impl<R: BufRead, W: Write> Dialogue<R, W> {
+    pub(super) fn new(input: R, out: W) -> Self {
+        Self { input, out }
+    }
+
+    /// Asks for each field, and whether to send them.
+    pub(super) fn form(&mut self, form: &ElicitRequestFormParams) -> ElicitResult {
+        self.fill(form).unwrap_or_else(Stopped::into_answer)
+    }
+
+    /// Shows a URL, and asks whether the user goes there. It is not opened: the user is to look at it.
+    pub(super) fn url(&mut self, page: &ElicitRequestURLParams) -> ElicitResult {
+        let mut ask = || {
+            self.say(&format!("the server sends you to a page: {}", page.message))?;
+            self.say(&format!("  {}", page.url))?;
+            self.say("  Open it yourself if you trust it.")?;
+            self.agree("are you going there?")
+        };
+        let agreed = ask().map(|()| ElicitResult::new(ElicitAction::Accept));
+        agreed.unwrap_or_else(Stopped::into_answer)
+    }
+
+    fn fill(&mut self, form: &ElicitRequestFormParams) -> Result<ElicitResult, Stopped> {
+        self.say(&format!("the server asks: {}", form.message))?;
+        self.say("  An empty line takes the default, or leaves the field out.")?;
+        self.say("  :decline says no, :cancel closes the form.")?;
+        loop {
+            let mut content = Map::new();
+            for (name, schema) in &form.requested_schema.properties {
+                let required = form.requested_schema.required.contains(name);
+                let field = Field { name, schema, required };
+                if let Some(value) = self.field(&field)? {
+                    content.insert(name.clone(), value);
+                }
+            }
+            self.agree("send it?")?;
+            match form.accept(&content) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => self.say(&format!("  {error}"))?,
+            }
+        }
+    }
+
+    /// Asks until the answer fits.
+    fn field(&mut self, field: &Field<'_>) -> Result<Option<Value>, Stopped> {
+        self.say(&field.describe())?;
+        loop {
+            let line = self.answer(&format!("{}: ", field.name))?;
+            match field.read(&line) {
+                Ok(value) => return Ok(value),
+                Err(wrong) => self.say(&format!("  {wrong}"))?,
+            }
+        }
+    }
+
+    fn agree(&mut self, question: &str) -> Result<(), Stopped> {
+        loop {
+            let line = self.answer(&format!("{question} [yes, no, cancel] "))?;
+            return match line.to_lowercase().as_str() {
+                "y" | "yes" => Ok(()),
+                "n" | "no" => Err(Stopped::By(ElicitAction::Decline)),
+                "c" | "cancel" => Err(Stopped::By(ElicitAction::Cancel)),
+                _ => continue,
+            };
+        }
+    }
+
+    /// The next line, unless it ends all this.
+    fn answer(&mut self, question: &str) -> Result<String, Stopped> {
+        write!(self.out, "{}", clean(question))?;
+        self.out.flush()?;
+        let mut line = String::new();
+        if self.input.read_line(&mut line)? == 0 {
+            return Err(Stopped::Lost);
+        }
+        match line.trim() {
+            ":decline" => Err(Stopped::By(ElicitAction::Decline)),
+            ":cancel" => Err(Stopped::By(ElicitAction::Cancel)),
+            line => Ok(line.to_owned()),
+        }
+    }
+
+    fn say(&mut self, text: &str) -> Result<(), Stopped> {
+        Ok(writeln!(self.out, "{}", clean(text))?)
+    }
+}
+
+impl Stopped {
+    fn into_answer(self) -> ElicitResult {
+        ElicitResult::new(match self {
+            Self::By(action) => action,
+            Self::Lost => ElicitAction::Cancel,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_tokio::types::{
+        BooleanSchema, EnumOption, NumberSchema, RequestedSchema, StringSchema,
+        TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema,
+    };
+
+    use super::*;
+
+    /// What a user types, what comes of it, and what is seen meanwhile.
+    fn talk(form: &ElicitRequestFormParams, typed: &str) -> (ElicitResult, String) {
+        let mut out = Vec::new();
+        let answer = Dialogue::new(typed.as_bytes(), &mut out).form(form);
+        (answer, String::from_utf8(out).unwrap())
+    }
+
+    fn form() -> ElicitRequestFormParams {
+        let mut port = NumberSchema::new().description("Where to listen");
+        (port.minimum, port.default) = (Some(1.0), Some(8000.0));
+        let colours = vec![EnumOption::new("r", "Red"), EnumOption::new("g", "Green")];
+        let extras = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        let schema = RequestedSchema::new()
+            .required("name", StringSchema::new().title("Your name"))
+            .optional("port", port)
+            .optional("sure", BooleanSchema::new())
+            .optional("colour", TitledSingleSelectEnumSchema::new(colours))
+            .optional("extras", UntitledMultiSelectEnumSchema::new(extras));
+        ElicitRequestFormParams::new("Who\x1b[31m are you?", schema)
+    }
+
+    #[test]
+    fn a_form_is_filled_in_field_by_field() {
+        let (answer, seen) = talk(&form(), "\nAda\n0\nx\n80\nyes\n3\n2\n1, c\nyes\n");
+        assert_eq!(answer.action, ElicitAction::Accept);
+        let content = answer.content.unwrap();
+        assert_eq!(
+            content.as_str(),
+            r#"{"colour":"g","extras":["a","c"],"name":"Ada","port":80,"sure":true}"#
+        );
+        let expected = "\
+the server asks: Who\u{fffd}[31m are you?
+  An empty line takes the default, or leaves the field out.
+  :decline says no, :cancel closes the form.
+  Your name (text, required)
+name:   it is required
+name:   Where to listen (number, default 8000)
+port:   it must be 1 or more
+port:   it must be a number
+port:   (yes or no)
+sure:   (one of them)
+    1  Red (r)
+    2  Green (g)
+colour:   there is no choice 3
+colour:   (some of them, with commas between)
+    1  a
+    2  b
+    3  c
+extras: send it? [yes, no, cancel] ";
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn empty_lines_take_defaults() {
+        let (answer, _) = talk(&form(), "Ada\n\n\n\n\nmaybe\ny\n");
+        assert_eq!(answer.content.unwrap().as_str(), r#"{"name":"Ada","port":8000}"#);
+    }
+
+    #[test]
+    fn a_form_may_be_declined_and_cancelled_at_any_time() {
+        for (typed, action) in [
+            (":decline\n", ElicitAction::Decline),
+            ("Ada\n:cancel\n", ElicitAction::Cancel),
+            ("Ada\n\n\n\n\nno\n", ElicitAction::Decline),
+            ("Ada\n\n\n\n\nc\n", ElicitAction::Cancel),
+            ("Ada\n", ElicitAction::Cancel),
+        ] {
+            let (answer, _) = talk(&form(), typed);
+            assert_eq!((answer.action, answer.content), (action, None), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_shown_and_agreed_to() {
+        let page = ElicitRequestURLParams::new("Log in", "https://example.com/login");
+        for (typed, action) in [
+            ("yes\n", ElicitAction::Accept),
+            ("no\n", ElicitAction::Decline),
+            ("", ElicitAction::Cancel),
+        ] {
+            let mut out = Vec::new();
+            let answer = Dialogue::new(typed.as_bytes(), &mut out).url(&page);
+            assert_eq!(answer.action, action);
+            let seen = String::from_utf8(out).unwrap();
+            assert!(seen.contains("https://example.com/login\n"), "{seen}");
+        }
+    }
+}

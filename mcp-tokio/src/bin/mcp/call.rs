@@ -1,0 +1,136 @@
+//! `mcp call`: calls a tool, and shows what happens meanwhile.
+
+use mcp_tokio::mcp_proto::server::Progress;
+use mcp_tokio::types::{CallToolResult, ContentBlock, ResourceContents, Tool};
+use mcp_tokio::{Client, Json, ServerInfo};
+use serde_json::json;
+
+use super::args::CallArgs;
+use super::arguments;
+use super::ask;
+use super::failure::{Exit, Failure};
+use super::list::all_tools;
+use super::print::{self, Output};
+use super::session;
+use super::target::Target;
+
+pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure> {
+    let (url, words) = match args.words.split_first() {
+        Some((url, words)) if args.common.program.is_empty() => (Some(url.as_str()), words),
+        _ => (None, args.words.as_slice()),
+    };
+    let target = Target::new(url, &args.common)?;
+    let (tool, words) = words
+        .split_first()
+        .ok_or_else(|| Failure::usage("which tool? `mcp tools` lists those that there are"))?;
+    if args.args.is_some() && !words.is_empty() {
+        return Err(Failure::usage("arguments are KEY=VALUE, or JSON behind --args, and not both"));
+    }
+
+    let client = session::client(&args.common);
+    ask::user(&client, output);
+    show_logs(&client, output);
+    let result = session::with(&client, target, async |server| {
+        let tools = all_tools(&client, &server, &args.common).await?;
+        let arguments = match (&args.args, find(&tools, tool)?) {
+            (Some(arguments), _) => arguments.clone(),
+            (None, tool) => arguments::read(words, &tool.input_schema)?,
+        };
+        call(&client, &server, &args, tool, &arguments, output).await
+    });
+    let result = result.await?;
+
+    if output.is_json() {
+        print::document(&json!({ "result": result }));
+    } else {
+        show(&result);
+    }
+    if result.is_error {
+        print::note("mcp: the tool says that it has failed");
+        return Ok(Exit::Tool);
+    }
+    Ok(Exit::Fine)
+}
+
+async fn call(
+    client: &Client,
+    server: &ServerInfo,
+    args: &CallArgs,
+    tool: &str,
+    arguments: &Json,
+    output: Output,
+) -> Result<CallToolResult, Failure> {
+    if server.capabilities.logging.is_some() {
+        client.set_log_level(args.log_level).timeout(args.common.timeout).await?;
+    }
+    let call = client.call_tool(tool, arguments).timeout(args.common.timeout);
+    Ok(call.on_progress(move |progress| show_progress(&progress, output)).await?)
+}
+
+fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Failure> {
+    tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+        let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        let names = if names.is_empty() { "none".into() } else { names.join(", ") };
+        Failure::usage(format!("the server has no tool {name:?}"))
+            .advice(format!("its tools: {names}"))
+    })
+}
+
+fn show_progress(progress: &Progress, output: Output) {
+    let Progress { progress, total, message, .. } = progress;
+    if output.is_json() {
+        let about = json!({ "progress": progress, "total": total, "message": message });
+        return print::document(&json!({ "progress": about }));
+    }
+    let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+    let message = message.as_ref().map(|it| format!("  {it}")).unwrap_or_default();
+    print::note(&format!("progress {progress}{total}{message}"));
+}
+
+fn show_logs(client: &Client, output: Output) {
+    client.on_log(move |log| {
+        if output.is_json() {
+            return print::document(&json!({ "log": log }));
+        }
+        let logger = log.logger.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+        let text: Option<String> = log.data.decode().ok();
+        let text = text.unwrap_or_else(|| log.data.to_string());
+        print::note(&format!("{}{logger}: {text}", log.level.as_str()));
+    });
+}
+
+/// What a tool says. Structured content is shown if there is nothing else: it is there for programs,
+/// and most tools say the same in words.
+fn show(result: &CallToolResult) {
+    for block in &result.content {
+        print::text(&words(block));
+    }
+    if result.content.is_empty()
+        && let Some(content) = &result.structured_content
+    {
+        print::text(content.as_str());
+    }
+}
+
+fn words(block: &ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => binary("image", Some(&image.mime_type), &image.data),
+        ContentBlock::Audio(audio) => binary("audio", Some(&audio.mime_type), &audio.data),
+        ContentBlock::ResourceLink(link) => format!("[resource {} {}]", link.uri, link.name),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::Text(text) => text.text.clone(),
+            ResourceContents::Blob(blob) => binary(&blob.uri, blob.mime_type.as_ref(), &blob.blob),
+        },
+        ContentBlock::Other(json) => json.to_string(),
+        _ => "[content]".into(),
+    }
+}
+
+/// What is in Base64 is no text; --json has it.
+fn binary(what: &str, mime_type: Option<&String>, base64: &str) -> String {
+    let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
+    let bytes = (base64.len() / 4 * 3).saturating_sub(padding);
+    let mime_type = mime_type.map(|it| format!(" {it}")).unwrap_or_default();
+    format!("[{what}{mime_type}, {bytes} bytes]")
+}

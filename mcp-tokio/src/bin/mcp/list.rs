@@ -1,0 +1,173 @@
+//! `mcp tools`, `mcp resources`, `mcp prompts`: what a server offers, all pages of it.
+
+use std::collections::BTreeMap;
+
+use mcp_tokio::mcp_proto::ErrorCode;
+use mcp_tokio::types::{Prompt, Resource, ResourceTemplate, Tool};
+use mcp_tokio::{Call, CallError, Client, ServerInfo};
+use serde::Serialize;
+
+use super::args::{Alone, Common};
+use super::arguments::{self, Argument};
+use super::ask;
+use super::failure::{Exit, Failure};
+use super::print::{self, Output, indented};
+use super::session;
+use super::target::Target;
+
+pub(crate) async fn tools(args: Alone, output: Output) -> Result<Exit, Failure> {
+    let common = &args.common;
+    let tools = connected(&args, async |client, server| all_tools(client, server, common).await);
+    let tools = tools.await?;
+    if output.is_json() {
+        print::document(&BTreeMap::from([("tools", tools)]));
+    } else {
+        show("tools", tools.iter().map(of_tool));
+    }
+    Ok(Exit::Fine)
+}
+
+pub(crate) async fn resources(args: Alone, output: Output) -> Result<Exit, Failure> {
+    let common = &args.common;
+    let lists = connected(&args, async |client, server| {
+        if server.capabilities.resources.is_none() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let resources = get(client.list_resources(), common).await?.resources;
+        Ok((resources, templates(client, common).await?))
+    });
+    let (resources, templates) = lists.await?;
+    if output.is_json() {
+        print::document(&Resources { resources, resource_templates: templates });
+    } else {
+        let templates = templates.iter().map(of_template);
+        show("resources", resources.iter().map(of_resource).chain(templates));
+    }
+    Ok(Exit::Fine)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Resources {
+    resources: Vec<Resource>,
+    resource_templates: Vec<ResourceTemplate>,
+}
+
+pub(crate) async fn prompts(args: Alone, output: Output) -> Result<Exit, Failure> {
+    let common = &args.common;
+    let prompts = connected(&args, async |client, server| {
+        if server.capabilities.prompts.is_none() {
+            return Ok(Vec::new());
+        }
+        Ok(get(client.list_prompts(), common).await?.prompts)
+    });
+    let prompts = prompts.await?;
+    if output.is_json() {
+        print::document(&BTreeMap::from([("prompts", prompts)]));
+    } else {
+        show("prompts", prompts.iter().map(of_prompt));
+    }
+    Ok(Exit::Fine)
+}
+
+/// All tools; none of a server that does not say that it has some.
+pub(crate) async fn all_tools(
+    client: &Client,
+    server: &ServerInfo,
+    common: &Common,
+) -> Result<Vec<Tool>, Failure> {
+    if server.capabilities.tools.is_none() {
+        return Ok(Vec::new());
+    }
+    Ok(get(client.list_tools(), common).await?.tools)
+}
+
+/// All templates; none of a server that has resources and does not know what templates are.
+pub(crate) async fn templates(
+    client: &Client,
+    common: &Common,
+) -> Result<Vec<ResourceTemplate>, Failure> {
+    match client.list_resource_templates().timeout(common.timeout).await {
+        Ok(list) => Ok(list.resource_templates),
+        Err(CallError::Error { error, .. }) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A list, in its time.
+pub(crate) async fn get<R>(list: Call<R>, common: &Common) -> Result<R, Failure> {
+    Ok(list.timeout(common.timeout).await?)
+}
+
+async fn connected<T>(
+    args: &Alone,
+    f: impl AsyncFnOnce(&Client, &ServerInfo) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let target = Target::new(args.url.as_deref(), &args.common)?;
+    let client = session::client(&args.common);
+    // Some servers list what asks the user only for clients that can.
+    ask::decline(&client);
+    session::with(&client, target, async |server| f(&client, &server).await).await
+}
+
+fn show(what: &str, entries: impl Iterator<Item = String>) {
+    let entries: Vec<_> = entries.collect();
+    if entries.is_empty() {
+        return print::text(&format!("no {what}"));
+    }
+    print::text(&entries.join("\n"));
+}
+
+fn of_tool(tool: &Tool) -> String {
+    let annotations = tool.annotations.clone().unwrap_or_default();
+    let title = tool.title.as_ref().or(annotations.title.as_ref());
+    let mut marks = String::new();
+    for (hint, mark) in [
+        (annotations.read_only_hint, " [reads only]"),
+        (annotations.destructive_hint, " [destructive]"),
+        (annotations.idempotent_hint, " [idempotent]"),
+    ] {
+        if hint == Some(true) {
+            marks.push_str(mark);
+        }
+    }
+    let head = head(&tool.name, title, &marks);
+    entry(head, tool.description.as_ref(), &arguments::of_schema(&tool.input_schema))
+}
+
+fn of_resource(resource: &Resource) -> String {
+    let Resource { uri, name, title, description, mime_type, .. } = resource;
+    entry(place(uri, name, title.as_ref(), mime_type.as_ref()), description.as_ref(), &[])
+}
+
+fn of_template(template: &ResourceTemplate) -> String {
+    let ResourceTemplate { uri_template, name, title, description, mime_type, .. } = template;
+    entry(place(uri_template, name, title.as_ref(), mime_type.as_ref()), description.as_ref(), &[])
+}
+
+fn of_prompt(prompt: &Prompt) -> String {
+    let arguments: Vec<_> = prompt.arguments.iter().map(Argument::of_prompt).collect();
+    let head = head(&prompt.name, prompt.title.as_ref(), "");
+    entry(head, prompt.description.as_ref(), &arguments)
+}
+
+fn place(uri: &str, name: &str, title: Option<&String>, mime_type: Option<&String>) -> String {
+    let mime_type = mime_type.map(|it| format!(" [{it}]")).unwrap_or_default();
+    head(uri, Some(title.map_or(name, |title| title)), &mime_type)
+}
+
+fn head(name: &str, title: Option<impl AsRef<str>>, marks: &str) -> String {
+    let title = title.map(|title| format!("  {}", title.as_ref())).unwrap_or_default();
+    format!("{name}{title}{marks}\n")
+}
+
+fn entry(head: String, description: Option<&String>, arguments: &[Argument]) -> String {
+    let mut out = head;
+    if let Some(description) = description {
+        out.push_str(&indented(description, 2));
+    }
+    out.push_str(&indented(&arguments::table(arguments), 4));
+    out
+}

@@ -1,0 +1,55 @@
+//! `mcp`: talks to MCP servers of both eras from a terminal.
+//!
+//! In: a command line ([`args`]). Out: what a server is and offers, what a tool answers, or a
+//! transcript of the conversation; on standard output for people, or with `--json` for programs. What
+//! happens meanwhile, and what went wrong, goes to standard error. `mcp --help` says what the exit
+//! codes mean.
+
+mod args;
+mod arguments;
+mod ask;
+mod call;
+mod failure;
+mod list;
+mod print;
+mod probe;
+mod record;
+mod session;
+mod target;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tokio::runtime::Builder;
+
+use args::{Args, Do};
+use failure::{Exit, Failure};
+use print::Output;
+
+fn main() -> ExitCode {
+    // What is wrong with the words themselves is told by clap, with the exit code for that.
+    let args = Args::parse();
+    let output = Output::new(args.command.json());
+    let done = run(args, output);
+    let exit = done.unwrap_or_else(|failure| output.failed(&failure));
+    ExitCode::from(exit as u8)
+}
+
+fn run(args: Args, output: Output) -> Result<Exit, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(Exit::Connection, error))?;
+    let done = runtime.block_on(async {
+        match args.command {
+            Do::Probe(args) => probe::run(args, output).await,
+            Do::Tools(args) => list::tools(args, output).await,
+            Do::Resources(args) => list::resources(args, output).await,
+            Do::Prompts(args) => list::prompts(args, output).await,
+            Do::Call(args) => call::run(args, output).await,
+            Do::Record(args) => record::run(args, output).await,
+        }
+    });
+    // Somebody may still be asked something, and nobody waits for the answer.
+    runtime.shutdown_background();
+    done
+}

@@ -1,0 +1,107 @@
+//! Standard output and standard error.
+//!
+//! In: what is to be seen. Out: lines for people, or one JSON document on each for programs. What a
+//! server says may hold anything; what would steer a terminal is shown as U+FFFD.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::failure::{Exit, Failure};
+
+/// Where to write, and for whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Output {
+    json: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Whether programs read it.
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Tells what is wrong, and what to do about it.
+    pub(crate) fn failed(self, failure: &Failure) -> Exit {
+        if self.json {
+            document(&json!({ "error": error(failure) }));
+        }
+        told(failure)
+    }
+}
+
+/// Writes text for people. That nobody reads it any more is no failure.
+pub(crate) fn text(text: &str) {
+    let mut out = io::stdout().lock();
+    let text = clean(text);
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(out, "{text}{end}").and_then(|()| out.flush());
+}
+
+/// Writes a document for programs.
+pub(crate) fn document(document: &impl Serialize) {
+    let mut out = io::stdout().lock();
+    let Ok(text) = serde_json::to_string(document) else { return };
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// Tells people what is wrong, where programs know it or there are none.
+pub(crate) fn told(failure: &Failure) -> Exit {
+    note(&format!("mcp: {}", failure.message));
+    if let Some(advice) = &failure.advice {
+        note(&format!("     {advice}"));
+    }
+    failure.exit
+}
+
+/// A failure for programs.
+pub(crate) fn error(failure: &Failure) -> serde_json::Value {
+    let Failure { exit, message, advice } = failure;
+    json!({ "exit": *exit as u8, "kind": exit.name(), "message": message, "advice": advice })
+}
+
+/// Tells people what happens.
+pub(crate) fn note(line: &str) {
+    let mut err = io::stderr().lock();
+    let _ = writeln!(err, "{}", clean(line));
+}
+
+/// Somebody sits there who can be asked.
+pub(crate) fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Text without what would steer a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    let is_safe = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    text.chars().map(|c| if is_safe(c) { c } else { '\u{fffd}' }).collect()
+}
+
+/// Rows with a name each, in two columns; a value may have several lines.
+pub(crate) fn rows(rows: &[(&str, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default() + 2;
+    let mut out = String::new();
+    for (name, value) in rows {
+        let mut name = *name;
+        for line in value.lines() {
+            out.push_str(format!("{name:width$}{line}").trim_end());
+            out.push('\n');
+            name = "";
+        }
+    }
+    out
+}
+
+/// Text that is set in from the left.
+pub(crate) fn indented(text: &str, by: usize) -> String {
+    let mut out = String::new();
+    for line in text.trim_end().lines() {
+        out.extend([&" ".repeat(by), line, "\n"]);
+    }
+    out
+}

@@ -1,0 +1,145 @@
+//! `mcp record`: a conversation in a file.
+//!
+//! Over standard input and output it is a transcript in the format of `tests/transcripts`, from the
+//! client's side: what is asked of the client stands in it as well, and what the client reports of it is
+//! left for whoever makes a test of it. Over HTTP it is what was on the connections, line by line: a
+//! transcript numbers requests, and this numbers connections, as it is seen from outside.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_tokio::{Client, ServerInfo};
+use serde_json::json;
+
+use super::args::{Common, RecordArgs};
+use super::ask;
+use super::failure::{Exit, Failure};
+use super::list::{get, templates};
+use super::print::{self, Output};
+use super::session;
+use super::target::Target;
+
+pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failure> {
+    let (url, words) = match args.words.split_first() {
+        Some((url, words)) if args.common.program.is_empty() => (url.to_str(), words),
+        _ => (None, args.words.as_slice()),
+    };
+    let target = Target::new(url, &args.common)?;
+    let [path] = words else {
+        return Err(Failure::usage("which file? It is the last word before the dashes"));
+    };
+    let file = Transcript::create(path, &target).map_err(|error| {
+        Failure::usage(format!("{} cannot be written: {error}", path.display()))
+    })?;
+
+    let client = session::client(&args.common);
+    ask::decline(&client);
+    let lines = file.clone();
+    client.on_wire(move |line| lines.write(line));
+    let done = session::with(&client, target, async |server| {
+        all(&client, &server, &file, &args.common).await
+    });
+    let done = done.await;
+    let count = file.finish().map_err(|error| {
+        Failure::usage(format!("{} cannot be written: {error}", path.display()))
+    })?;
+    // What was said up to a failure is worth having.
+    done?;
+
+    if output.is_json() {
+        print::document(&json!({ "file": path, "lines": count }));
+    } else {
+        print::text(&format!("{count} lines in {}", path.display()));
+    }
+    Ok(Exit::Fine)
+}
+
+/// Asks for all lists that there are, one after the other.
+async fn all(
+    client: &Client,
+    server: &ServerInfo,
+    file: &Transcript,
+    common: &Common,
+) -> Result<(), Failure> {
+    let has = &server.capabilities;
+    if has.tools.is_some() {
+        file.act("! list tools tools");
+        get(client.list_tools(), common).await?;
+    }
+    if has.resources.is_some() {
+        file.act("! list resources resources");
+        get(client.list_resources(), common).await?;
+        file.act("! list templates templates");
+        templates(client, common).await?;
+    }
+    if has.prompts.is_some() {
+        file.act("! list prompts prompts");
+        get(client.list_prompts(), common).await?;
+    }
+    file.act("! close");
+    Ok(())
+}
+
+/// The file. The client's thread writes into it as well.
+#[derive(Clone)]
+struct Transcript {
+    lines: Arc<Mutex<Lines>>,
+    /// What is asked of the client stands in it.
+    has_acts: bool,
+}
+
+struct Lines {
+    file: BufWriter<File>,
+    count: usize,
+    /// The first failure; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+impl Transcript {
+    fn create(path: &Path, target: &Target) -> io::Result<Self> {
+        let mut file = BufWriter::new(File::create(path)?);
+        let name = target.name();
+        let has_acts = matches!(target, Target::Command(_));
+        if has_acts {
+            writeln!(file, "# What {name} says to a client that asks for all lists.")?;
+            writeln!(file, "= role client\n")?;
+        } else {
+            writeln!(
+                file,
+                "# What {name} says to a client that asks for all lists, as it was on the"
+            )?;
+            writeln!(
+                file,
+                "# connections: 1> and 1< are the lines of the client and of the server on the first.\n"
+            )?;
+        }
+        let lines = Lines { file, count: 0, failed: None };
+        Ok(Self { lines: Arc::new(Mutex::new(lines)), has_acts })
+    }
+
+    /// What is asked of the client.
+    fn act(&self, line: &str) {
+        if self.has_acts {
+            self.write(line);
+        }
+    }
+
+    fn write(&self, line: &str) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.failed.is_none() {
+            lines.failed = writeln!(lines.file, "{line}").err();
+            lines.count += 1;
+        }
+    }
+
+    /// Writes what is left. Says how many lines there are.
+    fn finish(&self) -> io::Result<usize> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        match lines.failed.take() {
+            Some(error) => Err(error),
+            None => lines.file.flush().map(|()| lines.count),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Which server is meant.
+//!
+//! In: what the command line says of it. Out: a [`Target`], or why it is none.
+
+use std::env;
+
+use mcp_tokio::{Command, HttpClientConfig, Stderr, Url};
+
+use super::args::Common;
+use super::failure::Failure;
+
+/// A server to be connected.
+pub(crate) enum Target {
+    Http(Box<HttpClientConfig>),
+    Command(Command),
+}
+
+impl Target {
+    /// The server at the URL, or the one that the command starts: exactly one of the two.
+    pub(crate) fn new(url: Option<&str>, common: &Common) -> Result<Self, Failure> {
+        match (url, common.program.split_first()) {
+            (None, Some((program, arguments))) => {
+                let stderr = if common.quiet { Stderr::Null } else { Stderr::Inherit };
+                Ok(Self::Command(Command::new(program).args(arguments).stderr(stderr)))
+            }
+            (Some(url), None) => at(url, common).map(|config| Self::Http(Box::new(config))),
+            (Some(url), Some(_)) => Err(Failure::usage(format!(
+                "there are two servers, {url:?} and the command behind the dashes: leave one out"
+            ))),
+            (None, None) => Err(Failure::usage("which server? Give a URL, or -- and a command")),
+        }
+    }
+
+    /// Its name in a file, without what may be secret: arguments and queries.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Http(config) => {
+                let url = config.url.as_str();
+                url.split('?').next().unwrap_or_default().to_owned()
+            }
+            Self::Command(command) => command.program.display().to_string(),
+        }
+    }
+}
+
+fn at(url: &str, common: &Common) -> Result<HttpClientConfig, Failure> {
+    let parsed = Url::parse(url).map_err(|error| {
+        Failure::usage(format!("{url:?} is no URL of a server: {error}"))
+            .advice("a command that starts a server comes behind two dashes, at the end")
+    })?;
+    let mut config = HttpClientConfig::new(parsed);
+    config.connect_timeout = config.connect_timeout.min(common.timeout);
+    if let Some(token) = token(common)? {
+        config = config.field("Authorization", &format!("Bearer {token}")).map_err(|_| {
+            Failure::usage("the token has characters that no token has, such as a line feed")
+        })?;
+    }
+    for (name, value) in &common.header {
+        config = config.field(name, value).map_err(Failure::usage)?;
+    }
+    Ok(config)
+}
+
+fn token(common: &Common) -> Result<Option<String>, Failure> {
+    let Some(name) = &common.bearer_env else { return Ok(env::var("MCP_TOKEN").ok()) };
+    match env::var(name) {
+        Ok(token) => Ok(Some(token)),
+        Err(_) => Err(Failure::usage(format!("the environment has no variable {name}"))),
+    }
+}

@@ -1,0 +1,45 @@
+//! The program `mcp`, run as users run it: against servers in processes of their own and over HTTP,
+//! with its output pinned and times masked; and against what is no server at all.
+//!
+//! The test starts itself as a server; see `server`.
+
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+mod call;
+mod lists;
+mod probe;
+mod record;
+mod run;
+mod server;
+mod wrong;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// A test, and its name.
+type Test = (&'static str, fn());
+
+fn main() -> ExitCode {
+    if let Some(served) = server::serve_if_told() {
+        return served;
+    }
+    let all = [probe::ALL, lists::ALL, call::ALL, record::ALL, wrong::ALL].concat();
+    let trial = |(name, test): Test| {
+        Trial::test(name.trim_start_matches("cli::"), move || {
+            test();
+            Ok(())
+        })
+    };
+    let trials = all.into_iter().map(trial).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The tests of a file by their names.
+macro_rules! all {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) const ALL: &[crate::Test] =
+            &[$((concat!(module_path!(), "::", stringify!($name)), $name)),*];
+    };
+}
+pub(crate) use all;

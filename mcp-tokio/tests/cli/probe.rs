@@ -1,0 +1,100 @@
+//! `mcp probe`.
+
+use super::run::{run, with_server};
+use super::server::over_http;
+
+crate::all!(a_modern_server, a_legacy_server, a_server_over_http, for_programs, one_era_alone);
+
+const MODERN: &str = "\
+server        kitchen 1.0.0
+era           modern
+version       2026-07-28
+supports      2026-07-28
+capabilities  tools (tells of changes)
+              resources (subscriptions)
+              prompts
+              completions
+              logging
+instructions  Ask for coffee.
+              Do not ask for tea.
+
+ N ms  server/discover is sent
+ N ms  an answer as of a modern server, so the server is modern  [modern]
+";
+
+const LEGACY: &str = "\
+server        kitchen 1.0.0
+era           legacy
+version       2025-11-25
+capabilities  tools (tells of changes)
+              resources (subscriptions)
+              prompts
+              completions
+              logging
+instructions  Ask for coffee.
+              Do not ask for tea.
+";
+
+fn a_modern_server() {
+    let ran = with_server("both", &["probe"]);
+    assert_eq!((ran.exit, &*ran.out), (0, MODERN));
+    assert_eq!(ran.err, "the kitchen is open\n", "what a server writes is seen");
+    assert_eq!(with_server("both", &["probe", "--quiet"]).err, "");
+}
+
+fn a_legacy_server() {
+    let ran = with_server("legacy", &["probe", "--quiet"]);
+    let story = "
+ N ms  server/discover is sent
+ N ms  an error, so initialize is sent                           [legacy-by-error]
+ N ms  an answer with a legacy version, so the server is legacy  [legacy]
+";
+    assert_eq!((ran.exit, ran.out, &*ran.err), (0, format!("{LEGACY}{story}"), ""));
+}
+
+fn a_server_over_http() {
+    let url = over_http(None);
+    let ran = run(&["probe", &url]);
+    assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, MODERN, ""));
+    let ran = run(&["probe", &url, "--era", "legacy"]);
+    let story = "
+ N ms  initialize is sent
+ N ms  an answer with a legacy version, so the server is legacy  [legacy]
+";
+    assert_eq!((ran.exit, ran.out, &*ran.err), (0, format!("{LEGACY}{story}"), ""));
+}
+
+fn for_programs() {
+    let ran = with_server("legacy", &["probe", "--quiet", "--json"]);
+    let expected = concat!(
+        r#"{"server":{"name":"kitchen","version":"1.0.0"},"era":"legacy","version":"2025-11-25","#,
+        r#""supported":["2025-11-25"],"capabilities":{"logging":{},"completions":{},"prompts":{},"#,
+        r#""resources":{"subscribe":true},"tools":{"listChanged":true}},"#,
+        r#""instructions":"Ask for coffee.\nDo not ask for tea.","decisions":["#,
+        r#"{"ms":0,"step":"Probe","outcome":"Error","row":"legacy-by-error","then":"Send(Fallback)"},"#,
+        r#"{"ms":0,"step":"Fallback","outcome":"Initialized","row":"legacy","then":"Legacy"}]}"#,
+        "\n",
+    );
+    assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, expected, ""));
+}
+
+fn one_era_alone() {
+    for (kind, era, version) in [
+        ("both", "auto", "2026-07-28"),
+        ("both", "modern", "2026-07-28"),
+        ("both", "legacy", "2025-11-25"),
+        ("both", "2025-06-18", "2025-06-18"),
+        ("legacy", "auto", "2025-11-25"),
+        ("modern", "2026-07-28", "2026-07-28"),
+    ] {
+        let ran = with_server(kind, &["probe", "--era", era]);
+        assert!(
+            ran.out.contains(&format!("\nversion       {version}\n")),
+            "{kind}, {era}: {ran:?}"
+        );
+    }
+    for (kind, era) in [("legacy", "modern"), ("modern", "legacy")] {
+        let ran = with_server(kind, &["probe", "--quiet", "--era", era]);
+        assert_eq!(ran.exit, 4, "{kind}, {era}: {ran:?}");
+    }
+}

@@ -1,0 +1,68 @@
+//! `mcp record`.
+
+use std::{env, fs, process};
+
+use mcp_tests::transcript::Transcript;
+
+use super::run::{run, run_in, with_server};
+use super::server::over_http;
+
+crate::all!(over_stdio_it_is_a_transcript, over_http_it_is_a_log, a_failure_is_recorded);
+
+/// Runs `mcp` with a file, and reads it.
+fn recorded(name: &str, ran: impl FnOnce(&str)) -> String {
+    let path = env::temp_dir().join(format!("mcp-cli-{}-{name}", process::id()));
+    ran(path.to_str().unwrap());
+    let text = fs::read_to_string(&path).unwrap();
+    fs::remove_file(path).unwrap();
+    text
+}
+
+/// The first word of each line, but for time that has passed.
+fn marks(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('@'));
+    lines.filter_map(|line| line.split(' ').next()).collect::<Vec<_>>().join(" ")
+}
+
+fn over_stdio_it_is_a_transcript() {
+    let text = recorded("stdio", |path| {
+        let ran = with_server("legacy", &["record", "--quiet", path]);
+        assert_eq!((ran.exit, &*ran.err), (0, ""));
+        assert!(ran.out.ends_with(&format!(" lines in {path}\n")), "{}", ran.out);
+    });
+    // The negotiation, three pages of tools, resources, templates, prompts, and the end.
+    let expected = "# = ! C> S> C> S> C> ! ! C> S> C> S> C> S> ! C> S> ! C> S> ! C> S> ! !";
+    assert_eq!(marks(&text), expected, "{text}");
+    for line in ["= role client", "! open", "! list tools tools", "! close", "! closed"] {
+        assert!(text.lines().any(|it| it == line), "{line}: {text}");
+    }
+    assert!(Transcript::parse("recorded.mcp", &text).unwrap().plays_client());
+}
+
+fn over_http_it_is_a_log() {
+    let url = over_http(Some("sesame"));
+    let text = recorded("http", |path| {
+        let words = ["record", "--header", "X-Api-Key: mellon", &format!("{url}?key=abc"), path];
+        let ran = run_in(&[("MCP_TOKEN", "sesame")], &words);
+        assert_eq!((ran.exit, &*ran.err), (0, ""));
+    });
+    assert!(text.starts_with(&format!("# What {url} says ")), "{text}");
+    for line in
+        ["1> POST /mcp?*** HTTP/1.1", "1> Authorization: ***", "1> X-Api-Key: ***", "! closed"]
+    {
+        assert!(text.lines().any(|it| it == line), "{line}: {text}");
+    }
+    for secret in ["sesame", "mellon", "abc"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+}
+
+fn a_failure_is_recorded() {
+    let text = recorded("failure", |path| {
+        let ran = with_server("refuses", &["record", "--quiet", path]);
+        assert_eq!(ran.exit, 4, "{ran:?}");
+    });
+    assert!(text.ends_with("! closed: the server has refused: not today (-32000)\n"), "{text}");
+    let ran = run(&["record", "/nowhere/to/be/found", "--", "cat"]);
+    assert_eq!(ran.exit, 2, "{ran:?}");
+}

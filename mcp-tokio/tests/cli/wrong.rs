@@ -1,0 +1,166 @@
+//! What is wrong, and what the program says of it.
+
+use super::run::{Ran, run, run_in, with_server};
+use super::server::{nowhere, over_http, web};
+
+crate::all!(
+    the_command_line,
+    tools_and_arguments,
+    what_is_not_there,
+    what_ends,
+    what_says_nothing,
+    what_says_what_it_hears,
+    what_speaks_otherwise,
+    web_pages,
+    who_asks,
+    failures_for_programs,
+    help_says_what_exit_codes_mean,
+);
+
+/// A run that fails as it should, with no result.
+fn fails(ran: &Ran, exit: i32, err: &str) {
+    assert_eq!((ran.exit, &*ran.err), (exit, err), "{ran:?}");
+}
+
+fn the_command_line() {
+    fails(&run(&["tools"]), 2, "mcp: which server? Give a URL, or -- and a command\n");
+    let both = run(&["probe", "http://a/", "--", "b"]);
+    let err = "mcp: there are two servers, \"http://a/\" and the command behind the dashes: leave one out\n";
+    fails(&both, 2, err);
+    for words in [
+        &["call", "http://a/", "--args", "[]", "t"][..],
+        &["call", "http://a/", "--args", "{", "t"],
+        &["call", "http://a/", "--args", "{}", "t", "a=1"],
+        &["call", "http://a/"],
+        &["call", "--", "a"],
+        &["probe", "http://a/", "--era", "2025-01-01"],
+        &["probe", "http://a/", "--timeout", "0"],
+        &["probe", "http://a/", "--timeout", "-1"],
+        &["probe", "http://a/", "--header", "x"],
+        &["probe", "http://a/", "--header", "Host: x"],
+        &["probe", "http://a/", "--bearer-env", "MCP_NO_SUCH_VARIABLE"],
+        &["probe", "ftp://a/"],
+        &["probe", "cat"],
+        &["record", "http://a/"],
+        &["cook"],
+    ] {
+        let ran = run(words);
+        assert_eq!((ran.exit, &*ran.out), (2, ""), "{words:?}: {ran:?}");
+        assert!(!ran.err.is_empty(), "{words:?}");
+    }
+}
+
+fn tools_and_arguments() {
+    for (words, err) in [
+        (
+            &["call", "-q", "boil"][..],
+            "mcp: the server has no tool \"boil\"\n     its tools: brew, burn, leave, name, sleep, red\n",
+        ),
+        (
+            &["call", "-q", "brew", "cup=1"],
+            "mcp: the tool has no argument \"cup\"\n     the tool has cups (required), notes, sugar\n",
+        ),
+        (&["call", "-q", "brew", "cups=many"], "mcp: cups=many: the tool wants integer there\n"),
+        (
+            &["call", "-q", "brew", "2"],
+            "mcp: \"2\" is no argument\n     arguments are KEY=VALUE, or JSON behind --args; the tool has cups (required), notes, sugar\n",
+        ),
+    ] {
+        fails(&with_server("both", words), 2, err);
+    }
+}
+
+/// The reasons are the system's own words.
+fn what_is_not_there() {
+    let ran = run(&["tools", "--", "does-not-exist"]);
+    assert_eq!((ran.exit, &*ran.out), (3, ""));
+    assert!(ran.err.starts_with("mcp: cannot start does-not-exist: "), "{}", ran.err);
+    let ran = run(&["tools", &format!("http://{}/mcp", nowhere())]);
+    assert_eq!((ran.exit, &*ran.out), (3, ""));
+    assert!(ran.err.starts_with("mcp: no connection to the server: "), "{}", ran.err);
+}
+
+fn what_ends() {
+    let err = "\
+mcp: the connection has ended before the server was known; the server has exited: exit status: 1
+     is this how the server is started? It has to stay, and to serve stdio
+";
+    let ran = run(&["probe", "--", "false"]);
+    fails(&ran, 3, err);
+    let out = "\u{20}N ms  server/discover is sent
+ N ms  the end of the stream, so it is started anew and initialize is sent  [legacy-by-eof]
+ N ms  the end of the stream, so it is given up                             [eof]
+";
+    assert_eq!(ran.out, out);
+}
+
+const SILENT: &str = "\
+mcp: the server has not answered in time
+     it may be no MCP server, or need longer: --timeout gives it more time
+";
+
+fn what_says_nothing() {
+    fails(&with_server("silent", &["tools", "--timeout", "0.1"]), 6, SILENT);
+}
+
+/// It is asked what it asks.
+fn what_says_what_it_hears() {
+    fails(&run(&["tools", "--timeout", "0.1", "--", "cat"]), 6, SILENT);
+}
+
+fn what_speaks_otherwise() {
+    let err = "\
+mcp: the server speaks no version that the client may speak, but 2099-01-01
+     mcp knows 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28; --era may have left some of them out
+";
+    fails(&with_server("versions", &["tools"]), 4, err);
+    let err = "\
+mcp: the server has refused: not today (-32000)
+     --era has the client ask in another way: try legacy or modern
+";
+    fails(&with_server("refuses", &["tools"]), 4, err);
+}
+
+fn web_pages() {
+    let advice =
+        "     the URL may be that of a web page: an MCP endpoint often has a path such as /mcp\n";
+    let err = format!("mcp: the server's answer cannot be read\n{advice}");
+    fails(&run(&["tools", &web("200 OK")]), 4, &err);
+    let err = format!("mcp: the server has answered with HTTP status 404\n{advice}");
+    fails(&run(&["tools", &web("404 Not Found")]), 4, &err);
+    assert_eq!(run(&["tools", &web("503 Service Unavailable")]).exit, 3);
+    assert_eq!(run(&["tools", &web("301 Moved Permanently")]).exit, 4);
+}
+
+fn who_asks() {
+    let url = over_http(Some("sesame"));
+    let ran = run(&["tools", &url]);
+    assert_eq!((ran.exit, &*ran.out), (7, ""));
+    let advice = "     put a token with the scope \"cook\" into the environment variable MCP_TOKEN, \
+                  or into another one that --bearer-env names; other credentials are for --header\n";
+    assert!(ran.err.ends_with(advice), "{}", ran.err);
+    assert_eq!(run_in(&[("MCP_TOKEN", "mellon")], &["tools", &url]).exit, 7);
+    assert_eq!(run_in(&[("MCP_TOKEN", "sesame")], &["tools", &url]).exit, 0);
+    let named = ["tools", &url, "--bearer-env", "KEY"];
+    assert_eq!(run_in(&[("KEY", "sesame"), ("MCP_TOKEN", "mellon")], &named).exit, 0);
+    assert_eq!(run(&["tools", &url, "--header", "Authorization: Bearer sesame"]).exit, 0);
+}
+
+fn failures_for_programs() {
+    let ran = run(&["tools", "--json", "--", "does-not-exist"]);
+    let failure: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.exit, &failure["error"]["exit"]), (3, &serde_json::json!(3)));
+    assert_eq!(failure["error"]["kind"], "connection");
+    let ran = run(&["probe", "--json", "--", "false"]);
+    let story: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.exit, &story["error"]["exit"]), (3, &serde_json::json!(3)));
+    assert_eq!(story["decisions"][1]["row"], "eof");
+}
+
+fn help_says_what_exit_codes_mean() {
+    let ran = run(&["--help"]);
+    assert_eq!((ran.exit, &*ran.err), (0, ""));
+    for code in 0..=7 {
+        assert!(ran.out.contains(&format!("\n  {code}  ")), "{code}: {}", ran.out);
+    }
+}
