@@ -102,6 +102,7 @@ impl Site {
                     Action::Close => return,
                 }
             }
+            // The next request may have been read already.
             if connection.needs_endpoint() {
                 continue;
             }
