@@ -2,7 +2,6 @@
 
 use std::net::TcpListener;
 
-use async_std::task;
 use mcp_async_std::{HttpConfig, Implementation, Registry, serve_http, serve_stdio};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -17,12 +16,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["stdio"] => task::block_on(serve_stdio(registry))?,
+        ["stdio"] => smol::block_on(serve_stdio(registry))?,
         ["http", "--listen", address] => {
             let listener = TcpListener::bind(address)?;
             let config = HttpConfig::default();
             eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
-            task::block_on(serve_http(listener, registry, config))?;
+            smol::block_on(serve_http(listener, registry, config))?;
         }
         _ => return Err("usage: echo stdio, or echo http --listen ADDRESS".into()),
     }

@@ -3,10 +3,9 @@
 use std::io;
 use std::process::ExitStatus;
 
-use futures_lite::{AsyncRead, AsyncWrite};
-#[cfg(feature = "async-std")]
 use mcp_proto::client::ServerInfo;
 use mcp_proto::service::{Client, ClientService, Command};
+use smol::io::{AsyncRead, AsyncWrite};
 
 use crate::driver::{Clock, shows_wire, to_stderr};
 use crate::process::Process;
@@ -49,11 +48,10 @@ pub async fn run_command(client: &Client, command: &Command) -> io::Result<ExitS
     run_process(service, clock, command, process).await
 }
 
-/// [`run`] in a task of its own on async-std; returns once the server is known.
+/// [`run`] in a task of its own, on smol's threads; returns once the server is known.
 ///
 /// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error, and as
 /// [`run`] does.
-#[cfg(feature = "async-std")]
 pub async fn connect(
     client: &Client,
     reader: impl AsyncRead + Send + Unpin + 'static,
@@ -61,11 +59,11 @@ pub async fn connect(
 ) -> io::Result<ServerInfo> {
     let clock = Clock::start();
     let mut service = service(client, &clock)?;
-    async_std::task::spawn(async move { drop(clock.drive(&mut service, reader, writer).await) });
+    smol::spawn(async move { drop(clock.drive(&mut service, reader, writer).await) }).detach();
     client.connected().await.map_err(io::Error::other)
 }
 
-/// [`run_command`] in a task of its own on async-std; returns once the server is known.
+/// [`run_command`] in a task of its own, on smol's threads; returns once the server is known.
 ///
 /// ```no_run
 /// use mcp_async_std::{Client, Command, Implementation, connect_command};
@@ -87,14 +85,11 @@ pub async fn connect(
 ///
 /// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error, and as
 /// [`run_command`] does when it starts the server.
-#[cfg(feature = "async-std")]
 pub async fn connect_command(client: &Client, command: Command) -> io::Result<ServerInfo> {
     let clock = Clock::start();
     let process = Process::start(&command)?;
     let service = service(client, &clock)?;
-    async_std::task::spawn(
-        async move { drop(run_process(service, clock, &command, process).await) },
-    );
+    smol::spawn(async move { drop(run_process(service, clock, &command, process).await) }).detach();
     client.connected().await.map_err(io::Error::other)
 }
 

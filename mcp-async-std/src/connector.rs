@@ -5,12 +5,12 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use async_io::Async;
-use blocking::unblock;
 use bytes::Bytes;
-use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_proto::http::{Scheme, Url};
 use mcp_proto::service::{Connecting, Connector, HttpClientConfig, Socket};
+use smol::Async;
+use smol::io::{AsyncRead, AsyncWrite};
+use smol::unblock;
 
 use crate::driver::poll_read;
 #[cfg(feature = "tls")]

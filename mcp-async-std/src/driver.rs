@@ -6,12 +6,12 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time;
 
-use async_io::Timer;
 use bytes::Bytes;
-use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
 use mcp_proto::service::{Catalog, Driven, Io, Service, drive};
+use smol::Timer;
+use smol::io::{AsyncRead, AsyncWrite};
 
 /// How much is read at once, in bytes. It is zeroed for each read.
 const CHUNK: usize = 16 * 1024;

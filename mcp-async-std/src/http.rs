@@ -7,15 +7,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use async_io::{Async, Timer};
 use event_listener::Event;
-use futures_lite::future::or;
 use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer, Spawned};
+use smol::future::or;
+use smol::{Async, Timer};
 
 use crate::driver::{Alarm, Clock, shows_wire, to_stderr};
 
-/// Serves legacy and modern clients that connect to `listener`, on async-std's threads, until
+/// Serves legacy and modern clients that connect to `listener`, on smol's threads, until
 /// SIGINT or SIGTERM; see [`serve_http_on`].
 ///
 /// ```no_run
@@ -26,13 +26,12 @@ use crate::driver::{Alarm, Clock, shows_wire, to_stderr};
 /// mcp_async_std::serve_http(listener, registry, config).await
 /// # }
 /// ```
-#[cfg(feature = "async-std")]
 pub async fn serve_http(
     listener: TcpListener,
     catalog: impl Into<Catalog>,
     config: Config,
 ) -> io::Result<()> {
-    let spawn = |future| drop(async_std::task::spawn(future));
+    let spawn = |future| smol::spawn(future).detach();
     serve_http_on(listener, catalog, config, spawn, crate::stdio::stop()?).await
 }
 
@@ -45,9 +44,10 @@ pub async fn serve_http(
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let registry = Registry::new(Implementation::new("echo", "1.0.0"));
 /// let listener = std::net::TcpListener::bind("127.0.0.1:8000")?;
-/// let spawn = |future| smol::spawn(future).detach();
+/// let spawn = |future| drop(async_std::task::spawn(future));
 /// let stop = std::future::pending();
-/// smol::block_on(serve_http_on(listener, registry, HttpConfig::default(), spawn, stop))?;
+/// let served = serve_http_on(listener, registry, HttpConfig::default(), spawn, stop);
+/// async_std::task::block_on(served)?;
 /// # Ok(())
 /// # }
 /// ```

@@ -1,10 +1,8 @@
 //! Clients over Streamable HTTP.
 
-use std::io;
-
-#[cfg(feature = "async-std")]
 use mcp_proto::client::ServerInfo;
 use mcp_proto::service::{Client, HttpClientConfig, HttpClientService};
+use std::io;
 
 use crate::connector::Connections;
 use crate::driver::{Alarm, Clock, shows_wire, to_stderr};
@@ -27,7 +25,7 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
     Driver::new(client, config.into())?.run().await
 }
 
-/// [`run_http`] in a task of its own on async-std; returns once the server is known.
+/// [`run_http`] in a task of its own, on smol's threads; returns once the server is known.
 ///
 /// ```no_run
 /// use mcp_async_std::{Client, HttpClientConfig, Implementation, connect_http};
@@ -46,13 +44,12 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
 /// Dropping all handles of the client does not end it; [`Client::close`] does.
 ///
 /// Fails as [`run_http`] does.
-#[cfg(feature = "async-std")]
 pub async fn connect_http(
     client: &Client,
     config: impl Into<HttpClientConfig>,
 ) -> io::Result<ServerInfo> {
     let driver = Driver::new(client, config.into())?;
-    async_std::task::spawn(async move { drop(driver.run().await) });
+    smol::spawn(async move { drop(driver.run().await) }).detach();
     client.connected().await.map_err(io::Error::other)
 }
 

@@ -1,4 +1,4 @@
-//! Model Context Protocol servers and clients on async-std, and on smol.
+//! Model Context Protocol servers and clients on smol, on async-std, and on any other executor.
 //!
 //! [`mcp_proto`] is the protocol; this crate moves bytes between it and streams of the
 //! `futures-io` traits. One registry serves legacy clients (2024-11-05 to 2025-11-25) and modern
@@ -15,24 +15,17 @@
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let mut registry = Registry::new(Implementation::new("echo", "1.0.0"));
 //!     registry.tool("echo", "Echoes its message", |echo: Echo, _| async { echo.message })?;
-//!     Ok(async_std::task::block_on(serve_stdio(registry))?)
+//!     Ok(smol::block_on(serve_stdio(registry))?)
 //! }
 //! ```
 //!
-//! async-std is discontinued (RUSTSEC-2025-0052) and recommends smol to its users. [`serve`] needs no
-//! runtime but a thread that blocks on it, so it serves smol as well, and then async-std is not
-//! needed: without the default feature `async-std` the crate does not depend on it.
-//!
-//! ```no_run
-//! # use mcp_async_std::{Config, Implementation, Registry, serve};
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let registry = Registry::new(Implementation::new("echo", "1.0.0"));
-//! let (stdin, stdout) =
-//!     (smol::Unblock::new(std::io::stdin()), smol::Unblock::new(std::io::stdout()));
-//! smol::block_on(serve(registry, Config::default(), stdin, stdout))?;
-//! # Ok(())
-//! # }
-//! ```
+//! async-std is discontinued (RUSTSEC-2025-0052) and recommends smol to its users. This crate does not
+//! depend on it; whoever has it says `async_std::task::block_on`, and all else is the same. Every function
+//! here returns a future that any executor may run. What goes on in the background does so on smol's
+//! threads, of which there is one unless the environment variable `SMOL_THREADS` says otherwise: the
+//! connections of [`serve_http`], handlers of [`serve_stdio`] that do not end at once, and clients that
+//! are connected. [`serve`], [`serve_http_on`], [`run`], [`run_command`] and [`run_http`] spawn nothing
+//! there.
 //!
 //! # Over HTTP
 //!
@@ -224,17 +217,28 @@
 //! HTTP `1>` and `1<` are the two directions of the first connection, and fields that hold secrets are
 //! masked.
 
+/// The code blocks of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 mod client;
 mod connector;
 mod driver;
 mod http;
 mod http_client;
 mod process;
-#[cfg(feature = "async-std")]
 mod stdio;
 #[cfg(feature = "tls")]
 mod tls;
 
+pub use client::{connect, connect_command};
+pub use client::{run, run_command};
+pub use driver::serve;
+pub use http::serve_http;
+pub use http::serve_http_on;
+pub use http_client::connect_http;
+pub use http_client::run_http;
 pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
@@ -250,16 +254,4 @@ pub use mcp_proto::service::{
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, UsageError};
-
-#[cfg(feature = "async-std")]
-pub use client::{connect, connect_command};
-pub use client::{run, run_command};
-pub use driver::serve;
-#[cfg(feature = "async-std")]
-pub use http::serve_http;
-pub use http::serve_http_on;
-#[cfg(feature = "async-std")]
-pub use http_client::connect_http;
-pub use http_client::run_http;
-#[cfg(feature = "async-std")]
 pub use stdio::{serve_stdio, serve_stdio_with};

@@ -12,12 +12,12 @@ use std::process::{ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use async_io::Timer;
-use async_process::{Child, ChildStdin, ChildStdout};
 use event_listener::{Event, EventListener};
-use futures_lite::future::{or, yield_now};
-use futures_lite::{AsyncRead, AsyncReadExt};
 use mcp_proto::service::Command;
+use smol::Timer;
+use smol::future::{or, yield_now};
+use smol::io::{AsyncRead, AsyncReadExt};
+use smol::process::{Child, ChildStdin, ChildStdout};
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -41,7 +41,7 @@ impl Process {
     /// Fails with what starting it failed with, and names it.
     pub(crate) fn start(command: &Command) -> io::Result<Self> {
         // The conversion drops what the standard streams are.
-        let mut child = async_process::Command::from(command.to_std())
+        let mut child = smol::process::Command::from(command.to_std())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(command.stderr.stdio())
@@ -128,7 +128,7 @@ fn pour_aside(
     let end = Event::new();
     let ended = end.listen();
     thread::Builder::new().name("mcp-stderr".to_owned()).spawn(move || {
-        async_io::block_on(pour(pipe, sink));
+        smol::block_on(pour(pipe, sink));
         end.notify(usize::MAX);
     })?;
     Ok(ended)
@@ -151,10 +151,11 @@ async fn pour(mut pipe: impl AsyncRead + Unpin, mut sink: impl FnMut(&[u8])) {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
-    use async_io::block_on;
-    use futures_lite::future::poll_once;
-    use futures_lite::{AsyncWriteExt, io as streams};
     use mcp_tests::children::Child;
+    use smol::block_on;
+    use smol::future::poll_once;
+    use smol::io as streams;
+    use smol::io::AsyncWriteExt;
 
     use super::*;
 

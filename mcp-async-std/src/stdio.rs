@@ -1,18 +1,22 @@
 //! Standard input and output, each taken for what it is.
 //!
 //! A pipe and a socket have readiness and are used as such, without a thread. A file and a
-//! terminal have none: they go through async-std's blocking pool.
+//! terminal have none: they go through smol's pool of threads for what blocks.
 
 use std::io;
 
-use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_proto::server::Config;
 use mcp_proto::service::{Catalog, Service};
+use smol::Unblock;
+use smol::io::{AsyncRead, AsyncWrite};
 
 use crate::driver::serve_until;
 
+/// How much is read ahead from what has no readiness, and written to it at a time, in bytes.
+const CHUNK: usize = 64 * 1024;
+
 /// Serves the client that started this process, over standard input and output. A handler that
-/// does not end at once is spawned on async-std's threads.
+/// does not end at once is spawned on smol's threads.
 ///
 /// Returns when the input ends, or on SIGINT or SIGTERM, once requests in flight are answered or
 /// `Limits::drain` (2 s) has passed; what is not answered by then never is. From the first call on
@@ -36,7 +40,7 @@ pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
 /// ```
 pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io::Result<()> {
     let mut service = Service::new(catalog, config);
-    service.spawn_with(|handler| drop(async_std::task::spawn(handler)));
+    service.spawn_with(|handler| smol::spawn(handler).detach());
     serve_until(service, stdin()?, stdout()?, stop()?).await
 }
 
@@ -56,23 +60,23 @@ mod on_unix {
     use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
     use std::os::unix::fs::FileTypeExt;
 
-    use async_io::Async;
     use async_signal::{Signal, Signals};
-    use futures_lite::StreamExt;
+    use smol::Async;
+    use smol::stream::StreamExt;
 
-    use super::{Reader, Writer};
+    use super::{CHUNK, Reader, Unblock, Writer};
 
     pub(super) fn stdin() -> io::Result<Reader> {
         Ok(match with_readiness(io::stdin().as_fd(), File::options().read(true))? {
             Some(stream) => Box::new(stream),
-            None => Box::new(async_std::io::stdin()),
+            None => Box::new(Unblock::with_capacity(CHUNK, io::stdin())),
         })
     }
 
     pub(super) fn stdout() -> io::Result<Writer> {
         Ok(match with_readiness(io::stdout().as_fd(), File::options().write(true))? {
             Some(stream) => Box::new(stream),
-            None => Box::new(async_std::io::stdout()),
+            None => Box::new(Unblock::with_capacity(CHUNK, io::stdout())),
         })
     }
 
@@ -101,12 +105,12 @@ mod on_unix {
 
 #[cfg(not(unix))]
 fn stdin() -> io::Result<Reader> {
-    Ok(Box::new(async_std::io::stdin()))
+    Ok(Box::new(Unblock::with_capacity(CHUNK, io::stdin())))
 }
 
 #[cfg(not(unix))]
 fn stdout() -> io::Result<Writer> {
-    Ok(Box::new(async_std::io::stdout()))
+    Ok(Box::new(Unblock::with_capacity(CHUNK, io::stdout())))
 }
 
 #[cfg(not(unix))]

@@ -7,13 +7,13 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use async_io::Async;
 use futures_rustls::TlsConnector;
 use futures_rustls::client::TlsStream;
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::pki_types::pem::PemObject;
 use futures_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use futures_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
+use smol::Async;
 
 /// The settings of all connections of a client.
 #[derive(Clone)]

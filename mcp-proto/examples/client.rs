@@ -1,9 +1,11 @@
 //! Lists the tools of a server, without any async: `std::process`, two threads, one loop.
 //!
 //! ```sh
-//! cargo build -p mcp-tokio --example everything
-//! cargo run -p mcp-proto --example client -- target/debug/examples/everything stdio
+//! cargo build -p mcp-proto --example sync
+//! cargo run -p mcp-proto --example client -- target/debug/examples/sync stdio
 //! ```
+//!
+//! prints `a server of 2026-07-28`, and `echo: Echoes its message`.
 
 use std::error::Error;
 use std::io::{self, Read, Write};

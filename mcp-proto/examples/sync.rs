@@ -1,6 +1,11 @@
 //! The server without async: `std` alone, plain functions, one loop.
 //!
-//! `sync stdio` serves the same tool as the adapters' `echo`, to clients of both eras.
+//! ```sh
+//! echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | cargo run -p mcp-proto --example sync stdio
+//! ```
+//!
+//! prints `{"jsonrpc":"2.0","id":1,"result":{}}`. It serves the same tool as the adapters' `echo`, to
+//! clients of both eras, until its standard input ends.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};

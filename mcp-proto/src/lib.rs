@@ -95,6 +95,9 @@
 //! |---|---|
 //! | drive a server by hand | [`stdio`], and the example `sync` |
 //! | drive a client by hand | [`client`], and the example `client` |
+//! | drive several sockets by hand | [`http`], and the example `threads` |
+//! | serve in a host that speaks HTTP | [`http::Exchange`], and the example `host` |
+//! | serve without an operating system | the example `bare-metal` |
 //! | test a server in both eras | the module `testing`, feature `testing` |
 //! | say what a server offers | [`server::Registry`] |
 //! | mirror arguments into HTTP headers | [`headers`] |

@@ -18,4 +18,6 @@ pub mod http_client;
 pub mod interop;
 #[cfg(unix)]
 pub mod process;
+#[cfg(unix)]
+pub mod runtimes;
 pub mod transcript;

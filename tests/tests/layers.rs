@@ -109,7 +109,9 @@ fn files_are_small() {
 
 #[test]
 fn each_runtime_stays_in_its_adapter() {
-    for (runtime, home) in [("tokio", "mcp-tokio"), ("async-std", "mcp-async-std")] {
+    for (runtime, home) in
+        [("tokio", "mcp-tokio"), ("async-std", "mcp-async-std"), ("smol", "mcp-async-std")]
+    {
         for name in CRATES {
             let manifest = read(&root().join(name).join("Cargo.toml"));
             let depends = manifest.lines().any(|line| {

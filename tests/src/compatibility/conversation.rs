@@ -2,6 +2,9 @@
 //!
 //! In: a client that is being connected. Out: the answers, to be compared.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+
 use mcp_proto::client::{CallError, ConnectError};
 use mcp_proto::service::Client;
 use mcp_proto::types::{CallToolResult, ElicitResult};
@@ -9,6 +12,7 @@ use mcp_proto::{Era, ErrorCode, Json, ProtocolVersion};
 use serde_json::json;
 
 use super::{Cell, Expected, Failure};
+use crate::http_client::Connecting;
 
 /// What came of a cell.
 #[derive(Debug)]
@@ -45,6 +49,19 @@ pub async fn meet(client: &Client) -> Met {
         connected: client.connected().await.map(|server| server.version),
         stored: client.verdict().map(|verdict| verdict.version),
     }
+}
+
+/// Says everything while a client is being connected, and closes it: what is asked for meanwhile waits,
+/// and what comes of it tells more than what comes of connecting.
+pub async fn meet_meanwhile(mut connecting: Connecting, client: &Client) -> Met {
+    let (mut met, mut is_connecting) = (pin!(meet(client)), true);
+    let met = poll_fn(|context| {
+        is_connecting = is_connecting && connecting.as_mut().poll(context).is_pending();
+        met.as_mut().poll(context)
+    })
+    .await;
+    client.close().await;
+    met
 }
 
 fn text(result: &CallToolResult) -> String {

@@ -1,8 +1,6 @@
 //! The cells over HTTP: those with servers that there are over HTTP.
 
 use std::error::Error;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libtest_mimic::{Failed, Trial};
@@ -10,7 +8,7 @@ use mcp_proto::http::{Config, Sessions};
 use mcp_proto::service::{Client, HttpClientConfig};
 
 use super::server::registry;
-use super::{Cell, Met, ServerKind, Tell, answer, meet};
+use super::{Cell, ServerKind, Tell, answer, meet_meanwhile};
 use crate::http::{Serve, Server};
 use crate::http_client::{Connecting, Meet, Running};
 
@@ -23,7 +21,7 @@ pub fn over_http(name: &str, serve: Serve, drive: Meet) -> Vec<Trial> {
                 // It would serve nobody.
                 continue;
             }
-            let name = format!("client::{name}::compatibility::{sessions:?}::{}", cell.name());
+            let name = format!("{name}::compatibility::{sessions:?}::{}", cell.name());
             let run = move || run(cell, sessions, serve, drive).map_err(Failed::from);
             trials.push(Trial::test(name, run));
         }
@@ -48,10 +46,8 @@ fn run(cell: Cell, sessions: Sessions, serve: Serve, drive: Meet) -> Result<(), 
     let (meets, given) = (met.clone(), client.clone());
     let script = move |connecting: Connecting| {
         let said = async move {
-            // What is asked for meanwhile waits, and what comes of it tells more than this.
-            let met = beside(connecting, meet(&given)).await;
+            let met = meet_meanwhile(connecting, &given).await;
             *meets.lock().unwrap_or_else(PoisonError::into_inner) = Some(met);
-            given.close().await;
             Ok(())
         };
         Box::pin(said) as Running
@@ -64,14 +60,4 @@ fn run(cell: Cell, sessions: Sessions, serve: Serve, drive: Meet) -> Result<(), 
     let kind = if sessions == Sessions::Off { ServerKind::ModernOnly } else { cell.server };
     Cell { server: kind, ..cell }.check_asked(&met, &told, sessions == Sessions::Sessions)?;
     server.end()
-}
-
-/// What a future comes to, beside a client that is being connected.
-async fn beside(mut connecting: Connecting, met: impl Future<Output = Met>) -> Met {
-    let (mut met, mut is_connecting) = (pin!(met), true);
-    poll_fn(|context| {
-        is_connecting = is_connecting && connecting.as_mut().poll(context).is_pending();
-        met.as_mut().poll(context)
-    })
-    .await
 }

@@ -2,8 +2,8 @@
 //! matrix, with what a client may believe beforehand.
 //!
 //! A [`Cell`] is a server, a way to negotiate and a belief; [`Cell::expected`] is what the
-//! specification has come of it, and [`Met`] what did. [`main`] is the test of an adapter, over
-//! real pipes; `tests/tests/compatibility.rs` plays the same cells in virtual time.
+//! specification has come of it, and [`Met`] what did. [`over_pipes`] and [`over_http`] are the tests of
+//! an adapter; `tests/tests/compatibility.rs` plays the same cells in virtual time.
 //!
 //! [Specification: Compatibility
 //! Matrix](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#compatibility-matrix)
@@ -18,10 +18,10 @@ use mcp_proto::ProtocolVersion;
 use mcp_proto::client::{Config, Negotiation, Verdict};
 use mcp_proto::types::Implementation;
 
-pub use conversation::{Met, answer, meet};
+pub use conversation::{Met, answer, meet, meet_meanwhile};
 pub use expected::{Expected, Failure};
 pub use http::over_http;
-pub use process::{Connect, main};
+pub use process::{Connect, over_pipes, serve};
 pub use server::{ServerKind, Tell};
 
 /// One combination.

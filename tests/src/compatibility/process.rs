@@ -6,12 +6,11 @@
 use std::env;
 use std::error::Error;
 use std::io::{self, Read, Write};
-use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use mcp_proto::Instant;
 use mcp_proto::service::{Client, Command, Driven, Stderr};
 
@@ -28,22 +27,20 @@ const PROBE_OF_SILENT: Duration = Duration::from_millis(200);
 /// Connects a client to a command, has [`meet`](super::meet) said, and closes the client.
 pub type Connect = fn(&Client, Command) -> Met;
 
-/// Is a server, or runs all cells.
-pub fn main(connect: Connect) -> ExitCode {
-    let wanted = env::var(SERVER).ok();
-    let kind = ServerKind::ALL.into_iter().find(|kind| wanted == Some(format!("{kind:?}")));
-    if let Some(kind) = kind {
-        return match serve(kind) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        };
-    }
-    let trials = Cell::all()
-        .map(|cell| Trial::test(cell.name(), move || run(cell, connect).map_err(Failed::from)));
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+/// Is a server, if this process was started for that.
+pub fn serve() -> Option<io::Result<()>> {
+    let wanted = env::var(SERVER).ok()?;
+    let kind = ServerKind::ALL.into_iter().find(|kind| wanted == format!("{kind:?}"));
+    kind.map(serve_as)
+}
+
+/// The tests of one way to connect a client.
+pub fn over_pipes(name: &str, connect: Connect) -> Vec<Trial> {
+    let trial = |cell: Cell| {
+        let name = format!("{name}::compatibility::pipes::{}", cell.name());
+        Trial::test(name, move || run(cell, connect).map_err(Failed::from))
+    };
+    Cell::all().map(trial).collect()
 }
 
 fn run(cell: Cell, connect: Connect) -> Result<(), Box<dyn Error>> {
@@ -69,7 +66,7 @@ fn run(cell: Cell, connect: Connect) -> Result<(), Box<dyn Error>> {
 
 /// Serves on standard input and output. No handler waits for anything, so that neither a clock nor
 /// a waker is needed.
-fn serve(kind: ServerKind) -> io::Result<()> {
+fn serve_as(kind: ServerKind) -> io::Result<()> {
     let tell: Tell = Arc::new(|line| eprintln!("{line}"));
     let mut server = kind.start(&tell).map_err(io::Error::other)?;
     let (mut input, mut buffer) = (io::stdin().lock(), vec![0; 64 * 1024]);

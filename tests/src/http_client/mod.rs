@@ -77,7 +77,7 @@ pub fn trials(name: &str, serve: Serve, meet: Meet, has_tls: bool) -> Vec<Trial>
     for (check, modes, run) in checks {
         for mode in *modes {
             let site = Site { serve, meet, mode: *mode };
-            let name = format!("client::{name}::{check}::{mode:?}");
+            let name = format!("{name}::http_client::{check}::{mode:?}");
             trials.push(Trial::test(name, move || run(site).map_err(Failed::from)));
         }
     }

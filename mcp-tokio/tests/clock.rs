@@ -1,0 +1,117 @@
+//! `serve` by the clock of the runtime, which stands still here, on a stream in memory.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+use std::io;
+
+use mcp_tests::everything;
+use mcp_tokio::{Config, serve};
+use tokio::io::{
+    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
+use tokio::task::JoinHandle;
+use tokio::time;
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+const PONG: &str = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+
+#[tokio::test(start_paused = true)]
+async fn handlers_sleep_by_the_clock_of_the_runtime() {
+    let mut client = Client::new(1024).await;
+    let start = time::Instant::now();
+    // The deadline moves earlier, and later again.
+    for (id, seconds) in [(1, 500), (2, 100), (3, 300)] {
+        client.wait(id, seconds).await;
+    }
+    for (id, seconds) in [(2, 100), (3, 300), (1, 500)] {
+        assert_eq!(client.line().await, text(id, "waited"));
+        let passed = start.elapsed().as_millis();
+        assert!((seconds * 1000..seconds * 1000 + 10).contains(&passed), "{passed}");
+    }
+    client.end().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_lets_handlers_finish_and_cuts_off_the_rest() {
+    let mut client = Client::new(1024).await;
+    let start = time::Instant::now();
+    client.wait(1, 1).await;
+    client.wait(2, 100).await;
+    let mut lines = client.close().await;
+    assert_eq!(lines.next_line().await.unwrap(), Some(text(1, "waited")));
+    assert_eq!(lines.next_line().await.unwrap(), None);
+    let passed = start.elapsed().as_millis();
+    assert!((2000..2010).contains(&passed), "{passed}");
+}
+
+#[tokio::test]
+async fn the_last_answer_passes_through_a_narrow_pipe() {
+    let mut client = Client::new(1).await;
+    client.send(PING).await;
+    let mut lines = client.close().await;
+    assert_eq!(lines.next_line().await.unwrap().as_deref(), Some(PONG));
+    assert_eq!(lines.next_line().await.unwrap(), None);
+}
+
+struct Client {
+    writer: WriteHalf<DuplexStream>,
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    served: JoinHandle<io::Result<()>>,
+}
+
+impl Client {
+    /// A client in a legacy session, on a stream that holds so many bytes.
+    async fn new(room: usize) -> Self {
+        let (ours, theirs) = tokio::io::duplex(room);
+        let (reader, writer) = tokio::io::split(theirs);
+        let registry = everything::registry().unwrap();
+        let served = tokio::spawn(serve(registry, Config::default(), reader, writer));
+        let (reader, writer) = tokio::io::split(ours);
+        let mut client = Self { writer, lines: BufReader::new(reader).lines(), served };
+        client.send(INITIALIZE).await;
+        client.line().await;
+        client
+    }
+
+    async fn wait(&mut self, id: u32, seconds: u32) {
+        self.call(id, "wait", &format!(r#"{{"seconds":{seconds}}}"#)).await;
+    }
+
+    async fn call(&mut self, id: u32, tool: &str, arguments: &str) {
+        let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+        let method = "tools/call";
+        self.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
+        ))
+        .await;
+    }
+
+    async fn send(&mut self, line: &str) {
+        self.writer.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn line(&mut self) -> String {
+        self.lines.next_line().await.unwrap().unwrap()
+    }
+
+    /// Closes the writing end.
+    async fn close(self) -> Lines<BufReader<ReadHalf<DuplexStream>>> {
+        let Self { mut writer, lines, .. } = self;
+        writer.shutdown().await.unwrap();
+        lines
+    }
+
+    /// Nothing more comes, and the server ends well.
+    async fn end(self) -> io::Result<()> {
+        let Self { mut writer, mut lines, served } = self;
+        writer.shutdown().await?;
+        assert_eq!(lines.next_line().await?, None);
+        served.await.unwrap()
+    }
+}
+
+fn text(id: u32, text: &str) -> String {
+    let content = format!(r#"{{"type":"text","text":"{text}"}}"#);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{content}]}}}}"#)
+}

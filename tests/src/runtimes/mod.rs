@@ -1,0 +1,158 @@
+//! One suite for what every adapter does, on every runtime that it is for.
+//!
+//! In: what an adapter exports, as an [`Adapter`], and on what it runs, as [`Runtime`]s. Out: for each
+//! of them the tests of streams, of standard input and output, of HTTP, of clients over HTTP, and of the
+//! compatibility matrix. The test of an adapter is its `main`, without the harness:
+//!
+//! ```ignore
+//! fn main() -> ExitCode {
+//!     runtimes::main(&[Suite::of::<AsyncStd, Smol>(), Suite::of::<AsyncStd, AnyExecutor>()], &[])
+//! }
+//! ```
+
+mod streams;
+
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use mcp_proto::client::ServerInfo;
+use mcp_proto::http;
+use mcp_proto::server::Config;
+use mcp_proto::service::{Catalog, Client, Command, HttpClientConfig, Spawned};
+
+use crate::compatibility::{self, Connect, Met, meet_meanwhile};
+use crate::http::{Check, Serve, Stop};
+use crate::http_client::{self, Meet, Script};
+use crate::{everything, process};
+
+/// Something that futures run on.
+pub trait Runtime: 'static {
+    /// As the tests call it.
+    const NAME: &'static str;
+
+    /// Runs a future to its end.
+    fn block_on<T>(future: impl Future<Output = T>) -> T;
+
+    /// Runs a future to its end somewhere, while this one goes on.
+    fn spawn(future: Spawned);
+}
+
+/// What an adapter exports.
+pub trait Adapter: 'static {
+    /// Whether clients go to `https` URLs.
+    const HAS_TLS: bool;
+
+    /// `serve`.
+    fn serve(
+        stream: UnixStream,
+        catalog: Catalog,
+        config: Config,
+    ) -> impl Future<Output = io::Result<()>>;
+
+    /// `serve_stdio`.
+    fn serve_stdio(catalog: Catalog) -> impl Future<Output = io::Result<()>>;
+
+    /// `serve_http`, until it is told to stop.
+    fn serve_http<R: Runtime>(
+        listener: TcpListener,
+        catalog: Catalog,
+        config: http::Config,
+        stop: Stop,
+    ) -> impl Future<Output = io::Result<()>>;
+
+    /// `connect`.
+    fn connect(client: Client, stream: UnixStream) -> impl Future<Output = io::Result<ServerInfo>>;
+
+    /// `connect_command`.
+    fn connect_command(
+        client: Client,
+        command: Command,
+    ) -> impl Future<Output = io::Result<ServerInfo>>;
+
+    /// `connect_http`.
+    fn connect_http(
+        client: Client,
+        config: HttpClientConfig,
+    ) -> impl Future<Output = io::Result<ServerInfo>>;
+}
+
+/// An adapter on a runtime.
+#[derive(Clone, Copy, Debug)]
+pub struct Suite {
+    name: &'static str,
+    serve: fn(UnixStream, Catalog, Config) -> io::Result<()>,
+    serve_stdio: process::Serve,
+    serve_http: Serve,
+    meet: fn(Client, UnixStream, Script) -> Check,
+    meet_command: Connect,
+    meet_http: Meet,
+    has_tls: bool,
+}
+
+impl Suite {
+    /// This adapter on this runtime.
+    #[must_use]
+    pub fn of<A: Adapter, R: Runtime>() -> Self {
+        Self {
+            name: R::NAME,
+            serve: |stream, catalog, config| R::block_on(A::serve(stream, catalog, config)),
+            serve_stdio: || {
+                let registry = everything::registry().map_err(io::Error::other)?;
+                R::block_on(A::serve_stdio(registry.into()))
+            },
+            serve_http: |listener, catalog, config, stop| {
+                R::block_on(A::serve_http::<R>(listener, catalog, config, stop))
+            },
+            meet: |client, stream, script| {
+                R::block_on(async { script(Box::pin(A::connect(client, stream))).await })
+            },
+            meet_command: meet_command::<A, R>,
+            meet_http: |client, config, script| {
+                R::block_on(async { script(Box::pin(A::connect_http(client, config))).await })
+            },
+            has_tls: A::HAS_TLS,
+        }
+    }
+
+    fn trials(self) -> Vec<Trial> {
+        let Self { name, serve_http, meet_http, has_tls, .. } = self;
+        let mut trials = streams::trials(self);
+        trials.extend(process::trials(name));
+        trials.extend(crate::http::trials(name, serve_http));
+        trials.extend(http_client::trials(name, serve_http, meet_http, has_tls));
+        trials.extend(compatibility::over_pipes(name, self.meet_command));
+        trials
+    }
+}
+
+fn meet_command<A: Adapter, R: Runtime>(client: &Client, command: Command) -> Met {
+    let connecting = Box::pin(A::connect_command(client.clone(), command));
+    R::block_on(meet_meanwhile(connecting, client))
+}
+
+/// Runs all suites, and the tests of servers for which another HTTP stack accepts connections, met by the
+/// clients of the first suite; or is the server that one of the tests has started.
+pub fn main(suites: &[Suite], stacks: &[(&'static str, Serve)]) -> ExitCode {
+    let servers: Vec<_> = suites.iter().map(|suite| (suite.name, suite.serve_stdio)).collect();
+    if let Some(served) = process::serve(&servers).or_else(compatibility::serve) {
+        return match served {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
+    let mut trials: Vec<Trial> = suites.iter().flat_map(|suite| suite.trials()).collect();
+    for (name, serve) in stacks {
+        trials.extend(crate::http::trials_of_stack(name, *serve));
+        if let Some(suite) = suites.first() {
+            trials.extend(compatibility::over_http(name, *serve, suite.meet_http));
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
