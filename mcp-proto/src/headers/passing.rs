@@ -47,10 +47,11 @@ const SHOWN: usize = 600;
 /// # Ok::<(), mcp_proto::headers::BodyError>(())
 /// ```
 ///
-/// What [`Mirrored::check_body`](super::Mirrored::check_body) says of the whole body is said here,
-/// but for these: errors come in the order of the body; a member that a header repeats may not stand
-/// twice, wherever; and `Mcp-Param-*` are left to the server, for their places depend on the tool.
-/// Whether a number is one, and the text that no header repeats, is not looked at.
+/// It says what [`Mirrored::check_body`](super::Mirrored::check_body) says of a whole body, but for
+/// these: errors come in the order of the body; a member on the way to what a header repeats may not
+/// stand twice, as some readers take the first and others the last; `Mcp-Param-*` are left to the
+/// server, for what they repeat depends on the tool. Whatever else can be wrong with a message is the
+/// server's to say too: of texts, numbers and literals that no header repeats, only the ends are found.
 ///
 /// It holds one text at a time, and of that what may be one of the claim's values: six times their
 /// bytes if all of them were escaped, or 600 bytes. Messages are nested at most 128 deep.
@@ -176,9 +177,10 @@ impl Reader {
             }
             (None, _) => false,
         };
-        match part {
-            Part::Object | Part::Array => self.depth += 1,
-            _ => self.read(watched.map_or(Reading::Nothing, Reading::Value)),
+        if let Part::Object | Part::Array = part {
+            self.depth += 1;
+        } else {
+            self.read(watched.map_or(Reading::Nothing, Reading::Value));
         }
         if leads {
             self.level += 1;

@@ -77,75 +77,72 @@ impl Walker {
         mut visit: impl FnMut(Part<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut rest = piece;
-        while let Some((&byte, after)) = rest.split_first() {
-            let (taken, left) = match self.state {
-                State::Text { is_key, escaped: true } => {
-                    self.state = State::Text { is_key, escaped: false };
-                    rest.split_at(1)
-                }
-                State::Text { escaped: false, .. } if byte != b'"' && byte != b'\\' => {
-                    rest.split_at(memchr2(b'"', b'\\', rest).unwrap_or(rest.len()))
-                }
-                State::Text { is_key, escaped: false } if byte == b'\\' => {
-                    self.state = State::Text { is_key, escaped: true };
-                    rest.split_at(1)
-                }
-                _ => {
-                    if let Some(part) = self.step(byte)? {
-                        visit(part)?;
-                    }
-                    self.at += 1;
-                    rest = after;
-                    continue;
-                }
+        while let Some(byte) = rest.first() {
+            let (part, length) = if let State::Text { is_key, escaped } = self.state {
+                self.text(rest, is_key, escaped)
+            } else {
+                (self.step(*byte)?, 1)
             };
-            visit(Part::Text(taken))?;
-            self.at += taken.len();
-            rest = left;
+            if let Some(part) = part {
+                visit(part)?;
+            }
+            self.at += length;
+            rest = rest.get(length..).unwrap_or_default();
         }
         Ok(())
+    }
+
+    /// More of a text, up to what must be looked at by itself, or its end; and how long that is.
+    fn text<'a>(
+        &mut self,
+        rest: &'a [u8],
+        is_key: bool,
+        escaped: bool,
+    ) -> (Option<Part<'a>>, usize) {
+        let (length, is_escape) = match rest.first() {
+            Some(_) if escaped => (1, false),
+            Some(b'\\') => (1, true),
+            Some(b'"') => {
+                self.state = if is_key { State::Colon } else { State::After };
+                return (Some(Part::TextEnd), 1);
+            }
+            _ => (memchr2(b'"', b'\\', rest).unwrap_or(rest.len()), false),
+        };
+        self.state = State::Text { is_key, escaped: is_escape };
+        (rest.get(..length).map(Part::Text), length)
     }
 
     /// One byte that is no text.
     fn step(&mut self, byte: u8) -> Result<Option<Part<'static>>, ScanError> {
         let is_blank = matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-        let part = match (self.state, byte) {
-            (State::Text { is_key, .. }, _) => {
-                self.state = if is_key { State::Colon } else { State::After };
-                Part::TextEnd
-            }
+        self.state = match (self.state, byte) {
             (State::Scalar, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.') => {
-                return Ok(None);
+                State::Scalar
             }
-            (State::Scalar, _) if is_blank => {
-                self.state = State::After;
-                return Ok(None);
-            }
-            (_, _) if is_blank => return Ok(None),
-            (State::Colon, b':') => {
-                self.state = State::Value;
-                return Ok(None);
-            }
+            (State::Scalar, _) if is_blank => State::After,
+            (state, _) if is_blank => state,
+            (State::Colon, b':') => State::Value,
             (State::After | State::Scalar, b',') if self.depth > 0 => {
-                self.state = if self.in_object() { State::Key } else { State::Value };
-                return Ok(None);
+                if self.in_object() {
+                    State::Key
+                } else {
+                    State::Value
+                }
             }
-            (State::Member, b'}') => self.close(),
-            (State::Element, b']') => self.close(),
-            (State::After | State::Scalar, b'}') if self.depth > 0 && self.in_object() => {
-                self.close()
-            }
-            (State::After | State::Scalar, b']') if self.depth > 0 && !self.in_object() => {
-                self.close()
+            (State::Member, b'}') | (State::Element, b']') => return Ok(Some(self.close())),
+            (State::After | State::Scalar, b'}' | b']')
+                if self.depth > 0 && self.in_object() == (byte == b'}') =>
+            {
+                return Ok(Some(self.close()));
             }
             (State::Member | State::Key, b'"') => {
                 self.state = State::Text { is_key: true, escaped: false };
-                Part::Key
+                return Ok(Some(Part::Key));
             }
-            (State::Value | State::Element, _) => self.begin(byte)?,
+            (State::Value | State::Element, _) => return self.begin(byte).map(Some),
             _ => return Err(ScanError::Syntax(self.at)),
         };
-        Ok(Some(part))
+        Ok(None)
     }
 
     fn begin(&mut self, byte: u8) -> Result<Part<'static>, ScanError> {
