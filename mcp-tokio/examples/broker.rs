@@ -68,7 +68,10 @@ async fn serve<B: Broker>(listen: &str, broker: B) -> Result<(), Failure> {
     eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
     let takes_over = async {
         while let Some(message) = messages.recv().await {
-            take_over(&catalog, serde_json::from_str(&message)?)?;
+            let note = serde_json::from_str(&message).map_err(Failure::from);
+            if let Err(error) = note.and_then(|note| Ok(take_over(&catalog, note)?)) {
+                eprintln!("left out, here and by all others: {error}");
+            }
         }
         Err("the broker is gone: start again when it is there".into())
     };

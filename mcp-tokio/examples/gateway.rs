@@ -22,6 +22,9 @@
 //! session back to the server that it is with: it puts the server's number before the id of the
 //! session, and takes it off again. A client whose server is gone gets 404, and opens a session anew.
 //!
+//! Whom a request is for and which page sends it is forwarded as it is: the servers check it, and
+//! their `allowed_hosts` have the name of the gateway.
+//!
 //! What servers must share behind it: keys for request states, since the next round of a modern
 //! request may reach another server, and changes, as the example `broker` shows.
 //!
@@ -35,8 +38,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{CONNECTION, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, HOST};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, Version};
 use axum::response::IntoResponse;
 use axum::routing::any;
 use futures_util::StreamExt;
@@ -57,6 +60,7 @@ struct Gateway {
     client: Client<HttpConnector, Body>,
     /// What names of tools begin with, and where these are called.
     tools: Vec<(String, Uri)>,
+    /// At least one.
     others: Vec<Uri>,
     /// How many requests went to the others.
     turn: AtomicUsize,
@@ -65,7 +69,7 @@ struct Gateway {
 /// Where a request goes.
 enum Route {
     /// Where its head says, which the body is held against.
-    Modern(Uri, BodyCheck),
+    Modern(Uri, Box<BodyCheck>),
     /// To the other that has this number.
     Legacy(Uri, usize),
 }
@@ -111,11 +115,15 @@ async fn forward(
 ) -> Result<Response<Body>, Refusal> {
     let (mut head, body) = request.into_parts();
     end_to_end(&mut head.headers);
+    // Over HTTP/2 the host is a part of the URI.
+    if let Some(Ok(host)) = head.uri.authority().map(|host| host.as_str().parse()) {
+        head.headers.insert(HOST, host);
+    }
     let (uri, body, number) = match gateway.route(&mut head.headers)? {
-        Route::Modern(uri, check) => (uri, checked(body, check), None),
+        Route::Modern(uri, check) => (uri, checked(body, *check), None),
         Route::Legacy(uri, number) => (uri, body, Some(number)),
     };
-    head.uri = uri;
+    (head.uri, head.version) = (uri, Version::HTTP_11);
     // Both bodies pass by as they come; whoever goes away on one side is gone on the other.
     let (mut head, body) =
         gateway.client.request(Request::from_parts(head, body)).await?.into_parts();
@@ -156,7 +164,7 @@ impl Gateway {
             self.tools.iter().find(|(prefix, _)| tool.starts_with(prefix.as_str()))
         });
         let uri = special.map_or_else(|| self.next().1, |(_, uri)| uri.clone());
-        Ok(Route::Modern(uri, BodyCheck::of(&claim)))
+        Ok(Route::Modern(uri, BodyCheck::of(&claim).into()))
     }
 
     fn legacy(&self, head: &mut HeaderMap) -> Result<Route, Refusal> {
