@@ -4,7 +4,12 @@
 //! `cargo build -p mcp-tokio --examples` before. With `BROKER_URL` the processes of `broker` meet
 //! there in place of its own hub.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on ends")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on ends"
+)]
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -377,7 +382,8 @@ async fn start(name: &str, arguments: &[&str]) -> Example {
     let program = tests.parent().unwrap().parent().unwrap().join("examples").join(file);
     assert!(
         program.exists(),
-        "no {program:?}: cargo build -p mcp-tokio --features tower --examples"
+        "no {}: cargo build -p mcp-tokio --features tower --examples",
+        program.display()
     );
     let mut command = Command::new(program);
     command.args(arguments).stderr(Stdio::piped()).kill_on_drop(true);
