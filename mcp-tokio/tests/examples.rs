@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper::{HeaderMap, Method, Request, StatusCode, Version};
 use hyper_util::rt::TokioExecutor;
 use mcp_tokio::types::SubscriptionFilter;
 use mcp_tokio::{
@@ -196,28 +196,44 @@ async fn gateway_refuses_a_body_that_its_head_does_not_say() {
     let call = |name: &str| modern_call(name).to_string();
     let version = ("mcp-protocol-version", "2026-07-28");
     let method = ("mcp-method", "tools/call");
-    for (fields, body) in [
-        (vec![version, method, ("mcp-name", "where")], call("heavy_where")),
-        (vec![version, method, ("mcp-name", "heavy_where")], call("where")),
-        (vec![version, ("mcp-method", "tools/list")], call("where")),
-        (vec![version, method], call("where")),
-        (
-            vec![("mcp-protocol-version", "2025-11-25"), method, ("mcp-name", "where")],
-            call("where"),
-        ),
-        (vec![method, ("mcp-name", "where")], call("where")),
-        // It has no such headers: so it is for the server to say.
-        (vec![version], call("where")),
+    let name = |name| ("mcp-name", name);
+    let legacy = ("mcp-protocol-version", "2025-11-25");
+    for (fields, body, refuses) in [
+        (vec![version, method, name("where")], call("heavy_where"), "gateway"),
+        (vec![version, method, name("heavy_where")], call("where"), "gateway"),
+        (vec![version, ("mcp-method", "tools/list")], call("where"), "gateway"),
+        (vec![version, method], call("where"), "gateway"),
+        (vec![legacy, method, name("where")], call("where"), "gateway"),
+        (vec![method, name("where")], call("where"), "gateway"),
+        (vec![version], call("where"), "server"),
     ] {
         let (status, _, answer) = send(Method::POST, &behind.gateway.url, &fields, &body).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{fields:?}");
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["error"]["code"], -32020, "{fields:?} {answer}");
+        // Who has read the whole body knows the id.
+        assert_eq!(answer.get("id").is_some(), refuses == "server", "{fields:?} {answer}");
     }
     assert_eq!(behind.calls.load(Ordering::Relaxed), 0);
     let fields = [version, method, ("mcp-name", "where")];
     let (status, ..) = send(Method::POST, &behind.gateway.url, &fields, &call("where")).await;
     assert_eq!((status, behind.calls.load(Ordering::Relaxed)), (StatusCode::OK, 1));
+}
+
+#[tokio::test]
+async fn gateway_takes_http_2_and_forwards_http_1() {
+    let behind = Behind::start().await;
+    let mut client = hyper_util::client::legacy::Client::builder(TokioExecutor::new());
+    let client = client.http2_only(true).build_http();
+    let fields = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "where"),
+    ];
+    let call = modern_call("where").to_string();
+    let request = request(Method::POST, &behind.gateway.url, &fields, &call);
+    let answer = client.request(request).await.unwrap();
+    assert_eq!((answer.version(), answer.status()), (Version::HTTP_2, StatusCode::OK));
 }
 
 /// The server has the beginning of a body while its end is yet to come, and never has the end of one
@@ -353,6 +369,13 @@ async fn send(
     body: &str,
 ) -> (StatusCode, HeaderMap, String) {
     let client = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build_http();
+    let answer = client.request(request(method, url, fields, body)).await.unwrap();
+    let (head, body) = answer.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    (head.status, head.headers, String::from_utf8(body.to_vec()).unwrap())
+}
+
+fn request(method: Method, url: &str, fields: &[(&str, &str)], body: &str) -> Request<Full<Bytes>> {
     let mut request = Request::builder()
         .method(method)
         .uri(url)
@@ -361,11 +384,7 @@ async fn send(
     for (name, value) in fields {
         request = request.header(*name, *value);
     }
-    let body = Full::<Bytes>::from(body.to_owned());
-    let answer = client.request(request.body(body).unwrap()).await.unwrap();
-    let (head, body) = answer.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
-    (head.status, head.headers, String::from_utf8(body.to_vec()).unwrap())
+    request.body(body.to_owned().into()).unwrap()
 }
 
 /// A running example, which ends with its test.
