@@ -14,6 +14,7 @@
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -249,8 +250,8 @@ async fn gateway_breaks_off_what_it_has_begun_to_forward() {
     let address = gateway.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
     let mut client = TcpStream::connect(address).await.unwrap();
     let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\nMcp-Name: where\r\n\
-         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n\r\n",
+        "POST http://mcp.example.com/mcp HTTP/1.1\r\nHost: elsewhere.example\r\n\
+         Content-Length: {}\r\nMcp-Name: where\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n\r\n",
         body.len()
     );
     client.write_all(format!("{head}{beginning}").as_bytes()).await.unwrap();
@@ -259,10 +260,14 @@ async fn gateway_breaks_off_what_it_has_begun_to_forward() {
     while !String::from_utf8_lossy(&received).ends_with(beginning) {
         assert_ne!(forwarded.read_buf(&mut received).await.unwrap(), 0);
     }
+    // Whom it is for is said by the URI, if that says it.
+    let head = String::from_utf8_lossy(&received).to_lowercase();
+    assert!(head.contains("host: mcp.example.com\r\n"), "{head}");
+    assert!(!head.contains("elsewhere"), "{head}");
     client.write_all(end.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     while !String::from_utf8_lossy(&answer).contains("-32020") {
-        assert_ne!(client.read_buf(&mut answer).await.unwrap(), 0);
+        assert_ne!(soon(client.read_buf(&mut answer)).await.unwrap(), 0);
     }
     assert!(answer.starts_with(b"HTTP/1.1 400 "));
     // Ended or reset: nothing more has come.
@@ -296,7 +301,7 @@ async fn broker_tells_the_listeners_of_one_process_what_another_was_asked_for() 
         let mut told_legacy = legacy.subscribe(filter).await.unwrap();
         said(&asker, "set_note", json!({"name": "milk", "text": text})).await;
         for (client, told) in [(&modern, &mut told_modern), (&legacy, &mut told_legacy)] {
-            assert_eq!(told.changed().await.unwrap(), change);
+            assert_eq!(soon(told.changed()).await.unwrap(), change);
             let read = client.read_resource(note).await.unwrap();
             let read = serde_json::to_value(&read.contents[0]).unwrap();
             assert_eq!(read["text"], text);
@@ -353,6 +358,11 @@ async fn connect(url: &str, negotiation: Negotiation) -> Client {
     let client = Client::new(config);
     connect_http(&client, HttpClientConfig::parse(url).unwrap()).await.unwrap();
     client
+}
+
+/// What comes in no time, or else never.
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), future).await.unwrap()
 }
 
 /// What a tool says.
