@@ -187,7 +187,7 @@ mod tests {
     fn told(pieces: &[&[u8]]) -> String {
         let (mut walker, mut told) = (Walker::new(4), String::new());
         for piece in pieces {
-            let walked = walker.walk(piece, |part| {
+            let result = walker.walk(piece, |part| {
                 match part {
                     Part::Object => told.push('{'),
                     Part::Array => told.push('['),
@@ -200,7 +200,7 @@ mod tests {
                 }
                 Ok::<(), ScanError>(())
             });
-            if walked.is_err() {
+            if result.is_err() {
                 told.push('!');
                 break;
             }
@@ -212,7 +212,7 @@ mod tests {
     fn parts_come_in_order_however_the_text_is_split() {
         for (text, expected) in [
             (r#" {"a" : [1, "b\"\\", {}, []] , "c":null}"#, r#"{ka"[1sb\"\\"{^[^^kc"1^"#),
-            (r#"[true,-1.5e+3]"#, "[11^"),
+            (r"[true,-1.5e+3]", "[11^"),
             (r#"{"\u0061":"]}"}"#, r#"{k\u0061"s]}"^"#),
             ("7", "1"),
         ] {
@@ -248,8 +248,8 @@ mod tests {
         ] {
             assert!(told(&[text.as_bytes()]).ends_with('!'), "{text}");
             let mut scanner = Scanner::new(text.as_bytes(), 4);
-            let scanned = scanner.value().and_then(|_| scanner.end());
-            assert!(scanned.is_err(), "{text}");
+            let whole = scanner.value().and_then(|_| scanner.end());
+            assert!(whole.is_err(), "{text}");
         }
     }
 }

@@ -99,7 +99,7 @@ fn a_text_that_is_longer_than_the_header_however_it_is_written_differs() {
     let head = head(&CALL);
     let mut check = BodyCheck::of(&head.claim().unwrap());
     check.pass(br#"{"params":{"arguments":""#).unwrap();
-    check.pass(&[b'x'; 100_000]).unwrap();
+    check.pass(&vec![b'x'; 100_000]).unwrap();
     check.pass(br#"","name":""#).unwrap();
     check.pass(&[b'x'; 600]).unwrap();
     let error = check.pass(b"x").unwrap_err();
