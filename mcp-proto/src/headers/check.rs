@@ -285,7 +285,11 @@ fn safe(entry: &Entry, place: Place, text: &str) -> Result<Option<i64>, HeaderEr
     }
 }
 
-fn same(header: Cow<'static, str>, found: &str, expected: &str) -> Result<(), HeaderError> {
+pub(super) fn same(
+    header: Cow<'static, str>,
+    found: &str,
+    expected: &str,
+) -> Result<(), HeaderError> {
     if found == expected { Ok(()) } else { Err(mismatch(header, found, expected)) }
 }
 

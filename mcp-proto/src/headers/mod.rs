@@ -8,8 +8,9 @@
 //!
 //! A client takes the headers of a request from [`standard`] and [`Plan::emit`]. A server gives the
 //! fields of a head to [`Mirrored::of`] and checks them against the body; a gateway, too, or it
-//! takes the head's word with [`Mirrored::claim`]. Nothing here reads from a connection, and
-//! whichever HTTP library has parsed the head will do.
+//! takes the head's word with [`Mirrored::claim`] and has a [`BodyCheck`] hold the body against it
+//! while it is forwarded. Nothing here reads from a connection, and whichever HTTP library has
+//! parsed the head will do.
 //!
 //! [Specification: Request Metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata)
 
@@ -24,6 +25,7 @@ mod check;
 mod emit;
 mod integer;
 mod name;
+mod passing;
 mod plan;
 #[cfg(feature = "schemars")]
 mod typed;
@@ -37,6 +39,7 @@ pub use integer::{Integer, MAX_SAFE};
 pub(crate) use name::ANNOTATION;
 pub(crate) use name::is_tchar;
 pub use name::{METHOD, NAME, PREFIX, PROTOCOL_VERSION, is_name, name_member};
+pub use passing::BodyCheck;
 pub use plan::{Declared, Entry, Kind, Plan, PlanWarning};
 #[cfg(feature = "schemars")]
 pub use typed::{Header, HeaderName, HeaderValue};

@@ -6,6 +6,7 @@
 pub(crate) mod canonical;
 mod decode;
 pub(crate) mod scan;
+pub(crate) mod walk;
 pub(crate) mod write;
 
 use alloc::borrow::Cow;

@@ -116,7 +116,7 @@ fn texts() -> impl Strategy<Value = String> {
 }
 
 /// The same cases on every machine, and no files of those that failed.
-fn cases(cases: u32) -> ProptestConfig {
+pub(super) fn cases(cases: u32) -> ProptestConfig {
     let mut config = ProptestConfig::with_cases(cases);
     config.rng_seed = RngSeed::Fixed(20_260_728);
     config.failure_persistence = None;

@@ -7,6 +7,7 @@ mod emit;
 mod gateway;
 mod integer;
 mod laws;
+mod passing;
 mod plan;
 mod value;
 

@@ -1,0 +1,345 @@
+//! A body that passes by, against its head: for gateways that forward it as it comes.
+//!
+//! In: the [`Claim`] of a head, and the body in pieces, however they are split. Out: what is wrong,
+//! with the first piece that shows it. Nothing of the body is kept but the few strings that headers
+//! repeat, each until it has been compared.
+//!
+//! [Specification: Server Validation](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation)
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::body::BodyError;
+use super::check::{Claim, same};
+use super::name::{METHOD, NAME, PROTOCOL_VERSION, name_member};
+use crate::error::{HeaderError, ProtocolError};
+use crate::json::Raw;
+use crate::json::scan::{MAX_DEPTH, ScanError};
+use crate::json::walk::{Part, Walker};
+use crate::message::Member;
+
+/// The bytes that one byte of a text may be written with, as `\u0061`.
+const LONGEST_ESCAPE: usize = 6;
+
+/// As many bytes of a text are collected in any case, for an error to show.
+const SHOWN: usize = 600;
+
+/// Checks a body against the head that came before it, while it is forwarded.
+///
+/// Each piece is checked before it is forwarded. The piece that shows that head and body differ is
+/// refused, at the latest the one that ends the message: so no server behind the gateway gets a
+/// whole body that differs, and what it got of one is to be broken off, not ended.
+///
+/// ```
+/// use mcp_proto::headers::{BodyCheck, Mirrored};
+///
+/// let head = Mirrored::of([
+///     ("mcp-protocol-version", &b"2026-07-28"[..]),
+///     ("mcp-method", b"tools/call"),
+///     ("mcp-name", b"add"),
+/// ]);
+/// let mut check = BodyCheck::of(&head.claim()?);
+/// check.pass(br#"{"jsonrpc":"2.0","id":1,"method":"tools/"#)?;
+/// check.pass(br#"call","params":{"arguments":{"#)?;
+/// let error = check.pass(br#""n":1},"name":"drop"#).and_then(|()| check.pass(br#"","_me"#));
+/// assert!(error.unwrap_err().to_string().starts_with(r#"Mcp-Name says "add", and the body "drop""#));
+/// # Ok::<(), mcp_proto::headers::BodyError>(())
+/// ```
+///
+/// It says what [`Mirrored::check_body`](super::Mirrored::check_body) says of a whole body, but for
+/// these: errors come in the order of the body; a member on the way to what a header repeats may not
+/// stand twice, as some readers take the first and others the last; `Mcp-Param-*` are left to the
+/// server, for what they repeat depends on the tool. Whatever else can be wrong with a message is the
+/// server's to say too: of texts, numbers and literals that no header repeats, only the ends are found.
+///
+/// It holds one text at a time, and of that what may be one of the claim's values: six times their
+/// bytes if all of them were escaped, or 600 bytes. Messages are nested at most 128 deep.
+#[derive(Clone, Debug)]
+pub struct BodyCheck {
+    walker: Walker,
+    reader: Reader,
+    /// Once it has said so it says nothing else.
+    failed: Option<BodyError>,
+}
+
+/// Where in the message the walk is, and what it has seen.
+#[derive(Clone, Debug)]
+struct Reader {
+    protocol_version: String,
+    method: String,
+    name: String,
+    /// The member that `name` is of.
+    name_member: Option<&'static str>,
+    /// How many containers are open, and how many of them, from the outside, lead to what is
+    /// watched: the message, `params`, `_meta`.
+    depth: usize,
+    level: usize,
+    /// The member whose value comes next.
+    key: Option<Watched>,
+    /// The key or string that is being read, from its first quote on.
+    text: Vec<u8>,
+    reading: Reading,
+    seen: Vec<Watched>,
+    is_done: bool,
+}
+
+/// What becomes of the text of a key or a string.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reading {
+    Nothing,
+    Key,
+    Value(Watched),
+}
+
+/// A member that is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Watched {
+    Id,
+    Method,
+    Params,
+    Name,
+    Meta,
+    ProtocolVersion,
+}
+
+impl BodyCheck {
+    /// The check of a body whose head claims this.
+    pub fn of(claim: &Claim<'_>) -> Self {
+        let reader = Reader {
+            protocol_version: claim.protocol_version.to_owned(),
+            method: claim.method.to_owned(),
+            name: claim.name.as_deref().unwrap_or_default().to_owned(),
+            name_member: name_member(claim.method),
+            depth: 0,
+            level: 0,
+            key: None,
+            text: Vec::new(),
+            reading: Reading::Nothing,
+            seen: Vec::new(),
+            is_done: false,
+        };
+        Self { walker: Walker::new(MAX_DEPTH), reader, failed: None }
+    }
+
+    /// Whether the next piece of the body may be forwarded. An error is final.
+    pub fn pass(&mut self, piece: &[u8]) -> Result<(), BodyError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let Self { walker, reader, failed } = self;
+        let walked = walker.walk(piece, |part| reader.visit(part).map_err(Failure));
+        walked.map_err(|Failure(error)| failed.insert(error).clone())
+    }
+
+    /// Whether all of the message was there, and agrees with the head: nothing but blanks may
+    /// follow. A body that ends before is none that a server takes for a message.
+    pub fn is_done(&self) -> bool {
+        self.reader.is_done && self.failed.is_none()
+    }
+}
+
+impl Reader {
+    fn visit(&mut self, part: Part<'_>) -> Result<(), BodyError> {
+        match part {
+            Part::Key => {
+                let watches = self.depth == self.level;
+                self.read(if watches { Reading::Key } else { Reading::Nothing });
+            }
+            Part::Text(text) => return self.collect(text),
+            Part::TextEnd => return self.text_end(),
+            Part::Close => {
+                if self.depth == self.level {
+                    self.level -= 1;
+                }
+                self.depth -= 1;
+                if self.depth == 0 {
+                    return self.end();
+                }
+            }
+            Part::Object | Part::Array | Part::String | Part::Scalar => return self.value(part),
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, part: Part<'_>) -> Result<(), BodyError> {
+        let watched = self.key.take();
+        let leads = match (watched, part) {
+            (None, Part::Array) if self.depth == 0 => {
+                return Err(ProtocolError::UnexpectedBatch.into());
+            }
+            (None, Part::Object) if self.depth == 0 => true,
+            (None, _) if self.depth == 0 => return Err(ProtocolError::NotAMessage.into()),
+            (Some(Watched::Params | Watched::Meta), Part::Object) => true,
+            (Some(watched), part) => {
+                watched.may_be(part)?;
+                false
+            }
+            (None, _) => false,
+        };
+        if let Part::Object | Part::Array = part {
+            self.depth += 1;
+        } else {
+            self.read(watched.map_or(Reading::Nothing, Reading::Value));
+        }
+        if leads {
+            self.level += 1;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, reading: Reading) {
+        self.reading = reading;
+        self.text.clear();
+        self.text.push(b'"');
+    }
+
+    /// More of a text, as long as it may still be what it is compared with.
+    fn collect(&mut self, text: &[u8]) -> Result<(), BodyError> {
+        let compared = match self.reading {
+            Reading::Nothing => return Ok(()),
+            Reading::Key => Member::MetaProtocolVersion.name(),
+            Reading::Value(watched) => match self.repeated(watched) {
+                Some((_, claimed)) => claimed,
+                None => return Ok(()),
+            },
+        };
+        let longest = (LONGEST_ESCAPE * compared.len()).max(SHOWN);
+        let room = longest.saturating_sub(self.text.len() - 1);
+        self.text.extend(text.iter().take(room));
+        if text.len() <= room {
+            return Ok(());
+        }
+        match core::mem::replace(&mut self.reading, Reading::Nothing) {
+            Reading::Nothing | Reading::Key => Ok(()),
+            Reading::Value(watched) => {
+                let beginning = self.text.get(1..).unwrap_or_default();
+                self.compare(watched, &String::from_utf8_lossy(beginning))
+            }
+        }
+    }
+
+    fn text_end(&mut self) -> Result<(), BodyError> {
+        if self.reading == Reading::Nothing {
+            return Ok(());
+        }
+        self.text.push(b'"');
+        let text = core::mem::take(&mut self.text);
+        let string = Raw(&text).string();
+        match core::mem::replace(&mut self.reading, Reading::Nothing) {
+            Reading::Nothing => {}
+            Reading::Key => {
+                self.key = string.as_deref().and_then(|key| self.watched(key));
+                if let Some(watched) = self.key {
+                    if self.seen.contains(&watched) {
+                        let member = self.name_of(watched);
+                        return Err(ProtocolError::DuplicateMember { member }.into());
+                    }
+                    self.seen.push(watched);
+                }
+            }
+            Reading::Value(watched) => match string {
+                Some(said) => self.compare(watched, &said)?,
+                None => return Err(watched.not_unicode()),
+            },
+        }
+        Ok(())
+    }
+
+    fn compare(&self, watched: Watched, said: &str) -> Result<(), BodyError> {
+        let Some((header, claimed)) = self.repeated(watched) else { return Ok(()) };
+        same(Cow::Borrowed(header), claimed, said).map_err(BodyError::Header)
+    }
+
+    /// The message has ended: what must be there was.
+    fn end(&mut self) -> Result<(), BodyError> {
+        if !self.seen.contains(&Watched::Method) {
+            return Err(ProtocolError::UnexpectedResponse.into());
+        }
+        // A notification needs no claim.
+        if self.seen.contains(&Watched::Id) && !self.seen.contains(&Watched::ProtocolVersion) {
+            return Err(ProtocolError::MissingMeta {
+                protocol_version: true,
+                client_capabilities: false,
+            }
+            .into());
+        }
+        self.is_done = true;
+        Ok(())
+    }
+
+    /// The header that repeats a member, and what it says.
+    fn repeated(&self, watched: Watched) -> Option<(&'static str, &str)> {
+        match watched {
+            Watched::Method => Some((METHOD, &self.method)),
+            Watched::Name => Some((NAME, &self.name)),
+            Watched::ProtocolVersion => Some((PROTOCOL_VERSION, &self.protocol_version)),
+            Watched::Id | Watched::Params | Watched::Meta => None,
+        }
+    }
+
+    /// The member with this key, in the innermost container.
+    fn watched(&self, key: &str) -> Option<Watched> {
+        match (self.level, key) {
+            (1, "id") => Some(Watched::Id),
+            (1, "method") => Some(Watched::Method),
+            (1, "params") => Some(Watched::Params),
+            (2, "_meta") => Some(Watched::Meta),
+            (2, key) if Some(key) == self.name_member => Some(Watched::Name),
+            (3, key) if key == Member::MetaProtocolVersion.name() => Some(Watched::ProtocolVersion),
+            _ => None,
+        }
+    }
+
+    fn name_of(&self, watched: Watched) -> &'static str {
+        match watched {
+            Watched::Id => "id",
+            Watched::Method => "method",
+            Watched::Params => "params",
+            Watched::Name => self.name_member.unwrap_or_default(),
+            Watched::Meta => Member::Meta.name(),
+            Watched::ProtocolVersion => Member::MetaProtocolVersion.name(),
+        }
+    }
+}
+
+impl Watched {
+    /// Whether its value may begin like this, where it leads nowhere.
+    fn may_be(self, part: Part<'_>) -> Result<(), ProtocolError> {
+        let key = Member::MetaProtocolVersion.name();
+        match self {
+            // Wrong parameters are the server's to tell.
+            Self::Id | Self::Name => Ok(()),
+            Self::Method | Self::ProtocolVersion if part == Part::String => Ok(()),
+            Self::Method => Err(ProtocolError::InvalidMethod),
+            Self::ProtocolVersion => Err(ProtocolError::InvalidMeta { key, expected: "a string" }),
+            Self::Params => Err(ProtocolError::ParamsNotObject),
+            Self::Meta => {
+                let key = Member::Meta.name();
+                Err(ProtocolError::InvalidMeta { key, expected: "an object" })
+            }
+        }
+    }
+
+    /// Its value is no Unicode, which no header can repeat.
+    fn not_unicode(self) -> BodyError {
+        let header = match self {
+            Self::Method => METHOD,
+            Self::ProtocolVersion => PROTOCOL_VERSION,
+            Self::Id | Self::Params | Self::Name | Self::Meta => NAME,
+        };
+        BodyError::Header(HeaderError::NotUnicode { header: header.into() })
+    }
+}
+
+/// An error on the way through a walker.
+struct Failure(BodyError);
+
+impl From<ScanError> for Failure {
+    fn from(error: ScanError) -> Self {
+        Self(BodyError::Message(match error {
+            ScanError::Syntax(at) => ProtocolError::Syntax { at },
+            ScanError::Depth => ProtocolError::TooDeep { max_depth: MAX_DEPTH },
+        }))
+    }
+}

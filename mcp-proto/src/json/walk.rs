@@ -1,0 +1,255 @@
+//! JSON text that comes in pieces: what begins and ends in it, in constant memory.
+//!
+//! In: bytes, however they are split. Out: [`Part`]s in the order of the text. This is for those
+//! who let a text pass by and keep none of it; whoever has all of it uses [`super::scan`].
+//!
+//! Containers, commas, colons and quotes must stand where JSON has them. What is between quotes and
+//! what a number or a literal looks like is not checked: no reader that goes on reading there takes
+//! it for another structure.
+
+use memchr::memchr2;
+
+use super::scan::{MAX_DEPTH, ScanError};
+
+/// What a walker comes across.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part<'a> {
+    /// An object begins.
+    Object,
+    /// An array begins.
+    Array,
+    /// The innermost object or array ends.
+    Close,
+    /// A key begins.
+    Key,
+    /// A string that is a value begins.
+    String,
+    /// More of the key or the string, as it is written.
+    Text(&'a [u8]),
+    /// The key or the string ends.
+    TextEnd,
+    /// A number, `true`, `false` or `null` begins.
+    Scalar,
+}
+
+/// A walk over one value.
+#[derive(Clone, Debug)]
+pub(crate) struct Walker {
+    state: State,
+    /// One bit for each open container, the innermost lowest: 1 is an object.
+    open: u128,
+    depth: usize,
+    max_depth: usize,
+    /// How many bytes were read.
+    at: usize,
+}
+
+/// What may come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Value,
+    /// A value, or the end of an empty array.
+    Element,
+    /// A key, or the end of an empty object.
+    Member,
+    Key,
+    Colon,
+    /// More of a key or a string.
+    Text {
+        is_key: bool,
+        escaped: bool,
+    },
+    /// More of a number or a literal, or what may come after it.
+    Scalar,
+    /// What may come after a value.
+    After,
+}
+
+impl Walker {
+    pub(crate) fn new(max_depth: usize) -> Self {
+        Self { state: State::Value, open: 0, depth: 0, max_depth: max_depth.min(MAX_DEPTH), at: 0 }
+    }
+
+    /// Goes on with the next bytes, up to the first error, after which it is not to be asked again.
+    pub(crate) fn walk<E: From<ScanError>>(
+        &mut self,
+        piece: &[u8],
+        mut visit: impl FnMut(Part<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut rest = piece;
+        while let Some(byte) = rest.first() {
+            let (part, length) = if let State::Text { is_key, escaped } = self.state {
+                self.text(rest, is_key, escaped)
+            } else {
+                (self.step(*byte)?, 1)
+            };
+            if let Some(part) = part {
+                visit(part)?;
+            }
+            self.at += length;
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// More of a text, up to what must be looked at by itself, or its end; and how long that is.
+    fn text<'a>(
+        &mut self,
+        rest: &'a [u8],
+        is_key: bool,
+        escaped: bool,
+    ) -> (Option<Part<'a>>, usize) {
+        let (length, is_escape) = match rest.first() {
+            Some(_) if escaped => (1, false),
+            Some(b'\\') => (1, true),
+            Some(b'"') => {
+                self.state = if is_key { State::Colon } else { State::After };
+                return (Some(Part::TextEnd), 1);
+            }
+            _ => (memchr2(b'"', b'\\', rest).unwrap_or(rest.len()), false),
+        };
+        self.state = State::Text { is_key, escaped: is_escape };
+        (rest.get(..length).map(Part::Text), length)
+    }
+
+    /// One byte that is no text.
+    fn step(&mut self, byte: u8) -> Result<Option<Part<'static>>, ScanError> {
+        let is_blank = matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
+        self.state = match (self.state, byte) {
+            (State::Scalar, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.') => {
+                State::Scalar
+            }
+            (State::Scalar, _) if is_blank => State::After,
+            (state, _) if is_blank => state,
+            (State::Colon, b':') => State::Value,
+            (State::After | State::Scalar, b',') if self.depth > 0 => {
+                if self.in_object() {
+                    State::Key
+                } else {
+                    State::Value
+                }
+            }
+            (State::Member, b'}') | (State::Element, b']') => return Ok(Some(self.close())),
+            (State::After | State::Scalar, b'}' | b']')
+                if self.depth > 0 && self.in_object() == (byte == b'}') =>
+            {
+                return Ok(Some(self.close()));
+            }
+            (State::Member | State::Key, b'"') => {
+                self.state = State::Text { is_key: true, escaped: false };
+                return Ok(Some(Part::Key));
+            }
+            (State::Value | State::Element, _) => return self.begin(byte).map(Some),
+            _ => return Err(ScanError::Syntax(self.at)),
+        };
+        Ok(None)
+    }
+
+    fn begin(&mut self, byte: u8) -> Result<Part<'static>, ScanError> {
+        let (state, part) = match byte {
+            b'{' => (State::Member, Part::Object),
+            b'[' => (State::Element, Part::Array),
+            b'"' => (State::Text { is_key: false, escaped: false }, Part::String),
+            b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => (State::Scalar, Part::Scalar),
+            _ => return Err(ScanError::Syntax(self.at)),
+        };
+        if let Part::Object | Part::Array = part {
+            if self.depth >= self.max_depth {
+                return Err(ScanError::Depth);
+            }
+            self.depth += 1;
+            self.open = self.open << 1 | u128::from(part == Part::Object);
+        }
+        self.state = state;
+        Ok(part)
+    }
+
+    fn close(&mut self) -> Part<'static> {
+        self.depth -= 1;
+        self.open >>= 1;
+        self.state = State::After;
+        Part::Close
+    }
+
+    fn in_object(&self) -> bool {
+        self.open & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::scan::Scanner;
+    use alloc::string::String;
+
+    /// What a walker says of a text: `{`, `[` and `^` where containers begin and end, `k` and `s`
+    /// where texts begin, `1` for numbers and literals; `!` where it ends with an error.
+    fn told(pieces: &[&[u8]]) -> String {
+        let (mut walker, mut told) = (Walker::new(4), String::new());
+        for piece in pieces {
+            let result = walker.walk(piece, |part| {
+                match part {
+                    Part::Object => told.push('{'),
+                    Part::Array => told.push('['),
+                    Part::Close => told.push('^'),
+                    Part::Key => told.push('k'),
+                    Part::String => told.push('s'),
+                    Part::Text(text) => told.push_str(core::str::from_utf8(text).unwrap()),
+                    Part::TextEnd => told.push('"'),
+                    Part::Scalar => told.push('1'),
+                }
+                Ok::<(), ScanError>(())
+            });
+            if result.is_err() {
+                told.push('!');
+                break;
+            }
+        }
+        told
+    }
+
+    #[test]
+    fn parts_come_in_order_however_the_text_is_split() {
+        for (text, expected) in [
+            (r#" {"a" : [1, "b\"\\", {}, []] , "c":null}"#, r#"{ka"[1sb\"\\"{^[^^kc"1^"#),
+            (r"[true,-1.5e+3]", "[11^"),
+            (r#"{"\u0061":"]}"}"#, r#"{k\u0061"s]}"^"#),
+            ("7", "1"),
+        ] {
+            assert_eq!(told(&[text.as_bytes()]), expected);
+            let bytes: alloc::vec::Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+            assert_eq!(told(&bytes), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_by_its_structure_is_refused_as_a_scanner_does() {
+        for text in [
+            "[1,]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{,}",
+            "{\"a\":1,}",
+            "[}",
+            "{]",
+            "[1 2]",
+            "{} {}",
+            "{}]",
+            "{a:1}",
+            "{'a':1}",
+            "[/**/]",
+            "\u{feff}{}",
+            "{\"a\":1 \"b\":2}",
+            "[[[[[]]]]]",
+            ",",
+            "1,2",
+            "{\"a\":1]",
+            "[1}",
+        ] {
+            assert!(told(&[text.as_bytes()]).ends_with('!'), "{text}");
+            let mut scanner = Scanner::new(text.as_bytes(), 4);
+            let whole = scanner.value().and_then(|_| scanner.end());
+            assert!(whole.is_err(), "{text}");
+        }
+    }
+}
