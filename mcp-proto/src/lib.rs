@@ -162,6 +162,7 @@ pub mod stdio;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod time;
+mod trace;
 pub mod types;
 mod version;
 
@@ -172,4 +173,5 @@ pub use limits::Limits;
 pub use machine::{Action, Machine};
 pub use message::{ErrorData, ProgressToken, RequestId};
 pub use time::{Duration, Instant};
+pub use trace::TraceContext;
 pub use version::{Era, EraPolicy, ProtocolVersion};

@@ -10,6 +10,7 @@ use super::registry::HandlerId;
 use crate::error::{ProtocolError, Rung};
 use crate::json::Json;
 use crate::message::{Method, Outgoing};
+use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 use crate::version::{Era, ProtocolVersion};
 
@@ -115,6 +116,8 @@ pub struct Request {
     pub wants_progress: bool,
     /// The least severe log messages that the client wants about this request; `None` if none.
     pub log_level: Option<LoggingLevel>,
+    /// The trace that the request belongs to, if it says so.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// The client as far as one request knows it.

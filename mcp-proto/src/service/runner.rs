@@ -196,6 +196,7 @@ impl Offer {
             wants_progress: request.wants_progress,
             log_level: request.log_level,
             input: request.input.map(Arc::from),
+            trace: request.trace,
             #[cfg(feature = "request-state")]
             request: request.handler.asks().then(|| (request.method, params.detach())),
         };

@@ -1,5 +1,6 @@
 //! A call as a future.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
@@ -13,6 +14,7 @@ use super::port::{Ask, Command, OnProgress, Port};
 use crate::client::{CallError, CallId, CallOptions, Progress};
 use crate::json::Json;
 use crate::time::Duration;
+use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 
 /// A call of a server, to be awaited: its result is an `R`. It begins when it is first polled, and
@@ -81,11 +83,19 @@ impl<R> Call<R> {
         self
     }
 
+    /// Sets the trace that the call belongs to; see [`Client::trace_with`](super::Client::trace_with).
+    pub fn trace(mut self, trace: TraceContext) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.trace = Some(Box::new(trace));
+        }
+        self
+    }
+
     /// Asks the server to tell of progress, and tells `f`, where the client is driven.
     pub fn on_progress(mut self, f: impl FnMut(Progress) + Send + 'static) -> Self {
         if let State::New { options, on_progress, .. } = &mut self.state {
             options.progress = true;
-            *on_progress = Some(alloc::boxed::Box::new(f));
+            *on_progress = Some(Box::new(f));
         }
         self
     }
@@ -95,6 +105,9 @@ impl<R> Call<R> {
         let state = core::mem::replace(&mut self.state, State::Running(slot.clone()));
         if let State::New { ask, mut options, on_progress } = state {
             options.progress |= on_progress.is_some();
+            if options.trace.is_none() {
+                options.trace = self.port.trace();
+            }
             let command = Command::Start { slot: slot.clone(), ask: ask?, options, on_progress };
             self.port.command(command);
         }

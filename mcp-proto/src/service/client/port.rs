@@ -11,7 +11,7 @@ use core::mem;
 use core::task::Waker;
 #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
 use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{MutexGuard, OnceLock, PoisonError};
 
 use super::answers::Answers;
 use super::call::Slot;
@@ -21,6 +21,7 @@ use crate::client::{
 };
 use crate::error::UsageError;
 use crate::json::Json;
+use crate::trace::TraceContext;
 use crate::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
 
 /// What a handle asks of the service.
@@ -77,7 +78,11 @@ pub(super) struct Port {
     /// Held for as long as somebody changes what is declared.
     #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
     changing: Mutex<()>,
+    trace: OnceLock<Box<Trace>>,
 }
+
+/// The trace that calls belong to.
+pub(super) type Trace = dyn Fn() -> TraceContext + Send + Sync;
 
 struct State {
     stage: Stage,
@@ -110,7 +115,7 @@ impl Port {
                 watchers: Vec::new(),
             }),
         );
-        Self { state, changing }
+        Self { state, changing, trace: OnceLock::new() }
     }
 
     /// A service is there; it may be only once.
@@ -249,6 +254,17 @@ impl Port {
         wake(driver);
         // Handlers may run anything when they are dropped.
         drop(before);
+    }
+
+    /// Whom to ask for the trace of a call; the first one stays.
+    pub(super) fn trace_with(&self, f: Box<Trace>) {
+        let _ = self.trace.set(f);
+    }
+
+    /// The trace that a call belongs to that begins here.
+    pub(super) fn trace(&self) -> Option<Box<TraceContext>> {
+        let trace = self.trace.get()?();
+        (!trace.is_empty()).then(|| Box::new(trace))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
