@@ -114,6 +114,7 @@
 //! | `client` | [`client`], and its side of [`stdio`] |
 //! | `service` | async handlers and clients without a runtime |
 //! | `testing` | both sides in one place, with virtual time |
+//! | `tracing` | spans of requests and calls; see `service::Catalog::on_span` |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |
 

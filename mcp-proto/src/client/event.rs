@@ -320,7 +320,7 @@ pub enum Listing {
 }
 
 impl Listing {
-    pub(super) fn method(self) -> &'static str {
+    pub(crate) fn method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",
             Self::Prompts => "prompts/list",

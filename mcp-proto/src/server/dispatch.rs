@@ -178,6 +178,8 @@ impl Server {
         call.kind = if resource { CallKind::Resource { retried } } else { kind };
         let wants_progress = call.token.is_some();
         let first = self.calls.is_idle();
+        #[cfg(feature = "tracing")]
+        let id = call.id.clone();
         let serial = put(&mut self.calls, call);
         if first {
             self.watch_oldest();
@@ -192,6 +194,8 @@ impl Server {
             peer: asker.peer,
             wants_progress,
             log_level: asker.log_level,
+            #[cfg(feature = "tracing")]
+            id,
             trace: TraceContext::read(params).map(Arc::new),
         }));
     }

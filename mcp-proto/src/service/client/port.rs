@@ -23,6 +23,7 @@ use crate::error::UsageError;
 use crate::json::Json;
 use crate::trace::TraceContext;
 use crate::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
+use crate::version::ProtocolVersion;
 
 /// What a handle asks of the service.
 pub(super) enum Command {
@@ -43,6 +44,18 @@ pub(super) enum Ask {
     List(Listing),
     Ping,
     Level(LoggingLevel),
+}
+
+impl Ask {
+    /// Its method, and its parameters as far as they say what it is about.
+    pub(super) fn about(&self) -> (&str, Option<&Json>) {
+        match self {
+            Self::Call { method, params } => (method, Some(params)),
+            Self::List(listing) => (listing.method(), None),
+            Self::Ping => ("ping", None),
+            Self::Level(_) => ("logging/setLevel", None),
+        }
+    }
 }
 
 pub(super) type OnProgress = Box<dyn FnMut(Progress) + Send>;
@@ -198,6 +211,14 @@ impl Port {
 
     pub(super) fn stage(&self) -> Stage {
         self.lock().stage.clone()
+    }
+
+    /// What the server speaks, while it is connected.
+    pub(super) fn version(&self) -> Option<ProtocolVersion> {
+        match &self.lock().stage {
+            Stage::Connected(known) => Some(known.0.version),
+            Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
+        }
     }
 
     /// What `look` sees; if that is nothing, `waker` is woken when something else might be seen.

@@ -1,4 +1,4 @@
-//! The trace that a request belongs to: from an application to a handler, with spans and without.
+//! The trace that a request belongs to: from an application to a handler.
 
 use mcp_proto::client::{CallOptions, Negotiation};
 use mcp_proto::server::Registry;
