@@ -44,6 +44,31 @@ fn every_row_has_a_conversation() {
     assert_eq!(shown, names, "the `# row:` comments of the transcripts, and the rows");
 }
 
+/// A conversation may negotiate twice and tell of the second time alone: so each row is told in one
+/// of those that are about it.
+#[test]
+fn a_client_tells_the_rows_that_its_conversation_is_about() {
+    let mut told = BTreeSet::new();
+    for transcript in transcript::all() {
+        let decisions = transcript.decisions();
+        assert!(decisions.len() <= Step::ALL.len(), "{}", transcript.name());
+        for decision in &decisions {
+            let either = [true, false].map(|falls_back| {
+                probe::judge(decision.step, falls_back, decision.outcome)
+                    .is_some_and(|row| (row.name, row.then) == (decision.row, decision.then))
+            });
+            assert!(either.contains(&true), "{}: {decision}", transcript.name());
+            assert_ne!(decision.then, Move::Stay, "{}: {decision}", transcript.name());
+        }
+        let about: BTreeSet<&str> =
+            transcript.comments().filter_map(|comment| comment.strip_prefix("row: ")).collect();
+        let rows = decisions.iter().map(|decision| decision.row);
+        told.extend(rows.filter(|row| about.contains(row)));
+    }
+    let moves = TABLE.iter().filter(|row| row.then != Move::Stay);
+    assert_eq!(told, moves.map(|row| row.name).collect());
+}
+
 /// Each step has a deadline, and what comes of it, silence at the latest, either ends the
 /// negotiation or leads to another step. If no chain of steps comes back to one that it was at,
 /// there are fewer moves than steps, and so every negotiation ends.

@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 use super::calls::{self, State};
 use super::compose::{self, Envelope};
+use super::decision::Decision;
 use super::found::Found;
 use super::http::{Binding, Origin};
 use super::kept::Kept;
@@ -98,6 +99,7 @@ impl Client {
 
     /// A modern server is asked for its versions again.
     pub(super) fn renegotiate(&mut self, now: Instant) {
+        self.decisions.clear();
         self.enter(now, Step::Probe);
         if let Life::Negotiating(negotiating) = &mut self.life {
             negotiating.renegotiates = true;
@@ -161,8 +163,9 @@ impl Client {
             | Life::Closed => return,
         };
         let falls_back = self.config.negotiation == Negotiation::Auto;
-        let row = probe::judge(step, falls_back, outcome);
-        match row.map_or(Move::Stay, |row| row.then) {
+        let Some(row) = probe::judge(step, falls_back, outcome) else { return };
+        self.decisions.extend(Decision::new(now, step, outcome, row));
+        match row.then {
             Move::Stay => {}
             Move::Send(step) => self.enter(now, step),
             Move::Await(step) => {

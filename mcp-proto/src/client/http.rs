@@ -117,6 +117,7 @@ impl Client {
                 self.finish(now, call, Err(CallError::SessionExpired));
             }
         }
+        self.decisions.clear();
         self.begin(now, Step::first(self.config.negotiation, Some(&verdict)));
         for subscription in open {
             self.listen(now, subscription);

@@ -28,6 +28,7 @@ mod call;
 mod calls;
 mod compose;
 mod connect;
+mod decision;
 mod event;
 mod found;
 mod http;
@@ -59,6 +60,7 @@ use calls::Calls;
 use compose::Envelope;
 pub(crate) use compose::version_of;
 use connect::Negotiating;
+pub use decision::Decision;
 pub use event::{
     CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
     SubscriptionId,
@@ -116,6 +118,7 @@ pub struct Client {
     /// The least severe log messages that are wanted; none said yet if `None`.
     log_level: Option<LoggingLevel>,
     life: Life,
+    decisions: Vec<Decision>,
     calls: Calls,
     asked: Asked,
     subscriptions: Subscriptions,
@@ -165,6 +168,7 @@ impl Client {
             roots: None,
             log_level: None,
             life: Life::Unopened,
+            decisions: Vec::new(),
             calls: Calls::default(),
             asked: Asked::default(),
             subscriptions: Subscriptions::default(),
@@ -287,6 +291,13 @@ impl Client {
             Life::Legacy(session) => Some(Verdict::new(session.server.version)),
             Life::Unopened | Life::Negotiating(_) | Life::Reopening(_) | Life::Closed => None,
         }
+    }
+
+    /// How the negotiation went, or the last one if there was another: which rows of
+    /// [`probe::TABLE`] were taken, in order, also after it has failed. What changed nothing is not
+    /// among them; so there are as many as there are [steps](probe::Step), at most.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
     }
 
     /// The next action.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{Connection, Side};
 use crate::client::{
-    CallId, CallOptions, Client, ClientEvent, Config, InputReply, Listing, ServerInfo,
+    CallId, CallOptions, Client, ClientEvent, Config, Decision, InputReply, Listing, ServerInfo,
     SubscriptionId, Verdict,
 };
 use crate::error::UsageError;
@@ -133,6 +133,11 @@ impl Connection<Client> {
     /// What has been found out about the server, to be stored; once it is known.
     pub fn verdict(&self) -> Option<Verdict> {
         self.side.verdict()
+    }
+
+    /// How the negotiation went; see [`Client::decisions`].
+    pub fn decisions(&self) -> &[Decision] {
+        self.side.decisions()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use mcp_proto::client::Decision;
+
 use super::chunks::Chunks;
 use super::client;
 use super::http;
@@ -13,6 +15,11 @@ use super::value::{Content, Input, Role, Transcript};
 pub(super) trait Play {
     /// What comes out after this input.
     fn step(&mut self, input: &Input) -> Vec<String>;
+
+    /// How its negotiation went, if it is a client that is played.
+    fn decisions(&self) -> &[Decision] {
+        &[]
+    }
 }
 
 impl Transcript {
@@ -46,10 +53,26 @@ impl Transcript {
         }
     }
 
+    /// How the negotiation goes, if a client is played.
+    pub fn decisions(&self) -> Vec<Decision> {
+        let Ok(mut player) = self.player(Chunks::Whole) else { return Vec::new() };
+        for step in self.steps() {
+            player.step(&step.input);
+        }
+        player.decisions().to_vec()
+    }
+
     /// What comes out of each step.
     fn outputs(&self, way: Chunks) -> Vec<Vec<String>> {
         let steps = self.steps();
-        let player: Result<Box<dyn Play>, String> = match &self.role {
+        match self.player(way) {
+            Ok(mut player) => steps.iter().map(|step| player.step(&step.input)).collect(),
+            Err(error) => vec![vec![format!("! broken: {error}")]; steps.len()],
+        }
+    }
+
+    fn player(&self, way: Chunks) -> Result<Box<dyn Play>, String> {
+        match &self.role {
             Role::Server(settings) => {
                 Player::new(settings.clone(), way).map(|player| Box::new(player) as _)
             }
@@ -58,10 +81,6 @@ impl Transcript {
                 http::Player::new(settings, way).map(|player| Box::new(player) as _)
             }
             Role::HttpClient(settings) => Ok(Box::new(http_client::Player::new(settings, way))),
-        };
-        match player {
-            Ok(mut player) => steps.iter().map(|step| player.step(&step.input)).collect(),
-            Err(error) => vec![vec![format!("! broken: {error}")]; steps.len()],
         }
     }
 

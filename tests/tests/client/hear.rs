@@ -195,3 +195,19 @@ impl Driven for Noisy {
         self.service.has_given_up()
     }
 }
+
+#[test]
+fn the_conversation_is_seen_as_it_happens() {
+    for way in WAYS {
+        let mut pair = way.pair(logging());
+        let (client, log) = (pair.client(), Log::default());
+        let note = log.clone();
+        client.on_wire(move |line| {
+            note.note(line);
+            panic_quietly();
+        });
+        assert_eq!(text(pair.run(call(&client))), "done");
+        pair.run(client.close());
+        assert_eq!(log.take(), pair.wire().lines().collect::<Vec<_>>());
+    }
+}

@@ -5,6 +5,7 @@
 
 mod bench;
 mod cancel;
+mod decisions;
 mod end;
 mod hear;
 mod input;

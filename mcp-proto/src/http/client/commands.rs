@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::Client;
 use super::action::set_field;
 use crate::client::{
-    CallId, CallOptions, InputReply, Listing, ServerInfo, SubscriptionId, Verdict,
+    CallId, CallOptions, Decision, InputReply, Listing, ServerInfo, SubscriptionId, Verdict,
 };
 use crate::error::UsageError;
 use crate::json::Json;
@@ -148,5 +148,11 @@ impl Client {
     /// What has been found out about the server, to be stored; once it is known.
     pub fn verdict(&self) -> Option<Verdict> {
         self.side.verdict()
+    }
+
+    /// How the negotiation went; see
+    /// [`client::Client::decisions`](crate::client::Client::decisions).
+    pub fn decisions(&self) -> &[Decision] {
+        self.side.decisions()
     }
 }

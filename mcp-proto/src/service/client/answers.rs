@@ -22,7 +22,7 @@ use crate::types::{
 pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Json, ErrorData>> + Send>>;
 
 type Answer<P> = Arc<dyn Fn(P) -> Answering + Send + Sync>;
-type Hear<T> = Arc<dyn Fn(&T) + Send + Sync>;
+pub(super) type Hear<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
 type HearRejection = Arc<dyn Fn(&str, &PlanError) + Send + Sync>;
 type HearNotification = Arc<dyn Fn(&str, &Json) + Send + Sync>;
@@ -39,6 +39,7 @@ pub(super) struct Answers {
     pub(super) notification: Option<HearNotification>,
     pub(super) fault: Option<Hear<ProtocolError>>,
     pub(super) tool_rejected: Option<HearRejection>,
+    pub(super) wire: Option<Hear<str>>,
 }
 
 impl Answers {

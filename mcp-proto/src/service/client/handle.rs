@@ -16,7 +16,9 @@ use super::answers::{self, IntoAnswer};
 use super::call::Call;
 use super::port::{Ask, Command, Port, Stage};
 use super::subscription::Subscription;
-use crate::client::{CallError, Change, Config, ConnectError, Listing, ServerInfo, Verdict};
+use crate::client::{
+    CallError, Change, Config, ConnectError, Decision, Listing, ServerInfo, Verdict,
+};
 use crate::error::{PlanError, ProtocolError, UsageError};
 use crate::http::client::set_field;
 use crate::json::Json;
@@ -249,6 +251,14 @@ impl Client {
         self.port.change(|answers, _| answers.fault = Some(Arc::new(f)));
     }
 
+    /// Sees the conversation, line by line, as
+    /// [`ClientService::show_wire`](super::ClientService::show_wire) and, over HTTP,
+    /// [`HttpClientService::show_wire`](super::HttpClientService::show_wire) show it, with secrets masked.
+    /// It is said before the client is connected.
+    pub fn on_wire(&self, f: impl Fn(&str) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.wire = Some(Arc::new(f)));
+    }
+
     /// Calls `f` with the name of each tool that is left out of a list over HTTP, and why: its schema
     /// has headers that must not be.
     pub fn on_tool_rejected(&self, f: impl Fn(&str, &PlanError) + Send + Sync + 'static) {
@@ -303,6 +313,15 @@ impl Client {
             Stage::Connected(known) => Some(known.1),
             Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
         }
+    }
+
+    /// How the negotiation went, as far as it has come: which rows of
+    /// [`probe::TABLE`](crate::client::probe::TABLE) were taken, in order; also after it has failed.
+    /// Their times are those of whoever drives the client, which the adapters count from when they
+    /// are asked to connect. See
+    /// [`client::Client::decisions`](crate::client::Client::decisions).
+    pub fn decisions(&self) -> Vec<Decision> {
+        self.port.decisions()
     }
 
     /// Closes the connection: every call ends with [`CallError::Closed`]. Completes when whoever

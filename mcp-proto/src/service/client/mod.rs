@@ -84,8 +84,15 @@ impl ClientService {
     }
 
     /// Shows the conversation to `sink`, line by line, in the transcript format; see
-    /// [`Service::show_wire`](super::Service::show_wire).
-    pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
+    /// [`Service::show_wire`](super::Service::show_wire). [`Client::on_wire`] sees it as well.
+    pub fn show_wire(&mut self, now: Instant, mut sink: impl FnMut(&str) + Send + 'static) {
+        let watcher = self.runner.watcher();
+        let sink = move |line: &str| {
+            if let Some(watcher) = &watcher {
+                watcher(line);
+            }
+            sink(line);
+        };
         self.wire = Some(Wire::of_client(now, Box::new(sink)));
     }
 
@@ -93,6 +100,9 @@ impl ClientService {
     pub fn handle_opened(&mut self, now: Instant) {
         // What was set before the client is driven comes before its first message.
         self.runner.work(now, &mut self.connection);
+        if self.wire.is_none() && self.runner.watcher().is_some() {
+            self.show_wire(now, |_| ());
+        }
         if let Some(wire) = &mut self.wire {
             wire.opened(now);
         }
@@ -174,7 +184,7 @@ impl Driven for ClientService {
             }
         }
         self.act_on_all(now);
-        self.runner.end_turn();
+        self.runner.end_turn(&self.connection);
         if let Life::Closed { until } = self.life
             && until <= now
         {

@@ -17,7 +17,8 @@ use super::answers::Answers;
 use super::call::Slot;
 use super::subscription::Feed;
 use crate::client::{
-    CallError, CallOptions, Config, ConnectError, InputId, Listing, Progress, ServerInfo, Verdict,
+    CallError, CallOptions, Config, ConnectError, Decision, InputId, Listing, Progress, ServerInfo,
+    Verdict,
 };
 use crate::error::UsageError;
 use crate::json::Json;
@@ -99,6 +100,8 @@ pub(super) type Trace = dyn Fn() -> TraceContext + Send + Sync;
 
 struct State {
     stage: Stage,
+    /// How the negotiation went, as far as it has come.
+    decisions: Vec<Decision>,
     /// The service is gone: nobody looks any more.
     ended: bool,
     /// The service is in its turn and will look again before it ends.
@@ -119,6 +122,7 @@ impl Port {
             Mutex::new(()),
             Mutex::new(State {
                 stage: Stage::Idle(Box::new(config)),
+                decisions: Vec::new(),
                 ended: false,
                 in_turn: false,
                 driver: None,
@@ -207,6 +211,17 @@ impl Port {
             mem::take(&mut port.watchers)
         };
         watchers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The negotiation has come as far as this.
+    pub(super) fn set_decisions(&self, decisions: &[Decision]) {
+        let mut state = self.lock();
+        state.decisions.clear();
+        state.decisions.extend_from_slice(decisions);
+    }
+
+    pub(super) fn decisions(&self) -> Vec<Decision> {
+        self.lock().decisions.clone()
     }
 
     pub(super) fn stage(&self) -> Stage {

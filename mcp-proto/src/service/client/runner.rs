@@ -10,6 +10,7 @@ use core::task::Waker;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::super::trace::fault;
+use super::answers::Hear;
 use super::call::Slot;
 use super::inputs::Inputs;
 use super::port::{Ask, Command, OnProgress, Port, Stage, Work};
@@ -27,6 +28,8 @@ pub(super) struct Runner {
     calls: Row<Pending>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
     inputs: Inputs,
+    /// How many decisions handles can see.
+    decided: usize,
     /// Nothing, with room for what the next turn brings.
     work: Work,
 }
@@ -46,9 +49,16 @@ impl Runner {
             calls: Row::default(),
             feeds: BTreeMap::new(),
             inputs: Inputs::default(),
+            decided: 0,
             work: Work::default(),
         };
         Ok((runner, config))
+    }
+
+    /// Who wants to see the conversation.
+    pub(super) fn watcher(&self) -> Option<Hear<str>> {
+        let f = self.port.answers().wire?;
+        Some(Arc::new(move |line: &str| unharmed(|| f(line))))
     }
 
     /// A turn begins; `waker` is woken when there is more to do after it.
@@ -57,8 +67,18 @@ impl Runner {
     }
 
     /// A turn ends.
-    pub(super) fn end_turn(&self) {
+    pub(super) fn end_turn(&mut self, side: &impl Side) {
+        if self.decided != side.decisions().len() {
+            self.show_decisions(side);
+        }
         self.port.end_turn();
+    }
+
+    /// Handles can see how the negotiation has gone.
+    fn show_decisions(&mut self, side: &impl Side) {
+        let decisions = side.decisions();
+        self.decided = decisions.len();
+        self.port.set_decisions(decisions);
     }
 
     /// Does what was asked for, and has woken handlers go on; false if there was nothing to do.
@@ -79,6 +99,7 @@ impl Runner {
     pub(super) fn react(&mut self, now: Instant, side: &mut impl Side, event: ClientEvent) {
         match event {
             ClientEvent::Connected(server) => {
+                self.show_decisions(side);
                 if let Some(verdict) = side.verdict() {
                     self.port.set_stage(Stage::Connected(Box::new((server, verdict))));
                 }
@@ -123,7 +144,10 @@ impl Runner {
             | ClientEvent::Notification { .. }
             | ClientEvent::ToolRejected { .. }
             | ClientEvent::PeerFault(_)) => self.tell(event),
-            ClientEvent::Closed(error) => self.port.set_stage(Stage::Closed(error)),
+            ClientEvent::Closed(error) => {
+                self.show_decisions(side);
+                self.port.set_stage(Stage::Closed(error));
+            }
         }
     }
 

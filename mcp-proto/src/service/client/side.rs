@@ -3,7 +3,9 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use crate::client::{CallId, CallOptions, Client, InputReply, Listing, SubscriptionId, Verdict};
+use crate::client::{
+    CallId, CallOptions, Client, Decision, InputReply, Listing, SubscriptionId, Verdict,
+};
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::message::ErrorData;
@@ -19,6 +21,9 @@ macro_rules! side {
 
             /// What has been found out about the server.
             fn verdict(&self) -> Option<Verdict>;
+
+            /// How the negotiation went.
+            fn decisions(&self) -> &[Decision];
         }
 
         side!(stdio::Connection<Client>: $(fn $name(&mut self $(, $argument: $type)*) $(-> $result)?;)*);
@@ -32,6 +37,10 @@ macro_rules! side {
 
             fn verdict(&self) -> Option<Verdict> {
                 <$machine>::verdict(self)
+            }
+
+            fn decisions(&self) -> &[Decision] {
+                <$machine>::decisions(self)
             }
         }
     };

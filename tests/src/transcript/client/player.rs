@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcp_proto::client::{Client, ClientEvent};
+use mcp_proto::client::{Client, ClientEvent, Decision};
 use mcp_proto::stdio::Connection;
 use mcp_proto::{Action, Instant, Machine};
 
@@ -32,6 +32,10 @@ enum Life {
 }
 
 impl Play for Player {
+    fn decisions(&self) -> &[Decision] {
+        self.connection.decisions()
+    }
+
     fn step(&mut self, input: &Input) -> Vec<String> {
         match input {
             Input::Bytes(bytes) => self.bytes(bytes.clone().into()),

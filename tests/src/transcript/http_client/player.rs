@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcp_proto::Instant;
-use mcp_proto::client::ClientEvent;
+use mcp_proto::client::{ClientEvent, Decision};
 use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::Client;
 use mcp_proto::http::client::{Action, ExchangeId};
@@ -45,6 +45,10 @@ enum Life {
 }
 
 impl Play for Player {
+    fn decisions(&self) -> &[Decision] {
+        self.client.as_ref().map(Client::decisions).unwrap_or_default()
+    }
+
     fn step(&mut self, input: &Input) -> Vec<String> {
         match input {
             Input::Answer(answer) => self.answer(answer),

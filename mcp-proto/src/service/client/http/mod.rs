@@ -87,9 +87,16 @@ impl HttpClientService {
 
     /// Shows the conversation to `sink`, line by line: `1> ` and `1< ` are what the client and the
     /// server send on the first connection, `@ ` the time that has passed, `! ` what happens. Strings
-    /// under keys that look secret are masked, and so are values of such fields.
+    /// under keys that look secret are masked, and so are values of such fields. [`Client::on_wire`] sees
+    /// it as well.
     pub fn show_wire(&mut self, now: Instant, sink: impl Fn(&str) + Send + Sync + 'static) {
-        let sink = Arc::new(sink);
+        let watcher = self.runner.watcher();
+        let sink = Arc::new(move |line: &str| {
+            if let Some(watcher) = &watcher {
+                watcher(line);
+            }
+            sink(line);
+        });
         let all = sink.clone();
         let wire = Wire::of_client(now, Box::new(move |line: &str| all(line)));
         let told = wire.told();
@@ -141,6 +148,9 @@ impl HttpClientService {
             // What was set before the client is driven comes before its first message.
             self.life = Life::Open;
             self.runner.work(now, &mut self.machine);
+            if self.wire.is_none() && self.runner.watcher().is_some() {
+                self.show_wire(now, |_| ());
+            }
             self.machine.handle_opened(now);
         }
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
@@ -159,7 +169,7 @@ impl HttpClientService {
         }
         self.act_on_all(now, connector);
         self.exchanges.woken().end_turn();
-        self.runner.end_turn();
+        self.runner.end_turn(&self.machine);
     }
 
     fn act_on_all(&mut self, now: Instant, connector: &mut impl Connector) {

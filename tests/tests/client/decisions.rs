@@ -1,0 +1,100 @@
+//! How a negotiation went, as the handle of a client tells it.
+
+use mcp_proto::client::{ConnectError, Negotiation};
+use mcp_proto::service::Client;
+use mcp_proto::testing::{Network, Pair};
+use mcp_proto::{EraPolicy, ProtocolVersion};
+use serde_json::Value;
+
+use crate::bench::{Over, SECOND, Way, call, pair, text};
+
+const OVER: [Over; 2] = [Over::Pipe, Over::Http];
+
+#[test]
+fn what_was_decided_is_told_with_its_time() {
+    for over in OVER {
+        let network = Network::calm().latency(SECOND, SECOND);
+        let mut modern = fresh(over, EraPolicy::Auto).network(network.clone());
+        let client = modern.client();
+        assert_eq!(client.decisions(), []);
+        modern.run(client.connected()).unwrap();
+        assert_eq!(told(&client), ["modern: Modern at Probe, then Modern"]);
+        assert_eq!(client.decisions()[0].at, modern.now());
+
+        let mut legacy = fresh(over, EraPolicy::LegacyOnly).network(network);
+        let client = legacy.client();
+        legacy.run(client.connected()).unwrap();
+        assert_eq!(told(&client), LEGACY);
+        let decisions = client.decisions();
+        assert_eq!(decisions[1].at, legacy.now());
+        assert_eq!(decisions[1].at.duration_since(decisions[0].at), 2 * SECOND);
+    }
+}
+
+const LEGACY: [&str; 2] = [
+    "legacy-by-error: Error at Probe, then Send(Fallback)",
+    "legacy: Initialized at Fallback, then Legacy",
+];
+
+#[test]
+fn what_was_decided_is_told_while_it_goes_on() {
+    let network = Network::calm().latency(SECOND, SECOND);
+    let mut pair = fresh(Over::Pipe, EraPolicy::LegacyOnly).network(network);
+    let client = pair.client();
+    assert!(pair.poll(&mut Box::pin(client.connected())).is_pending());
+    pair.pass(3 * SECOND);
+    assert_eq!(told(&client), LEGACY[..1]);
+}
+
+#[test]
+fn what_was_decided_is_told_after_it_has_failed() {
+    for over in OVER {
+        let modern = Negotiation::Pinned(ProtocolVersion::LATEST_MODERN);
+        let mut pair = fresh(over, EraPolicy::LegacyOnly).negotiation(modern);
+        let client = pair.client();
+        let failed = pair.run(client.connected());
+        assert!(matches!(failed, Err(ConnectError::Refused(_))), "{failed:?}");
+        assert_eq!(told(&client), ["probe-refused: Error at Probe, then Fail(Refused)"]);
+        pair.run(client.close());
+        assert_eq!(client.decisions().len(), 1);
+    }
+}
+
+#[test]
+fn a_stored_verdict_is_confirmed_by_the_first_answer() {
+    for over in OVER {
+        let mut first = fresh(over, EraPolicy::Auto);
+        first.run(first.client().connected()).unwrap();
+        let mut second = fresh(over, EraPolicy::Auto).verdict(first.client().verdict());
+        let client = second.client();
+        second.run(client.connected()).unwrap();
+        assert_eq!(client.decisions(), []);
+        for _ in 0..2 {
+            assert_eq!(text(second.run(call(&client))), "done");
+            assert_eq!(told(&client), ["modern: Modern at Unconfirmed, then Modern"]);
+        }
+    }
+}
+
+#[test]
+fn another_negotiation_is_told_of_alone() {
+    let mut pair = fresh(Over::Http, EraPolicy::LegacyOnly);
+    let client = pair.client();
+    assert_eq!(text(pair.run(call(&client))), "done");
+    assert_eq!(told(&client), LEGACY);
+    pair.pass(10 * SECOND);
+    // It has forgotten the session.
+    pair.restart();
+    pair.run(call(&client)).unwrap_err();
+    assert_eq!(text(pair.run(call(&client))), "done");
+    assert_eq!(told(&client), ["legacy: Initialized at Stored, then Legacy"]);
+}
+
+fn fresh(over: Over, policy: EraPolicy) -> Pair {
+    let way = Way { over, negotiation: Negotiation::Auto };
+    pair(way, |_: Value, _| async { "done" }).era_policy(policy)
+}
+
+fn told(client: &Client) -> Vec<String> {
+    client.decisions().iter().map(ToString::to_string).collect()
+}
