@@ -179,7 +179,7 @@ impl Server {
         let wants_progress = call.token.is_some();
         let first = self.calls.is_idle();
         #[cfg(feature = "tracing")]
-        let id = call.id.clone();
+        let id = Box::new(call.id.clone());
         let serial = put(&mut self.calls, call);
         if first {
             self.watch_oldest();

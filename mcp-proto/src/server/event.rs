@@ -120,7 +120,7 @@ pub struct Request {
     pub log_level: Option<LoggingLevel>,
     /// What the client calls it.
     #[cfg(feature = "tracing")]
-    pub(crate) id: RequestId,
+    pub(crate) id: Box<RequestId>,
     /// The trace that the request belongs to, if it says so.
     pub trace: Option<Arc<TraceContext>>,
 }

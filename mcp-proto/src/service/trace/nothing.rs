@@ -8,7 +8,7 @@ use crate::server::Request;
 use crate::version::ProtocolVersion;
 
 #[derive(Default)]
-pub(in super::super) struct Hook;
+pub(in super::super) struct Hook(());
 
 #[derive(Debug)]
 pub(in super::super) struct Span;
