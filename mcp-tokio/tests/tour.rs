@@ -1,7 +1,5 @@
 //! The tour shows what it has shown: `tour.txt`, which `UPDATE=1` writes anew.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
-
 #[path = "../examples/tour/main.rs"]
 #[expect(dead_code, reason = "it has a `main`")]
 mod tour;

@@ -44,7 +44,7 @@ impl Shown {
             }
             out.push(between);
             between = ',';
-            out.push_str(&format!("\"{key}\":"));
+            out.extend(["\"", &key, "\":"]);
             let is_object = value.starts_with('{');
             let may_hide = is_object && depth > 0 && value.len() >= SHORT;
             if may_hide && !self.0.insert(format!("{key} {value}")) {

@@ -116,9 +116,9 @@ impl Guest {
         page.rows(&self.wire.rows())?;
         let rows: Vec<_> = self.client.decisions().iter().map(|row| format!("row {row}")).collect();
         page.note(&format!("client: {} → {version}", rows.join("\nclient: ")))?;
-        let served = server.served();
-        if !served.is_empty() {
-            page.note(&format!("server: served `book` {}", served.join(", and ")))?;
+        let calls = server.served();
+        if !calls.is_empty() {
+            page.note(&format!("server: served `book` {}", calls.join(", and ")))?;
         }
         Ok(())
     }

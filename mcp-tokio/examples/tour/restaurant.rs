@@ -30,7 +30,7 @@ impl Restaurant {
         let notes = log.clone();
         registry.tool("book", "Books a table", move |book: Book, context| {
             note(&notes, &context);
-            reserve(book, context)
+            async move { reserve(&book, &context) }
         })?;
         Ok(Self { catalog: Catalog::from(registry), log })
     }
@@ -42,7 +42,7 @@ impl Restaurant {
 }
 
 /// Books a table. It is written once: how the question travels is not its business.
-async fn reserve(Book { guests }: Book, context: Context) -> Result<String, Interrupt> {
+fn reserve(Book { guests }: &Book, context: &Context) -> Result<String, Interrupt> {
     let fields = RequestedSchema::new().required("seat", StringSchema::new());
     let answer = context.elicit("seat", ElicitRequestFormParams::new("Where?", fields))?;
     Ok(match answer.accepted::<Place>() {

@@ -3,7 +3,7 @@
 //! Every test here has a subscriber: a thread without one could be the first that comes by a span, and
 //! turn it off for a moment.
 
-#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod collector;
 
@@ -36,7 +36,7 @@ fn a_call_has_a_span_on_either_side() {
         [(Negotiation::Auto, "2026-07-28"), (Negotiation::Legacy, "2025-11-25")]
     {
         for connect in [Pair::new, Pair::over_http] {
-            let mut pair = connect(shop()).negotiation(negotiation.clone());
+            let mut pair = connect(shop()).negotiation(negotiation);
             let ((), seen) = Collector::see(|_| {
                 let _caller = tracing::info_span!("caller").entered();
                 let call = pair.client().call_tool("sell", &json!({}));
@@ -170,7 +170,7 @@ fn spans_say_what_they_are_about_and_what_failed() {
     for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
         let mut pair = Pair::new(shop()).negotiation(negotiation);
         let client = pair.client();
-        let (_, seen) = Collector::see(|_| {
+        let ((), seen) = Collector::see(|_| {
             pair.run(client.call_tool("fail", &json!({}))).unwrap();
             pair.run(client.call_tool("refuse", &json!({}))).unwrap_err();
             pair.run(client.call_tool("nowhere", &json!({}))).unwrap_err();
