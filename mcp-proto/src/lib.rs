@@ -117,6 +117,7 @@
 //! | `client` | [`client`], and its side of [`stdio`] |
 //! | `service` | async handlers and clients without a runtime |
 //! | `testing` | both sides in one place, with virtual time |
+//! | `tracing` | spans of requests and calls; see `service::Catalog::on_span` |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |
 
@@ -165,6 +166,7 @@ pub mod stdio;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod time;
+mod trace;
 pub mod types;
 mod version;
 
@@ -175,4 +177,5 @@ pub use limits::Limits;
 pub use machine::{Action, Machine};
 pub use message::{ErrorData, ProgressToken, RequestId};
 pub use time::{Duration, Instant};
+pub use trace::TraceContext;
 pub use version::{Era, EraPolicy, ProtocolVersion};

@@ -250,7 +250,8 @@ impl Client {
             | Life::Closed => None,
         };
         let log_level = call.options.log_level.or(self.log_level).filter(|_| era == Era::Modern);
-        let extras = Extras { token: call.options.progress.then_some(number), log_level };
+        let trace = call.options.trace.as_deref();
+        let extras = Extras { token: call.options.progress.then_some(number), log_level, trace };
         let (stamp, params) = compose(envelope, extras, &params);
         self.send(Outgoing::Request { id: compose::id(number), method, stamp, params });
         call.state = State::Sent;

@@ -1,8 +1,9 @@
 //! From a call to its request: what the era adds to the parameters.
 //!
 //! A modern request carries the version, the client and its capabilities in `_meta`, and the least
-//! severe log messages that are wanted; a request of either era a progress token. The parameters
-//! go out as they are, with the stamp in front, unless they bring some of that themselves.
+//! severe log messages that are wanted; a request of either era a progress token, and the trace that
+//! it belongs to. The parameters go out as they are, with the stamp in front, unless they bring some
+//! of that themselves.
 //!
 //! [Specification: `_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
 
@@ -15,6 +16,7 @@ use super::calls::Asking;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::RequestId;
+use crate::trace::TraceContext;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
 use crate::version::ProtocolVersion;
 
@@ -63,17 +65,23 @@ pub(super) fn id(number: u64) -> RequestId {
 
 /// What a request has in `_meta` beside the envelope.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Extras {
+pub(super) struct Extras<'a> {
     /// The number of the request, if progress is wanted: it is the token too.
     pub(super) token: Option<u64>,
     pub(super) log_level: Option<LoggingLevel>,
+    pub(super) trace: Option<&'a TraceContext>,
 }
 
 /// The stamp and the rest of the parameters of a request.
-pub(super) fn compose(envelope: Option<&Envelope>, extras: Extras, params: &Json) -> (Bytes, Json) {
+pub(super) fn compose(
+    envelope: Option<&Envelope>,
+    extras: Extras<'_>,
+    params: &Json,
+) -> (Bytes, Json) {
     let (meta, rest) =
         if may_have_meta(params.as_bytes()) { split(params) } else { (None, params.clone()) };
-    let bare = meta.is_none() && extras.token.is_none() && extras.log_level.is_none();
+    let Extras { token, log_level, trace } = extras;
+    let bare = meta.is_none() && token.is_none() && log_level.is_none() && trace.is_none();
     match envelope {
         Some(envelope) if bare => return (envelope.stamp(), rest),
         None if bare => return (Bytes::new(), rest),
@@ -84,15 +92,18 @@ pub(super) fn compose(envelope: Option<&Envelope>, extras: Extras, params: &Json
     if let Some(envelope) = envelope {
         object.item().extend_from_slice(&envelope.members);
     }
-    if let Some(level) = extras.log_level {
+    if let Some(level) = log_level {
         object.text("io.modelcontextprotocol/logLevel", level.as_str());
     }
-    if let Some(token) = extras.token {
+    if let Some(token) = token {
         object.member("progressToken", alloc::format!("{token}").as_bytes());
+    }
+    if let Some(trace) = trace {
+        trace.write(&mut object);
     }
     if let Some(meta) = meta {
         meta.raw().members(|key, value| {
-            if !is_ours(key) {
+            if !is_ours(key, trace) {
                 object.copy(key, value);
             }
         });
@@ -109,17 +120,17 @@ fn may_have_meta(text: &[u8]) -> bool {
 }
 
 /// Whether a member of `_meta` is the machine's to write.
-fn is_ours(key: Raw<'_>) -> bool {
-    matches!(
-        key.string().as_deref(),
-        Some(
-            "progressToken"
-                | "io.modelcontextprotocol/protocolVersion"
-                | "io.modelcontextprotocol/clientInfo"
-                | "io.modelcontextprotocol/clientCapabilities"
-                | "io.modelcontextprotocol/logLevel"
-        )
-    )
+fn is_ours(key: Raw<'_>, trace: Option<&TraceContext>) -> bool {
+    let key = key.string().unwrap_or_default();
+    let is_of_machine = matches!(
+        &*key,
+        "progressToken"
+            | "io.modelcontextprotocol/protocolVersion"
+            | "io.modelcontextprotocol/clientInfo"
+            | "io.modelcontextprotocol/clientCapabilities"
+            | "io.modelcontextprotocol/logLevel"
+    );
+    is_of_machine || trace.is_some_and(|trace| trace.get(&key).is_some())
 }
 
 /// `_meta`, and the parameters without it.

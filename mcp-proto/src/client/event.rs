@@ -1,5 +1,6 @@
 //! What a client machine tells, and what it is told in return.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
@@ -11,6 +12,7 @@ use crate::json::Json;
 use crate::message::{ErrorData, Outgoing, RequestId};
 use crate::progress::Progress;
 use crate::time::Duration;
+use crate::trace::TraceContext;
 use crate::types::{
     InputRequest, LoggingLevel, LoggingMessageNotificationParams, SubscriptionFilter,
 };
@@ -167,6 +169,9 @@ pub struct CallOptions {
     /// [`Client::set_log_level`](super::Client::set_log_level); default `None`. A legacy server
     /// has one level for all.
     pub log_level: Option<LoggingLevel>,
+    /// The trace that the call belongs to; default `None`. It goes before what the parameters have
+    /// in their `_meta` under the same keys.
+    pub trace: Option<Box<TraceContext>>,
 }
 
 impl Default for CallOptions {
@@ -177,6 +182,7 @@ impl Default for CallOptions {
             max_total: Duration::from_secs(60 * 60),
             progress: false,
             log_level: None,
+            trace: None,
         }
     }
 }
@@ -209,6 +215,12 @@ impl CallOptions {
     /// Sets the least severe log messages that are wanted about this call.
     pub fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = Some(level);
+        self
+    }
+
+    /// Sets the trace that the call belongs to.
+    pub fn trace(mut self, trace: TraceContext) -> Self {
+        self.trace = Some(Box::new(trace));
         self
     }
 }
@@ -308,7 +320,7 @@ pub enum Listing {
 }
 
 impl Listing {
-    pub(super) fn method(self) -> &'static str {
+    pub(crate) fn method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",
             Self::Prompts => "prompts/list",

@@ -25,6 +25,9 @@ pub(crate) enum Member {
     MetaLogLevel,
     MetaProgressToken,
     MetaProtocolVersion,
+    MetaTraceparent,
+    MetaTracestate,
+    MetaBaggage,
 }
 
 impl Member {
@@ -55,6 +58,9 @@ impl Member {
             b"\"io.modelcontextprotocol/logLevel\"" => Self::MetaLogLevel,
             b"\"io.modelcontextprotocol/protocolVersion\"" => Self::MetaProtocolVersion,
             b"\"progressToken\"" => Self::MetaProgressToken,
+            b"\"traceparent\"" => Self::MetaTraceparent,
+            b"\"tracestate\"" => Self::MetaTracestate,
+            b"\"baggage\"" => Self::MetaBaggage,
             _ => return None,
         })
     }
@@ -79,6 +85,9 @@ impl Member {
             Self::MetaLogLevel => "io.modelcontextprotocol/logLevel",
             Self::MetaProgressToken => "progressToken",
             Self::MetaProtocolVersion => "io.modelcontextprotocol/protocolVersion",
+            Self::MetaTraceparent => "traceparent",
+            Self::MetaTracestate => "tracestate",
+            Self::MetaBaggage => "baggage",
         }
     }
 }

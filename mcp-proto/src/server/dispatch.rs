@@ -4,6 +4,7 @@
 //! (`modern`, `legacy`), which come back here to put it in flight.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::calls::{Again, Call, CallKind, Calls, Via};
 use super::event::{CancelCause, Peer, Reply, Request, ServerEvent, StreamId};
@@ -12,12 +13,13 @@ use super::serve::Target;
 use super::{Input, Opening, Server};
 use crate::error::ProtocolError;
 use crate::headers::Mirrored;
-use crate::json::{Json, Raw};
+use crate::json::Raw;
 use crate::limits::Limits;
 use crate::message::{self, Incoming, Malformed, Member, Message, Method, Params, RequestId};
 use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Opened, Refusal, Route};
 use crate::time::Instant;
+use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 use crate::version::{Era, EraPolicy};
 
@@ -156,7 +158,7 @@ impl Server {
             inputs: asker.inputs,
             again,
         };
-        self.hand_over(Calls::insert, call, target, asker, method, params.json().clone());
+        self.hand_over(Calls::insert, call, target, asker, method, &params);
         Ok(())
     }
 
@@ -168,7 +170,7 @@ impl Server {
         target: Target,
         asker: Asker,
         method: Method,
-        params: Json,
+        params: &Params,
     ) {
         let Target { handler, kind, arguments } = target;
         let retried = asker.input.is_some();
@@ -176,6 +178,8 @@ impl Server {
         call.kind = if resource { CallKind::Resource { retried } } else { kind };
         let wants_progress = call.token.is_some();
         let first = self.calls.is_idle();
+        #[cfg(feature = "tracing")]
+        let id = Box::new(call.id.clone());
         let serial = put(&mut self.calls, call);
         if first {
             self.watch_oldest();
@@ -184,12 +188,15 @@ impl Server {
             reply: Reply { id: self.reply_id(serial) },
             handler,
             method,
-            params,
+            params: params.json().clone(),
             arguments,
             input: asker.input,
             peer: asker.peer,
             wants_progress,
             log_level: asker.log_level,
+            #[cfg(feature = "tracing")]
+            id,
+            trace: TraceContext::read(params).map(Arc::new),
         }));
     }
 

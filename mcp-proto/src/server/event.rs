@@ -9,7 +9,10 @@ use super::outcome::Input;
 use super::registry::HandlerId;
 use crate::error::{ProtocolError, Rung};
 use crate::json::Json;
+#[cfg(feature = "tracing")]
+use crate::message::RequestId;
 use crate::message::{Method, Outgoing};
+use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 use crate::version::{Era, ProtocolVersion};
 
@@ -115,6 +118,11 @@ pub struct Request {
     pub wants_progress: bool,
     /// The least severe log messages that the client wants about this request; `None` if none.
     pub log_level: Option<LoggingLevel>,
+    /// What the client calls it.
+    #[cfg(feature = "tracing")]
+    pub(crate) id: Box<RequestId>,
+    /// The trace that the request belongs to, if it says so.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// The client as far as one request knows it.

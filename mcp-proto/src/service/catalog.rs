@@ -9,6 +9,7 @@ use std::sync::PoisonError;
 
 use super::Handler;
 use super::port::Port;
+use super::trace::Hook;
 use crate::error::UsageError;
 use crate::server::{Change, Declaration, Registry};
 
@@ -44,6 +45,7 @@ struct Shared {
     /// Held for as long as somebody changes the registry.
     #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
     updating: Mutex<()>,
+    hook: Hook,
 }
 
 struct State {
@@ -73,7 +75,7 @@ impl From<Registry<Handler>> for Catalog {
     fn from(registry: Registry<Handler>) -> Self {
         let state = State { offer: Offer::new(registry, 0), ports: Vec::new() };
         let (state, updating) = (Mutex::new(state), Mutex::new(()));
-        Self { shared: Arc::new(Shared { state, updating }) }
+        Self { shared: Arc::new(Shared { state, updating, hook: Hook::default() }) }
     }
 }
 
@@ -130,6 +132,11 @@ impl Catalog {
     /// What is offered.
     pub(super) fn offer(&self) -> Offer {
         self.with(|state| state.offer.clone())
+    }
+
+    /// Who is told of spans.
+    pub(super) fn hook(&self) -> &Hook {
+        &self.shared.hook
     }
 
     /// `port` is not to be told any more.

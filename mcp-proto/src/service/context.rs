@@ -15,6 +15,7 @@ use crate::json::Json;
 use crate::message::Method;
 use crate::server::{Change, Input, Notification, Peer, Progress, ReplyId};
 use crate::time::Duration;
+use crate::trace::TraceContext;
 use crate::types::{LoggingLevel, LoggingMessageNotificationParams};
 use crate::version::Era;
 
@@ -34,6 +35,7 @@ pub(super) struct Asked {
     pub(super) wants_progress: bool,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) input: Option<Arc<Input>>,
+    pub(super) trace: Option<Arc<TraceContext>>,
     /// The request itself, if its handler may ask for input.
     #[cfg(feature = "request-state")]
     pub(super) request: Option<(Method, Json)>,
@@ -123,6 +125,13 @@ impl Context {
     /// Completes after `duration`, by the adapter's clock.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         Sleep { port: self.port.clone(), state: SleepState::New(duration) }
+    }
+
+    /// The trace that the request belongs to, if the client says so; its word, not checked.
+    ///
+    /// [Specification: OpenTelemetry trace context](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
+    pub fn trace(&self) -> Option<&TraceContext> {
+        self.asked.trace.as_deref()
     }
 
     /// The client, as far as this request knows it.

@@ -1,10 +1,9 @@
 //! Async handlers without a runtime: what every adapter shares.
 //!
-//! A [`Service`] is a [`stdio::Connection`](crate::stdio::Connection) with handlers that are
-//! futures. It uses `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for
-//! [`drive`] and, if it has one, a way to spawn. A handler is polled once where its request
-//! arrives; if it is not done then, it goes on in the adapter's task, woken by itself, or where
-//! the adapter spawns it. One that panics, or whose future is dropped, is answered with -32603.
+//! A [`Service`] is a [`stdio::Connection`](crate::stdio::Connection) with handlers that are futures. It uses
+//! `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for [`drive`] and, if it has
+//! one, a way to spawn. A handler is polled once where its request arrives; if it is not done then, it
+//! goes on in the adapter's task or where that spawns it. A panic, or a dropped future, is -32603.
 //!
 //! What [`drive`] does, for whoever has a loop of their own:
 //!
@@ -30,6 +29,7 @@ mod result;
 mod runner;
 mod stderr;
 mod tasks;
+mod trace;
 mod wire;
 
 use alloc::boxed::Box;
@@ -253,10 +253,10 @@ impl<L: Link> Service<L> {
     }
 
     fn react(&mut self, event: ServerEvent) {
-        match (&event, &mut self.on_fault) {
-            (ServerEvent::PeerFault(error), Some(on_fault)) => on_fault(error),
-            _ => self.runner.react(event),
+        if let (ServerEvent::PeerFault(error), Some(on_fault)) = (&event, &mut self.on_fault) {
+            on_fault(error);
         }
+        self.runner.react(event);
     }
 
     /// Whether so much waits to be written that nobody is told anything but answers.

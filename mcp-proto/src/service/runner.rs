@@ -13,6 +13,7 @@ use super::context::{Asked, Context};
 use super::handler::{Given, Running};
 use super::port::{Cancel, Command, News, Port};
 use super::tasks::{Progressed, Tasks};
+use super::trace::{Span, fault};
 use crate::error::UsageError;
 use crate::message::ErrorData;
 use crate::server::{
@@ -68,10 +69,10 @@ impl Runner {
             ServerEvent::Notification { handler, params, .. } => {
                 self.offer.notify(handler, &params);
             }
+            ServerEvent::PeerFault(error) => fault(&error),
             ServerEvent::Request(_)
             | ServerEvent::Pong { .. }
             | ServerEvent::MessagesLost { .. }
-            | ServerEvent::PeerFault(_)
             | ServerEvent::Closed => {}
         }
     }
@@ -187,20 +188,22 @@ impl Offer {
         request: Request,
         cancel: Arc<Cancel>,
     ) -> Result<Called<impl FnOnce() -> Running + use<>>, Reply> {
-        let Request { reply, params, arguments, peer, .. } = request;
         let Some(handler) = self.registry.handler(request.handler).cloned() else {
-            return Err(reply);
+            return Err(request.reply);
         };
+        let span = Span::of_request(&request, port.catalog().hook());
+        let Request { reply, params, arguments, peer, .. } = request;
         let asked = Asked {
             peer: peer.detach(),
             wants_progress: request.wants_progress,
             log_level: request.log_level,
             input: request.input.map(Arc::from),
+            trace: request.trace,
             #[cfg(feature = "request-state")]
             request: request.handler.asks().then(|| (request.method, params.detach())),
         };
         let context = Context::new(port.clone(), cancel.clone(), reply.id(), asked);
-        let call = move || handler.call(Given { params, arguments }, context);
+        let call = move || span.run(|| handler.call(Given { params, arguments }, context));
         Ok(Called { reply, cancel, call })
     }
 

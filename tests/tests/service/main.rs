@@ -19,4 +19,5 @@ mod results;
 mod sleep;
 mod spawn;
 mod structured;
+mod trace;
 mod wire;

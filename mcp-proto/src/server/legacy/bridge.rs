@@ -238,11 +238,11 @@ impl Server {
         let asker = session.asker(logs, Some(Box::new(Input { responses, state })), principal);
         call.deadline = deadline;
         let Some(again) = &call.again else { return };
-        let (method, params) = (again.method.clone(), again.params.json().clone());
-        match self.declaration.serve(Era::Legacy, &method, &again.params, None) {
+        let (method, params) = (again.method.clone(), again.params.clone());
+        match self.declaration.serve(Era::Legacy, &method, &params, None) {
             Ok(Served::Handler(target)) => {
                 call.asks = target.handler.asks;
-                self.hand_over(Calls::bring_back, call, target, asker, method, params);
+                self.hand_over(Calls::bring_back, call, target, asker, method, &params);
             }
             // It has been removed.
             Ok(Served::Page(..) | Served::Result(_)) => {

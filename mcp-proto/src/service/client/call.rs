@@ -1,5 +1,6 @@
 //! A call as a future.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
@@ -9,10 +10,12 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
+use super::super::trace::Span;
 use super::port::{Ask, Command, OnProgress, Port};
 use crate::client::{CallError, CallId, CallOptions, Progress};
 use crate::json::Json;
 use crate::time::Duration;
+use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 
 /// A call of a server, to be awaited: its result is an `R`. It begins when it is first polled, and
@@ -26,7 +29,7 @@ pub struct Call<R> {
 
 enum State {
     New { ask: Result<Ask, CallError>, options: CallOptions, on_progress: Option<OnProgress> },
-    Running(Arc<Slot>),
+    Running(Arc<Slot>, Span),
     Done,
 }
 
@@ -81,24 +84,38 @@ impl<R> Call<R> {
         self
     }
 
-    /// Asks the server to tell of progress, and tells `f`, where the client is driven.
-    pub fn on_progress(mut self, f: impl FnMut(Progress) + Send + 'static) -> Self {
-        if let State::New { options, on_progress, .. } = &mut self.state {
-            options.progress = true;
-            *on_progress = Some(alloc::boxed::Box::new(f));
+    /// Sets the trace that the call belongs to; see [`Client::trace_with`](super::Client::trace_with).
+    pub fn trace(mut self, trace: TraceContext) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.trace = Some(Box::new(trace));
         }
         self
     }
 
-    fn start(&mut self) -> Result<Arc<Slot>, CallError> {
-        let slot = Arc::new(Slot::default());
-        let state = core::mem::replace(&mut self.state, State::Running(slot.clone()));
-        if let State::New { ask, mut options, on_progress } = state {
-            options.progress |= on_progress.is_some();
-            let command = Command::Start { slot: slot.clone(), ask: ask?, options, on_progress };
-            self.port.command(command);
+    /// Asks the server to tell of progress, and tells `f`, where the client is driven.
+    pub fn on_progress(mut self, f: impl FnMut(Progress) + Send + 'static) -> Self {
+        if let State::New { options, on_progress, .. } = &mut self.state {
+            options.progress = true;
+            *on_progress = Some(Box::new(f));
         }
-        Ok(slot)
+        self
+    }
+
+    fn start(&mut self) -> Result<(), CallError> {
+        let State::New { ask, mut options, on_progress } =
+            core::mem::replace(&mut self.state, State::Done)
+        else {
+            return Ok(());
+        };
+        let (ask, slot) = (ask?, Arc::new(Slot::default()));
+        let span = Span::of_call(|| ask.about());
+        options.progress |= on_progress.is_some();
+        if options.trace.is_none() {
+            options.trace = span.within(|| self.port.trace());
+        }
+        self.port.command(Command::Start { slot: slot.clone(), ask, options, on_progress });
+        self.state = State::Running(slot, span);
+        Ok(())
     }
 }
 
@@ -107,26 +124,25 @@ impl<R> Future for Call<R> {
 
     /// After it was ready it is ready with [`CallError::Closed`].
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let slot = match &self.state {
-            State::New { .. } => match self.start() {
-                Ok(slot) => slot,
-                Err(error) => {
-                    self.state = State::Done;
-                    return Poll::Ready(Err(error));
-                }
-            },
-            State::Running(slot) => slot.clone(),
-            State::Done => return Poll::Ready(Err(CallError::Closed)),
+        if let State::New { .. } = self.state {
+            self.start()?;
+        }
+        let Self { port, state, decode } = &mut *self;
+        let State::Running(slot, span) = state else {
+            return Poll::Ready(Err(CallError::Closed));
         };
-        let Some(result) = slot.take(context.waker()) else { return Poll::Pending };
-        self.state = State::Done;
-        Poll::Ready(result.and_then(|result| (self.decode)(&result)))
+        let Some(result) = span.within(|| slot.take(context.waker())) else {
+            return Poll::Pending;
+        };
+        span.responded(|| (slot.call(), port.version()), &result);
+        *state = State::Done;
+        Poll::Ready(result.and_then(|result| decode(&result)))
     }
 }
 
 impl<R> Drop for Call<R> {
     fn drop(&mut self) {
-        if let State::Running(slot) = &self.state {
+        if let State::Running(slot, _) = &self.state {
             self.port.command(Command::Cancel(slot.clone()));
         }
     }

@@ -1,6 +1,7 @@
 //! The handle of a client: what an application does with it.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -22,6 +23,7 @@ use crate::error::{PlanError, ProtocolError, UsageError};
 use crate::http::client::set_field;
 use crate::json::Json;
 use crate::json::write::List as Writer;
+use crate::trace::TraceContext;
 use crate::types::{
     CallToolResult, ClientCapabilities, CompleteRequestParams, CompleteResult,
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
@@ -261,6 +263,25 @@ impl Client {
     /// has headers that must not be.
     pub fn on_tool_rejected(&self, f: impl Fn(&str, &PlanError) + Send + Sync + 'static) {
         self.port.change(|answers, _| answers.tool_rejected = Some(Arc::new(f)));
+    }
+
+    /// Asks `f` for the trace that a call belongs to, where the call is first polled, unless
+    /// [`Call::trace`] has said it: what an OpenTelemetry propagator injects, for example. It is said
+    /// once: of several functions the first one stays.
+    ///
+    /// ```
+    /// use mcp_proto::TraceContext;
+    /// # use mcp_proto::{service::Client, types::Implementation};
+    ///
+    /// # let client = Client::new(Implementation::new("app", "1.0.0"));
+    /// client.trace_with(|| {
+    ///     TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01")
+    /// });
+    /// ```
+    ///
+    /// [Specification: OpenTelemetry trace context](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
+    pub fn trace_with(&self, f: impl Fn() -> TraceContext + Send + Sync + 'static) {
+        self.port.trace_with(Box::new(f));
     }
 
     /// Waits until the era of the server is known.

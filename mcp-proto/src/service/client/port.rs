@@ -11,7 +11,7 @@ use core::mem;
 use core::task::Waker;
 #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
 use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{MutexGuard, OnceLock, PoisonError};
 
 use super::answers::Answers;
 use super::call::Slot;
@@ -22,7 +22,9 @@ use crate::client::{
 };
 use crate::error::UsageError;
 use crate::json::Json;
+use crate::trace::TraceContext;
 use crate::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
+use crate::version::ProtocolVersion;
 
 /// What a handle asks of the service.
 pub(super) enum Command {
@@ -43,6 +45,18 @@ pub(super) enum Ask {
     List(Listing),
     Ping,
     Level(LoggingLevel),
+}
+
+impl Ask {
+    /// Its method, and its parameters as far as they say what it is about.
+    pub(super) fn about(&self) -> (&str, Option<&Json>) {
+        match self {
+            Self::Call { method, params } => (method, Some(params)),
+            Self::List(listing) => (listing.method(), None),
+            Self::Ping => ("ping", None),
+            Self::Level(_) => ("logging/setLevel", None),
+        }
+    }
 }
 
 pub(super) type OnProgress = Box<dyn FnMut(Progress) + Send>;
@@ -78,7 +92,11 @@ pub(super) struct Port {
     /// Held for as long as somebody changes what is declared.
     #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
     changing: Mutex<()>,
+    trace: OnceLock<Box<Trace>>,
 }
+
+/// The trace that calls belong to.
+pub(super) type Trace = dyn Fn() -> TraceContext + Send + Sync;
 
 struct State {
     stage: Stage,
@@ -114,7 +132,7 @@ impl Port {
                 watchers: Vec::new(),
             }),
         );
-        Self { state, changing }
+        Self { state, changing, trace: OnceLock::new() }
     }
 
     /// A service is there; it may be only once.
@@ -210,6 +228,14 @@ impl Port {
         self.lock().stage.clone()
     }
 
+    /// What the server speaks, while it is connected.
+    pub(super) fn version(&self) -> Option<ProtocolVersion> {
+        match &self.lock().stage {
+            Stage::Connected(known) => Some(known.0.version),
+            Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
+        }
+    }
+
     /// What `look` sees; if that is nothing, `waker` is woken when something else might be seen.
     pub(super) fn watch<T>(
         &self,
@@ -264,6 +290,17 @@ impl Port {
         wake(driver);
         // Handlers may run anything when they are dropped.
         drop(before);
+    }
+
+    /// Whom to ask for the trace of a call; the first one stays.
+    pub(super) fn trace_with(&self, f: Box<Trace>) {
+        let _ = self.trace.set(f);
+    }
+
+    /// The trace that a call belongs to that begins here.
+    pub(super) fn trace(&self) -> Option<Box<TraceContext>> {
+        let trace = self.trace.get()?();
+        (!trace.is_empty()).then(|| Box::new(trace))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use core::task::Waker;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::super::trace::fault;
 use super::answers::Hear;
 use super::call::Slot;
 use super::inputs::Inputs;
@@ -175,6 +176,7 @@ impl Runner {
                 }
             }
             ClientEvent::PeerFault(error) => {
+                fault(&error);
                 if let Some(f) = answers.fault {
                     unharmed(|| f(&error));
                 }

@@ -30,6 +30,7 @@ use super::catalog::{Catalog, Offer};
 use super::port::{Cancel, Command, Port};
 use super::runner::{Called, gone};
 use super::tasks::{Elsewhere, Started, begin};
+use super::trace::fault;
 use super::{ROUNDS, Service, Spawned};
 use crate::frame::http1::Head;
 use crate::http::{self, Config, Endpoint, EndpointAction};
@@ -288,6 +289,9 @@ impl Hub {
             | ServerEvent::MessagesLost { .. }
             | ServerEvent::PeerFault(_)
             | ServerEvent::Closed) => {
+                if let ServerEvent::PeerFault(error) = &event {
+                    fault(error);
+                }
                 // It may do anything, and must not find the lock held.
                 let on_event = lock(&self.on_event).clone();
                 if let Some(on_event) = on_event {

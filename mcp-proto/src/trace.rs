@@ -1,0 +1,87 @@
+//! The trace that a request belongs to: what travels in its `_meta` for that, in both eras.
+//!
+//! In: the members of a request that arrived, or what an application gives. Out: a [`TraceContext`],
+//! or the members of one that is sent. They are passed on as they are: what they mean is the
+//! business of whoever traces.
+//!
+//! [Specification: OpenTelemetry trace context](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::json::Raw;
+use crate::json::write::List;
+use crate::message::{Member, Params};
+
+/// The trace that a request belongs to, in the words of [W3C Trace Context] and [W3C Baggage].
+///
+/// [W3C Trace Context]: https://www.w3.org/TR/trace-context/
+/// [W3C Baggage]: https://www.w3.org/TR/baggage/
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct TraceContext {
+    /// The trace and the span of whoever asks, such as
+    /// `00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01`.
+    pub traceparent: Option<String>,
+    /// What vendors add to it.
+    pub tracestate: Option<String>,
+    /// What an application sends along.
+    pub baggage: Option<String>,
+}
+
+impl TraceContext {
+    /// The keys of `_meta`.
+    pub const KEYS: [&str; 3] = ["traceparent", "tracestate", "baggage"];
+
+    /// The trace with this `traceparent`.
+    pub fn new(traceparent: impl Into<String>) -> Self {
+        Self { traceparent: Some(traceparent.into()), ..Self::default() }
+    }
+
+    /// The value under one of [`TraceContext::KEYS`]; what the `Extractor` of a propagator wants.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        match key {
+            "traceparent" => self.traceparent.as_deref(),
+            "tracestate" => self.tracestate.as_deref(),
+            "baggage" => self.baggage.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Sets the value under one of [`TraceContext::KEYS`], and nothing under any other key; what the
+    /// `Injector` of a propagator wants.
+    pub fn set(&mut self, key: &str, value: impl Into<String>) {
+        let place = match key {
+            "traceparent" => &mut self.traceparent,
+            "tracestate" => &mut self.tracestate,
+            "baggage" => &mut self.baggage,
+            _ => return,
+        };
+        *place = Some(value.into());
+    }
+
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What a request says; what is no string is not there.
+    pub(crate) fn read(params: &Params) -> Option<Self> {
+        let text = |member| params.raw(member).and_then(Raw::string).map(Into::into);
+        let trace = Self {
+            traceparent: text(Member::MetaTraceparent),
+            tracestate: text(Member::MetaTracestate),
+            baggage: text(Member::MetaBaggage),
+        };
+        (!trace.is_empty()).then_some(trace)
+    }
+
+    /// Writes the members of `_meta`.
+    pub(crate) fn write(&self, meta: &mut List<'_, Vec<u8>>) {
+        for key in Self::KEYS {
+            if let Some(value) = self.get(key) {
+                meta.text(key, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! One server and clients of both eras, in front of your eyes: `cargo run -p mcp-tokio --example tour`.
+//!
+//! You see five conversations, over pipes and over HTTP: on the left what the client sends, on the
+//! right what the server sends. Below each stands what the two have decided: the client which era its
+//! server belongs to, by rows of the table `client::probe::TABLE`, and the server which version it has
+//! served each request as. What was shown before is `…`, and of the fields of HTTP there are those that
+//! matter here.
+
+mod columns;
+mod json;
+mod restaurant;
+mod wire;
+
+use std::error::Error;
+use std::io::{self, Write};
+
+use mcp_tokio::{
+    Client, ClientConfig, Config, EraPolicy, ErrorData, HttpClientConfig, HttpConfig,
+    Implementation, Negotiation, connect, connect_http, serve, serve_http_until,
+};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use columns::Page;
+use restaurant::Restaurant;
+use wire::Wire;
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    show(&mut io::stdout().lock()).await
+}
+
+/// Shows all of it.
+pub(crate) async fn show(out: &mut impl Write) -> Result<()> {
+    let restaurant = Restaurant::open()?;
+    let mut page = Page::new(out);
+
+    page.title("A legacy client opens with a handshake, over a pipe")?;
+    let guest = Guest::new(Negotiation::Legacy);
+    guest.comes_through_a_pipe(&restaurant, EraPolicy::Auto).await?;
+    guest.books_a_table().await?;
+    guest.leaves(&restaurant, &mut page).await?;
+
+    page.title("Another client asks first, and finds that the same server is modern")?;
+    let guest = Guest::new(Negotiation::Auto);
+    guest.comes_through_a_pipe(&restaurant, EraPolicy::Auto).await?;
+    guest.books_a_table().await?;
+    guest.leaves(&restaurant, &mut page).await?;
+
+    page.title("It asks a server that serves legacy clients alone, and falls back")?;
+    let guest = Guest::new(Negotiation::Auto);
+    guest.comes_through_a_pipe(&restaurant, EraPolicy::LegacyOnly).await?;
+    guest.leaves(&restaurant, &mut page).await?;
+
+    let (url, close) = serve_over_http(&restaurant).await?;
+    page.title("The legacy client over HTTP: a session, and streams")?;
+    let guest = Guest::new(Negotiation::Legacy);
+    connect_http(&guest.client, HttpClientConfig::parse(&url)?).await?;
+    guest.wire.stream().await;
+    guest.books_a_table().await?;
+    guest.leaves(&restaurant, &mut page).await?;
+
+    page.title("The client that asks first, at the same address: each request stands alone")?;
+    let guest = Guest::new(Negotiation::Auto);
+    connect_http(&guest.client, HttpClientConfig::parse(&url)?).await?;
+    guest.books_a_table().await?;
+    guest.leaves(&restaurant, &mut page).await?;
+    drop(close);
+    Ok(())
+}
+
+/// A client, and what can be seen of its conversation.
+struct Guest {
+    client: Client,
+    wire: Wire,
+}
+
+impl Guest {
+    fn new(negotiation: Negotiation) -> Self {
+        let mut config = ClientConfig::new(Implementation::new("guest", "1.0.0"));
+        config.negotiation = negotiation;
+        let client = Client::new(config);
+        client.on_form(|form| async move {
+            form.accept(&json!({ "seat": "outside" })).map_err(ErrorData::from)
+        });
+        let wire = Wire::default();
+        client.on_wire(wire.tap());
+        Self { client, wire }
+    }
+
+    /// Connects to a server at the other end of a pipe.
+    async fn comes_through_a_pipe(&self, server: &Restaurant, policy: EraPolicy) -> Result<()> {
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let mut config = Config::default();
+        config.era_policy = policy;
+        let (reader, writer) = tokio::io::split(theirs);
+        tokio::spawn(serve(server.catalog.clone(), config, reader, writer));
+        let (reader, writer) = tokio::io::split(ours);
+        connect(&self.client, reader, writer).await?;
+        Ok(())
+    }
+
+    async fn books_a_table(&self) -> Result<()> {
+        self.client.call_tool("book", &json!({ "guests": 2 })).await?;
+        Ok(())
+    }
+
+    /// Ends the conversation, and shows it with what the two have decided.
+    async fn leaves(self, server: &Restaurant, page: &mut Page<impl Write>) -> Result<()> {
+        let version = self.client.server().ok_or("the server is gone")?.version;
+        self.wire.answers().await;
+        self.client.close().await;
+        page.rows(&self.wire.rows())?;
+        let rows: Vec<_> = self.client.decisions().iter().map(|row| format!("row {row}")).collect();
+        page.note(&format!("client: {} → {version}", rows.join("\nclient: ")))?;
+        let calls = server.served();
+        if !calls.is_empty() {
+            page.note(&format!("server: served `book` {}", calls.join(", and ")))?;
+        }
+        Ok(())
+    }
+}
+
+/// Serves whoever connects, until what this returns beside the URL is dropped.
+async fn serve_over_http(server: &Restaurant) -> Result<(String, oneshot::Sender<()>)> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}/mcp", listener.local_addr()?);
+    let (close, closed) = oneshot::channel();
+    let stop = async move { drop(closed.await) };
+    let catalog = server.catalog.clone();
+    tokio::spawn(serve_http_until(listener, catalog, HttpConfig::default(), stop));
+    Ok((url, close))
+}
