@@ -247,6 +247,8 @@ pub use mcp_proto::service::{
     Call, Catalog, Client, Command, Context, Handler, HttpClientConfig, Interrupt, IntoAnswer,
     IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
 };
+#[cfg(feature = "testing")]
+pub use mcp_proto::testing;
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, UsageError};
