@@ -71,7 +71,7 @@
 //!     }
 //!     for cup in 1..=brew.cups {
 //!         context.sleep(Duration::from_secs(30)).await;
-//!         context.progress(Progress::new(cup.into()).total(brew.cups.into()));
+//!         context.progress(Progress::new(cup).total(brew.cups));
 //!     }
 //!     Ok(format!("{} cups of coffee", brew.cups))
 //! }
@@ -239,7 +239,8 @@ pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
 };
-pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url};
+pub use mcp_proto::headers::PlanError;
+pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url, UrlError};
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
@@ -251,7 +252,9 @@ pub use mcp_proto::service::{
 pub use mcp_proto::testing;
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
-pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, UsageError};
+pub use mcp_proto::{
+    Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion, UsageError,
+};
 
 #[cfg(feature = "async-std")]
 pub use client::{connect, connect_command};

@@ -41,7 +41,7 @@
 //!     }
 //!     for cup in 1..=brew.cups {
 //!         context.sleep(Duration::from_secs(30)).await;
-//!         context.progress(Progress::new(cup.into()).total(brew.cups.into()));
+//!         context.progress(Progress::new(cup).total(brew.cups));
 //!     }
 //!     Ok(format!("{} cups of coffee", brew.cups))
 //! }
@@ -253,7 +253,8 @@ pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
 };
-pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url};
+pub use mcp_proto::headers::PlanError;
+pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url, UrlError};
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
@@ -265,7 +266,9 @@ pub use mcp_proto::service::{
 pub use mcp_proto::testing;
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
-pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, UsageError};
+pub use mcp_proto::{
+    Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion, UsageError,
+};
 
 pub use client::{connect, connect_command, run, run_command};
 pub use driver::serve;

@@ -50,7 +50,7 @@ fn weather() -> Result<Registry<Handler>, UsageError> {
     registry.tool("scan", "Asks all stations", |_: Place, context: Context| async move {
         for step in 1..=3 {
             context.sleep(Duration::from_secs(50)).await;
-            context.progress(Progress::new(step.into()).total(3.0));
+            context.progress(Progress::new(step).total(3));
         }
         context.log(LoggingLevel::Warning, "a station is late");
         "done"

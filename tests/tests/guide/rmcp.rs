@@ -34,7 +34,7 @@ fn fixtures() -> Result<Registry<Handler>, UsageError> {
 
 async fn progress(_: Nothing, context: Context) -> &'static str {
     for done in 1..=3 {
-        context.progress(Progress::new(done.into()).total(3.0));
+        context.progress(Progress::new(done).total(3));
     }
     "done"
 }

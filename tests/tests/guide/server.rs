@@ -175,7 +175,7 @@ fn errors() -> Outcome {
 async fn scan(_: Place, context: Context) -> Result<String, Interrupt> {
     for station in 1..=3 {
         context.sleep(Duration::from_secs(10)).await;
-        context.progress(Progress::new(station.into()).total(3.0).message("asked a station"));
+        context.progress(Progress::new(station).total(3).message("asked a station"));
     }
     Ok("All of them say rain.".into())
 }
