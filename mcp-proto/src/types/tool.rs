@@ -1,6 +1,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
@@ -230,6 +231,20 @@ impl CallToolResult {
     /// A failure that the model is told of.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// What a program reads, as a `T`; `None` if there is nothing for programs.
+    ///
+    /// ```
+    /// use mcp_proto::{Json, types::CallToolResult};
+    ///
+    /// let result = CallToolResult::default().structured_content(Json::parse(r#"{"celsius":7}"#)?);
+    /// let content: serde_json::Value = result.structured().ok_or("only text")??;
+    /// assert_eq!(content["celsius"], 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn structured<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
+        self.structured_content.as_ref().map(Json::decode)
     }
 
     /// Sets what a program reads.
