@@ -233,8 +233,8 @@ fn a_verdict_is_kept() -> Outcome {
     pair.run(client.connected())?;
     let stored = serde_json::to_string(&client.verdict())?;
 
-    let mut config = ClientConfig::new(Implementation::new("app", "1.0.0"));
-    config.verdict = serde_json::from_str::<Option<Verdict>>(&stored)?;
+    let verdict: Option<Verdict> = serde_json::from_str(&stored)?;
+    let config = ClientConfig::new(Implementation::new("app", "1.0.0")).verdict(verdict);
     let mut pair = Pair::new(weather()?).client_config(config);
     let client = pair.client();
     pair.run(client.call_tool("measure", &json!({ "city": "Oslo" })))?;
@@ -244,8 +244,8 @@ fn a_verdict_is_kept() -> Outcome {
 
 #[test]
 fn a_pinned_version() -> Outcome {
-    let mut config = ClientConfig::new(Implementation::new("app", "1.0.0"));
-    config.negotiation = Negotiation::Pinned(ProtocolVersion::V2025_06_18);
+    let config = ClientConfig::new(Implementation::new("app", "1.0.0"))
+        .negotiation(Negotiation::Pinned(ProtocolVersion::V2025_06_18));
     let mut pair = Pair::new(weather()?).client_config(config);
     let server: ServerInfo = pair.run(pair.client().connected())?;
     assert_eq!(server.version.as_str(), "2025-06-18");

@@ -285,7 +285,7 @@ fn with_prompts(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
         PromptMessage::new(Role::User, ContentBlock::text(text))
     })?;
     registry.completion(CompletionReference::prompt("pack"), |asked, _| async move {
-        let cities = ["Bergen", "Oslo", "Osaka"].map(String::from).into_iter();
+        let cities = ["Bergen", "Oslo", "Osaka"].into_iter();
         cities.filter(|city| city.starts_with(&asked.argument.value)).collect::<Vec<_>>()
     })?;
     Ok(())

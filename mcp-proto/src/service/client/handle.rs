@@ -145,7 +145,8 @@ impl Client {
         Ok(())
     }
 
-    /// Wants to be told when something changes; completes when the server says what it honours.
+    /// Wants to be told when something changes; completes when the server says what it honours. That
+    /// may be less, or nothing: [`Subscription::honoured`] tells, and what is not honoured never comes.
     pub fn subscribe(
         &self,
         filter: SubscriptionFilter,
@@ -221,7 +222,8 @@ impl Client {
         Ok(())
     }
 
-    /// Hears what is worth a log.
+    /// Hears what is worth a log. A modern server sends nothing unless [`Client::set_log_level`] or
+    /// [`Call::log_level`] says from which level on.
     pub fn on_log(&self, f: impl Fn(&LoggingMessageNotificationParams) + Send + Sync + 'static) {
         self.port.change(|answers, _| answers.log = Some(Arc::new(f)));
     }
