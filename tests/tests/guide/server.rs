@@ -1,6 +1,8 @@
 //! Quoted by `docs/guide/server.md`: a weather service, piece by piece.
 
 use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_proto::testing::Pair;
@@ -98,6 +100,24 @@ fn a_tool_whose_definition_is_given() -> Outcome {
     tool.annotations = Some(annotations);
     registry.tool_with(tool, forecast)?;
     assert_eq!(called(registry, "today", &json!({ "city": "Oslo" }))?, "It rains in Oslo.");
+    Ok(())
+}
+
+fn counting() -> Result<Registry<Handler>, UsageError> {
+    let mut registry = weather()?;
+    let asked = Arc::new(AtomicUsize::new(0));
+    registry.tool("count", "Counts its calls", move |_: Place, _| {
+        let asked = asked.clone();
+        async move { format!("asked {} times", asked.fetch_add(1, Ordering::Relaxed) + 1) }
+    })?;
+    Ok(registry)
+}
+
+#[test]
+fn state() -> Outcome {
+    let registry = counting()?;
+    called(registry.clone(), "count", &json!({ "city": "Oslo" }))?;
+    assert_eq!(called(registry, "count", &json!({ "city": "Oslo" }))?, "asked 2 times");
     Ok(())
 }
 
