@@ -201,7 +201,8 @@ fn is_command(line: &str) -> bool {
     let value = |option| line.split_whitespace().skip_while(|word| *word != option).nth(1);
     match (value("-p"), value("--example")) {
         (Some(package), Some(example)) => {
-            root().join(package).join("examples").join(format!("{example}.rs")).exists()
+            let place = root().join(package).join("examples").join(example);
+            place.with_extension("rs").exists() || place.join("main.rs").exists()
         }
         (Some(package), None) => root().join(package).exists(),
         (None, example) => example.is_none(),
