@@ -264,7 +264,7 @@ async fn over_http(client: &Client, url: &str, token: &str) -> Result<(), Box<dy
     let server = HttpClientConfig::parse(url)?;
     let server = server.field("Authorization", &format!("Bearer {token}"))?;
     let server = connect_http(client, server).await?;
-    println!("{} speaks {}", url, server.version);
+    eprintln!("{url} speaks {}", server.version);
     Ok(())
 }
 

@@ -76,7 +76,7 @@ fn who_gets_along_with_whom() -> Outcome {
             let over_pipe = version(Pair::new(registry()?), era_policy, negotiation);
             let over_http = version(Pair::over_http(registry()?), era_policy, negotiation);
             assert_eq!(over_pipe, over_http);
-            row += &format!(" {over_pipe} |");
+            row = [&*row, " ", &over_pipe, " |"].concat();
         }
         assert!(page.contains(&row), "the page lacks\n{row}");
     }

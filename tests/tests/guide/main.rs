@@ -5,6 +5,11 @@
 //! quoted.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![expect(
+    clippy::unused_async,
+    clippy::wildcard_enum_match_arm,
+    reason = "what applications write: async handlers, and the cases that concern them"
+)]
 
 mod client;
 mod eras;

@@ -52,8 +52,8 @@ async fn book(
     Err(InputRequired::new("sure", form).state(state).into())
 }
 
-fn internal(error: impl ToString) -> ErrorData {
-    ErrorData::internal(error.to_string())
+fn internal(error: impl Into<Box<dyn Error>>) -> ErrorData {
+    ErrorData::internal(error.into().to_string())
 }
 
 /// Stands for 16 random bytes.

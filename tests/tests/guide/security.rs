@@ -29,6 +29,9 @@ fn registry() -> Result<Registry<Handler>, UsageError> {
     Ok(registry)
 }
 
+/// What comes through is no message, and gets another answer.
+const THROUGH: u16 = 400;
+
 /// Stands for whatever knows tokens.
 fn user_of(token: &str) -> Option<&'static str> {
     match token {
@@ -113,8 +116,6 @@ fn hosts_and_origins() -> Outcome {
             _ => 0,
         }
     };
-    // What comes through is no message, and gets another answer.
-    const THROUGH: u16 = 400;
     assert_eq!(status(&[("Host", "localhost:8000")]), THROUGH);
     assert_eq!(status(&[("Host", "mcp.example.com")]), THROUGH);
     assert_eq!(status(&[("Host", "evil.example.com")]), 403);

@@ -94,11 +94,15 @@ fn a_tool() -> Outcome {
 #[test]
 fn a_tool_whose_definition_is_given() -> Outcome {
     let mut registry = weather()?;
-    let mut annotations = ToolAnnotations::default();
-    annotations.read_only_hint = Some(true);
-    let mut tool = Tool::of::<Place>("today")?.title("Today").description("Tells what it is like");
-    tool.annotations = Some(annotations);
+    let tool = Tool::of::<Place>("today")?
+        .title("Today")
+        .description("Tells what it is like")
+        .annotations(ToolAnnotations::default().read_only_hint(true));
     registry.tool_with(tool, forecast)?;
+    let mut pair = Pair::new(registry.clone());
+    let tools = pair.run(pair.client().list_tools())?.tools;
+    let hints = tools[1].annotations.as_ref().and_then(|hints| hints.read_only_hint);
+    assert_eq!(hints, Some(true));
     assert_eq!(called(registry, "today", &json!({ "city": "Oslo" }))?, "It rains in Oslo.");
     Ok(())
 }
@@ -164,12 +168,9 @@ fn errors() -> Outcome {
     let with = || -> Result<_, UsageError> {
         let mut registry = weather()?;
         registry.tool("look_up", "Looks it up", look_up)?;
-        registry.tool("fall", "Falls", |_: Place, _| async {
-            #[expect(clippy::panic, reason = "what comes of it is to be seen")]
-            if true {
-                panic!("it fell");
-            }
-            ""
+        registry.tool("fall", "Falls", |place: Place, _| async move {
+            assert_ne!(place.city, "Oslo", "it fell");
+            "it stands"
         })?;
         Ok(registry)
     };

@@ -25,5 +25,5 @@ fn after_object(text: &str) -> &str {
         depth += i32::from(c == '{') - i32::from(c == '}');
         depth == 0
     });
-    end.map_or("", |end| &text[end + 1..])
+    end.and_then(|end| text.get(end + 1..)).unwrap_or_default()
 }
