@@ -26,6 +26,8 @@ use crate::driver::{Alarm, Clock, shows_wire, to_stderr};
 /// mcp_async_std::serve_http(listener, registry, config).await
 /// # }
 /// ```
+///
+/// Fails if the signals cannot be waited for.
 pub async fn serve_http(
     listener: TcpListener,
     catalog: impl Into<Catalog>,

@@ -2,7 +2,8 @@
 //!
 //! [`mcp_proto`] is the protocol; this crate moves bytes between it and streams of the
 //! `futures-io` traits. One registry serves legacy clients (2024-11-05 to 2025-11-25) and modern
-//! ones (2026-07-28).
+//! ones (2026-07-28). This page is a tour; a
+//! [guide](https://github.com/mcp-proto/mcp-proto/tree/main/docs/guide) says more.
 //!
 //! ```no_run
 //! use mcp_async_std::{Implementation, Registry, serve_stdio};
@@ -64,7 +65,7 @@
 //!     }
 //!     for cup in 1..=brew.cups {
 //!         context.sleep(Duration::from_secs(30)).await;
-//!         context.progress(Progress::new(cup.into()).total(brew.cups.into()));
+//!         context.progress(Progress::new(cup).total(brew.cups));
 //!     }
 //!     Ok(format!("{} cups of coffee", brew.cups))
 //! }
@@ -75,7 +76,8 @@
 //! ```
 //!
 //! - Arguments are a struct with named fields (`struct Nothing {}` for none) and follow serde.
-//!   Those that do not fit are told to the model, as a result with `isError`.
+//!   Those that do not fit are told to the model, as a result with `isError`. What the schema says
+//!   and serde does not check, such as ranges, lengths and patterns, is the handler's to check.
 //! - An `Err` of text, of a boxed error or of a [`CallToolResult`] is told to the model likewise;
 //!   an [`ErrorData`] is a JSON-RPC error, which the model does not see; a panic is one with the
 //!   code -32603.
@@ -89,9 +91,10 @@
 //! use mcp_async_std::types::{
 //!     BooleanSchema, CompletionReference, ContentBlock, ElicitRequestFormParams, LoggingLevel, Prompt,
 //!     PromptMessage, RequestedSchema, Resource, ResourceContents, ResourceTemplate, Role,
-//!     StringSchema,
+//!     StringSchema, UntitledSingleSelectEnumSchema,
 //! };
-//! use mcp_async_std::{Context, ErrorData, Interrupt, List, Structured};
+//! use mcp_async_std::{Context, ErrorData, List, Structured};
+//! use std::error::Error;
 //! # use mcp_async_std::{Implementation, Registry};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -106,6 +109,7 @@
 //! registry.resource(Resource::new("kitchen://stock", "stock"), |uri, _| async {
 //!     ResourceContents::text(uri, "3 eggs")
 //! })?;
+//! // The variables of a template are strings; a number is parsed by the handler.
 //! registry.resource_template(
 //!     ResourceTemplate::new("kitchen://recipes/{dish}", "recipes"),
 //!     |uri, recipe: Recipe, _| async move {
@@ -123,20 +127,25 @@
 //! })?;
 //!
 //! // A handler that needs something of the client asks with `?`, and runs again from its beginning
-//! // with the answer: so ask first, and act after. Such a handler returns an `Interrupt` or a boxed
-//! // error.
+//! // with the answer: so ask first, and act after. Such a handler returns a boxed error or an
+//! // `Interrupt`.
 //! #[derive(serde::Deserialize)]
 //! struct Sure {
 //!     sure: bool,
 //!     why: Option<String>,
 //! }
-//! async fn throw_away(recipe: Recipe, context: Context) -> Result<String, Interrupt> {
+//! async fn throw_away(recipe: Recipe, context: Context) -> Result<String, Box<dyn Error + Send + Sync>> {
+//!     if recipe.dish.is_empty() {
+//!         return Err("Which dish?".into());
+//!     }
 //!     let fields = RequestedSchema::new()
 //!         .required("sure", BooleanSchema::new())
+//!         .optional("into", UntitledSingleSelectEnumSchema::new(["bin", "compost"]))
 //!         .optional("why", StringSchema::new().description("For the records"));
 //!     let form = ElicitRequestFormParams::new(format!("Throw {} away?", recipe.dish), fields);
-//!     // Nothing if the user declined, and an error if the answer does not fit.
-//!     let answer = context.elicit("sure", form)?.accepted::<Sure>();
+//!     // The key tells this question from others of the handler. Nothing if the user declined, and an
+//!     // error if the answer does not fit.
+//!     let answer = context.elicit("throw-away", form)?.accepted::<Sure>();
 //!     let Some(Ok(Sure { sure: true, why })) = answer else { return Ok("kept".into()) };
 //!     context.log(LoggingLevel::Notice, format!("{} is gone: {why:?}", recipe.dish));
 //!     Ok("gone".into())
@@ -163,7 +172,7 @@
 //! # Clients
 //!
 //! ```no_run
-//! use mcp_async_std::types::SubscriptionFilter;
+//! use mcp_async_std::types::{LoggingLevel, SubscriptionFilter};
 //! use mcp_async_std::{Client, Command, Implementation, Stderr, connect_command};
 //! use serde_json::json;
 //! use std::time::Duration;
@@ -177,14 +186,18 @@
 //! let command = Command::new("kitchen").arg("stdio").stderr(Stderr::lines(|line| eprintln!("{line}")));
 //! let server = connect_command(&client, command).await?;
 //! eprintln!("it speaks {}", server.version);
+//! // Without it a modern server sends no log messages.
+//! client.set_log_level(LoggingLevel::Info).await?;
 //!
 //! let brew = client.call_tool("brew", &json!({ "cups": 3 }));
 //! // Dropping a call cancels it; progress gives it more time.
 //! let coffee = brew.timeout(Duration::from_secs(60)).on_progress(|at| eprintln!("{at:?}")).await?;
 //! eprintln!("{:?}", coffee.content);
+//! // What a `Structured` tool returns is read by `coffee.structured::<T>()`.
 //!
 //! let filter = SubscriptionFilter::new().tools_list_changed();
 //! let mut changes = client.subscribe(filter).await?;
+//! // What the server does not honour of it never comes: see `Subscription::honoured`.
 //! while let Some(change) = changes.changed().await {
 //!     eprintln!("{change:?}: {:?}", client.list_tools().await?.tools);
 //! }
@@ -213,6 +226,8 @@
 //! # Seeing the conversation
 //!
 //! With the environment variable `MCP_WIRE=1` it is printed on stderr in the transcript format.
+//! A server that a client starts inherits the variable, and prints to the same stderr: with
+//! `Command::env("MCP_WIRE", "0")` it does not, with `Stderr::lines` its lines can be told apart.
 //! Strings under keys such as `password` and `token` are masked; free text and numbers are not. Over
 //! HTTP `1>` and `1<` are the two directions of the first connection, and fields that hold secrets are
 //! masked.
@@ -243,7 +258,8 @@ pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
 };
-pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url};
+pub use mcp_proto::headers::PlanError;
+pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url, UrlError};
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
@@ -251,7 +267,11 @@ pub use mcp_proto::service::{
     Call, Catalog, Client, Command, Context, Handler, HttpClientConfig, Interrupt, IntoAnswer,
     IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
 };
+#[cfg(feature = "testing")]
+pub use mcp_proto::testing;
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
-pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, UsageError};
+pub use mcp_proto::{
+    Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion, UsageError,
+};
 pub use stdio::{serve_stdio, serve_stdio_with};

@@ -89,15 +89,162 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # A loop on a stream
+//!
+//! That is all of a server whose handlers answer at once, on anything that reads and writes. The
+//! example `sync` is a whole program, with deadlines.
+//!
+//! ```
+//! # use mcp_proto::server::{Config, Outcome, Registry, Server, ServerEvent};
+//! # use mcp_proto::types::{CallToolResult, Implementation, Tool};
+//! # use mcp_proto::{Action, Bytes, Instant, Json, Machine, stdio::Connection};
+//! # use std::io::{self, Read, Write};
+//! # type Handler = fn(&Json) -> CallToolResult;
+//! fn serve(
+//!     registry: &Registry<Handler>,
+//!     mut input: impl Read,
+//!     mut output: impl Write,
+//! ) -> io::Result<()> {
+//!     let start = std::time::Instant::now();
+//!     let now = || Instant::ZERO + start.elapsed();
+//!     let mut connection = Connection::server(registry.declaration(), Config::default());
+//!     let mut buffer = [0; 4096];
+//!     loop {
+//!         while let Some(action) = connection.poll_action() {
+//!             match action {
+//!                 Action::Transmit(bytes) => output.write_all(&bytes)?,
+//!                 Action::Event(ServerEvent::Request(request)) => {
+//!                     let Some(handler) = registry.handler(request.handler) else { continue };
+//!                     let result = Json::encode(&handler(&request.arguments))?;
+//!                     connection.respond(now(), request.reply, Outcome::Complete(result));
+//!                 }
+//!                 Action::Event(_) => {}
+//!                 Action::Close => return output.flush(),
+//!             }
+//!         }
+//!         output.flush()?;
+//!         match input.read(&mut buffer)? {
+//!             0 => connection.handle_eof(now()),
+//!             count => connection.handle_bytes(now(), Bytes::copy_from_slice(&buffer[..count])),
+//!         }
+//!     }
+//! }
+//! # let mut registry = Registry::new(Implementation::new("greeter", "1.0.0"));
+//! # let tool = Tool::new("greet", Json::parse(r#"{"type":"object"}"#)?);
+//! # registry.add_tool(tool, (|_| CallToolResult::text("hello")) as Handler)?;
+//! # let input = concat!(
+//! #     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","_meta":{"#,
+//! #     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+//! #     r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+//! #     "\n"
+//! # );
+//! # let mut output = Vec::new();
+//! # serve(&registry, input.as_bytes(), &mut output)?;
+//! # let output = String::from_utf8(output)?;
+//! # assert!(output.ends_with("\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}}\n"), "{output}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # A loop on several sockets
+//!
+//! Over HTTP the sockets of a server share an [`http::Endpoint`]: its sessions, and who listens to
+//! changes. A [`http::Connection`] visits it and may have others woken. This is what follows whenever
+//! something was read on a socket, whose number is `first`; the example `threads` is a whole program.
+//!
+//! ```
+//! # use mcp_proto::http::{Config, Connection, Endpoint, EndpointAction};
+//! # use mcp_proto::server::{Outcome, Registry, Request, ServerEvent};
+//! # use mcp_proto::types::{CallToolResult, Implementation, Tool};
+//! # use mcp_proto::{Action, Bytes, Instant, Json, Machine};
+//! # use std::sync::Arc;
+//! fn turn(
+//!     now: Instant,
+//!     first: usize,
+//!     sockets: &mut [Socket],
+//!     endpoint: &mut Endpoint<usize>,
+//!     call: impl Fn(&Request) -> Outcome,
+//! ) {
+//!     let mut due = vec![first];
+//!     while let Some(number) = due.pop() {
+//!         let Socket { connection, output } = &mut sockets[number];
+//!         connection.visit(now, endpoint, &number);
+//!         while let Some(action) = connection.poll_action() {
+//!             match action {
+//!                 Action::Transmit(bytes) => output.extend_from_slice(&bytes),
+//!                 Action::Event(ServerEvent::Request(request)) => {
+//!                     let outcome = call(&request);
+//!                     connection.respond(now, request.reply, outcome);
+//!                 }
+//!                 Action::Event(_) | Action::Close => {}
+//!             }
+//!         }
+//!         if connection.needs_endpoint() {
+//!             due.push(number);
+//!         }
+//!         while let Some(action) = endpoint.poll_action() {
+//!             match action {
+//!                 EndpointAction::Wake(other) => due.push(other),
+//!                 EndpointAction::Event(ServerEvent::Request(request)) => {
+//!                     let outcome = call(&request);
+//!                     endpoint.respond(now, request.reply, outcome);
+//!                 }
+//!                 _ => {}
+//!             }
+//!         }
+//!     }
+//! }
+//! # struct Socket {
+//! #     connection: Connection,
+//! #     output: Vec<u8>,
+//! # }
+//! # let mut registry = Registry::new(Implementation::new("greeter", "1.0.0"));
+//! # registry.add_tool(Tool::new("greet", Json::parse(r#"{"type":"object"}"#)?), ())?;
+//! # let (declaration, config) = (registry.declaration(), Arc::new(Config::default()));
+//! # let mut endpoint = Endpoint::new(declaration.clone(), config.clone(), Box::new(|| [7; 16]));
+//! # let call = |_: &Request| {
+//! #     Outcome::Complete(Json::encode(&CallToolResult::text("hello")).unwrap())
+//! # };
+//! # let now = Instant::ZERO;
+//! # let mut sockets: Vec<Socket> = (0..2)
+//! #     .map(|_| Connection::new(now, declaration.clone(), config.clone()))
+//! #     .map(|connection| Socket { connection, output: Vec::new() })
+//! #     .collect();
+//! # let mut ask = |number: usize, session: &str, body: &str| {
+//! #     let request = format!(
+//! #         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+//! #          Accept: application/json, text/event-stream\r\n{session}Content-Length: {}\r\n\r\n{body}",
+//! #         body.len()
+//! #     );
+//! #     sockets[number].connection.handle_bytes(now, Bytes::from(request));
+//! #     turn(now, number, &mut sockets, &mut endpoint, call);
+//! #     String::from_utf8(std::mem::take(&mut sockets[number].output)).unwrap()
+//! # };
+//! # let opened = ask(0, "", concat!(
+//! #     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"#,
+//! #     r#""protocolVersion":"2025-11-25","capabilities":{},"#,
+//! #     r#""clientInfo":{"name":"old","version":"1"}}}"#,
+//! # ));
+//! # assert!(opened.starts_with("HTTP/1.1 200 OK\r\n"), "{opened}");
+//! # let (_, session) = opened.split_once("Mcp-Session-Id: ").ok_or("no session")?;
+//! # let session = format!("Mcp-Session-Id: {}\r\n", session.split("\r\n").next().unwrap_or_default());
+//! # // On the other socket, in the same session.
+//! # ask(1, &session, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+//! # let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet"}}"#;
+//! # let answer = ask(1, &session, call);
+//! # assert!(answer.contains("hello"), "{answer}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Where to start
 //!
 //! | to | read |
 //! |---|---|
 //! | drive a server by hand | [`stdio`], and the example `sync` |
 //! | drive a client by hand | [`client`], and the example `client` |
-//! | drive several sockets by hand | [`http`], and the example `threads` |
-//! | serve in a host that speaks HTTP | [`http::Exchange`], and the example `host` |
+//! | serve HTTP with sockets of your own | [`http`], and the example `threads` |
+//! | serve behind another HTTP stack | [`http::Exchange`], and the example `host` |
 //! | serve without an operating system | the example `bare-metal` |
+//! | call servers over HTTP with any HTTP library | [`http::Client`] |
 //! | test a server in both eras | the module `testing`, feature `testing` |
 //! | say what a server offers | [`server::Registry`] |
 //! | mirror arguments into HTTP headers | [`headers`] |
@@ -105,6 +252,7 @@
 //! | keep state at the client between two rounds | the module `request_state`, feature `request-state` |
 //! | bound what a peer may use | [`Limits`] |
 //! | know which era a message belongs to | [`negotiate`] |
+//! | read on, example first | the [guide](https://github.com/mcp-proto/mcp-proto/tree/main/docs/guide) |
 //!
 //! # Features
 //!

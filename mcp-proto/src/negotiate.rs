@@ -238,6 +238,8 @@ pub fn legacy_version(requested: &str) -> ProtocolVersion {
 }
 
 /// The modern revision that a request claims.
+///
+/// Fails with [`ProtocolError::UnsupportedVersion`].
 pub fn modern_version(claim: &str) -> Result<ProtocolVersion, ProtocolError> {
     ProtocolVersion::from_name(claim)
         .filter(|version| version.era() == Era::Modern)

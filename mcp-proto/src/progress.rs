@@ -22,13 +22,13 @@ pub struct Progress {
 
 impl Progress {
     /// As far as `progress`, of nobody knows how much.
-    pub fn new(progress: f64) -> Self {
-        Self { progress, total: None, message: None }
+    pub fn new(progress: impl Into<f64>) -> Self {
+        Self { progress: progress.into(), total: None, message: None }
     }
 
     /// Sets the value that means done.
-    pub fn total(mut self, total: f64) -> Self {
-        self.total = Some(total);
+    pub fn total(mut self, total: impl Into<f64>) -> Self {
+        self.total = Some(total.into());
         self
     }
 
@@ -55,11 +55,18 @@ impl Progress {
     }
 }
 
-impl From<f64> for Progress {
-    fn from(progress: f64) -> Self {
-        Self::new(progress)
-    }
+/// Implements `From` for numbers that are an `f64` without loss.
+macro_rules! from_number {
+    ($($number:ty)*) => {$(
+        impl From<$number> for Progress {
+            fn from(progress: $number) -> Self {
+                Self::new(progress)
+            }
+        }
+    )*};
 }
+
+from_number!(f32 f64 u8 u16 u32 i32);
 
 /// A finite number as JSON; whole ones without a fraction, as clients with integers expect.
 fn number(value: f64) -> String {

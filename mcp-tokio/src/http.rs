@@ -27,6 +27,8 @@ use crate::driver::{Clock, Timer, shows_wire, to_stderr};
 /// mcp_tokio::serve_http(listener, registry, config).await
 /// # }
 /// ```
+///
+/// Fails if the signals cannot be waited for.
 pub async fn serve_http(
     listener: TcpListener,
     catalog: impl Into<Catalog>,

@@ -1,10 +1,5 @@
 //! What the tests of the whole share.
 
-/// The code blocks of the README compile.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-pub struct Readme;
-
 pub mod base64;
 #[cfg(unix)]
 pub mod children;

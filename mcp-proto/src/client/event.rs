@@ -226,7 +226,7 @@ impl CallOptions {
 }
 
 /// Why a call has no result.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CallError {
     /// The server has answered with an error.
@@ -283,6 +283,13 @@ impl fmt::Display for CallError {
             Self::Header(error) => fmt::Display::fmt(error, f),
             Self::Usage(error) => fmt::Display::fmt(error, f),
         }
+    }
+}
+
+/// The same text: it is what `main` prints of an error that it returns.
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

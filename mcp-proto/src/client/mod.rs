@@ -107,6 +107,18 @@ impl Config {
             limits: Limits::default(),
         }
     }
+
+    /// Sets how it finds a version.
+    pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
+        self.negotiation = negotiation;
+        self
+    }
+
+    /// Sets what an earlier client of the same server has found.
+    pub fn verdict(mut self, verdict: Option<Verdict>) -> Self {
+        self.verdict = verdict;
+        self
+    }
 }
 
 /// The client's side of one connection.

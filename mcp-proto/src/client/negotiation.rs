@@ -124,7 +124,7 @@ const MAX_NAMES: usize = 16;
 const MAX_NAME: usize = 64;
 
 /// Why there is no connection.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The server speaks these versions, and the client none of them.
@@ -208,6 +208,13 @@ impl fmt::Display for ConnectError {
             Self::Http { status } => write!(f, "the server has answered with HTTP status {status}"),
             Self::Connection(failure) => write!(f, "no connection to the server: {failure}"),
         }
+    }
+}
+
+/// The same text: it is what `main` prints of an error that it returns.
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -255,7 +255,12 @@ impl Client {
         if subscription.asked.is_empty() {
             let resource_subscriptions = subscription.told.clone();
             let honoured = SubscriptionFilter { resource_subscriptions, ..subscription.filter };
+            let nothing = honoured == SubscriptionFilter::default();
             self.event(ClientEvent::Subscribed { subscription: id, honoured });
+            if nothing {
+                // As a modern server does.
+                self.subscription_ended(id, Ok(()));
+            }
         }
     }
 

@@ -127,6 +127,8 @@ impl<'a> Mirrored<'a> {
     }
 
     /// Whether `MCP-Protocol-Version` is what `params._meta` claims.
+    ///
+    /// Fails with a [`HeaderError`]: the header is missing, stands twice, or says something else.
     pub fn check_version(&self, claimed: &str) -> Result<(), HeaderError> {
         if self.protocol_version.is_plainly(claimed) {
             return Ok(());
@@ -136,6 +138,8 @@ impl<'a> Mirrored<'a> {
     }
 
     /// Whether `Mcp-Method` is the method of the request.
+    ///
+    /// Fails with a [`HeaderError`]: the header is missing, stands twice, or says something else.
     pub fn check_method(&self, method: &str) -> Result<(), HeaderError> {
         if self.method.is_plainly(method) {
             return Ok(());
@@ -162,6 +166,8 @@ impl<'a> Mirrored<'a> {
     /// Where the schema says that a number is an integer, numbers are compared, exactly and within
     /// ±(2<sup>53</sup>−1); else texts are. An argument that is an array or an object is wrong
     /// by the schema and has no header. Of keys that stand twice the last counts.
+    ///
+    /// Fails with the first [`HeaderError`] that there is.
     pub fn check_params(&self, plan: &Plan, arguments: &Json) -> Result<(), HeaderError> {
         if plan.is_empty() {
             return Ok(());

@@ -44,6 +44,10 @@ pub struct Plan {
 impl Plan {
     /// Reads the annotations of a tool's `inputSchema`. One without any has an empty plan, whatever
     /// else is wrong with it but its depth.
+    ///
+    /// Fails with a [`PlanError`] that says why clients have to reject the tool.
+    ///
+    /// [Specification: x-mcp-header](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header)
     pub fn compile(schema: &Json) -> Result<Self, PlanError> {
         let text = schema.as_bytes();
         let mut walk = Walk::new(text);

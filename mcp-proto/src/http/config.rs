@@ -26,17 +26,25 @@ pub struct Config {
     /// path, for servers behind a router that has chosen already.
     pub path: String,
     /// What legacy clients get; default sessions.
+    ///
+    /// [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
     pub sessions: Sessions,
     /// The hosts that requests may be for; default `localhost`, `127.0.0.1` and `[::1]`. A name
     /// without a port is that host at any port; `*` is any host, for servers behind a proxy that
     /// checks it. Others are answered with 403, so that no web page reaches the server under a
     /// name of its own (DNS rebinding).
+    ///
+    /// [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
     pub allowed_hosts: Vec<String>,
     /// The origins whose pages may send requests and read the answers (CORS), beside those of
     /// loopback hosts, which may send them; default none. An origin is a scheme, a host and maybe
     /// a port, such as `https://app.example.com`. Others are answered with 403.
+    ///
+    /// [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
     pub allowed_origins: Vec<String>,
     /// Who may send requests; default everybody.
+    ///
+    /// [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
     pub authorize: Option<Arc<Authorize>>,
 }
 

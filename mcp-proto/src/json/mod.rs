@@ -33,6 +33,8 @@ impl Json {
     }
 
     /// Checks that `text` is one JSON value, nested at most 128 deep.
+    ///
+    /// Fails with [`InvalidJson`].
     pub fn parse(text: impl Into<Bytes>) -> Result<Self, InvalidJson> {
         let text = text.into();
         let valid = core::str::from_utf8(&text).is_ok();

@@ -27,6 +27,8 @@ use crate::json::{Json, Raw};
 use crate::limits::Limits;
 
 /// Reads one JSON text.
+///
+/// Fails with a [`Malformed`], which has the error to answer with, and the id as far as it could be read.
 pub fn parse(text: &Bytes, limits: &Limits) -> Result<Incoming, Malformed> {
     // Most texts are ASCII, which is seen at a fraction of the cost.
     if !text.is_ascii() && core::str::from_utf8(text).is_err() {

@@ -77,6 +77,8 @@ pub use outcome::{Input, InputRequired, Outcome};
 pub use registry::{HandlerId, Registry};
 pub(crate) use subscriptions::Filter;
 use subscriptions::Subscriptions;
+#[cfg(feature = "service")]
+pub(crate) use template::template_variables;
 
 /// How a server behaves.
 #[derive(Clone, Debug, Default)]

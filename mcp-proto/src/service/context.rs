@@ -102,6 +102,8 @@ impl Context {
     }
 
     /// Tells all clients that want to know of a change; see [`Catalog::publish`].
+    ///
+    /// Fails with [`UsageError::Undeclared`].
     pub fn publish(&self, change: &Change) -> Result<(), UsageError> {
         self.catalog().publish(change)
     }

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -14,7 +15,7 @@ use super::{Context, Interrupt};
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::message::ErrorData;
-use crate::server::{Outcome, Registry};
+use crate::server::{Outcome, Registry, template_variables};
 use crate::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
     Prompt, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
@@ -111,8 +112,20 @@ impl Handler {
     /// A handler for a resource template; it gets the URI, and the variables of the template as
     /// an `A`: strings, and sequences of strings for lists (`{?tags*}`).
     ///
-    /// A URI whose variables are no `A` is one of a resource that does not exist.
+    /// A URI whose variables are no `A` is one of a resource that does not exist. An `A` that fits no
+    /// URI, since it wants another type than these, is -32603.
     pub fn resource_template<A, F, Fut, R>(f: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(String, A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        Self::template(None, f)
+    }
+
+    /// The same for a template whose variables are known.
+    fn template<A, F, Fut, R>(known: Option<Vec<String>>, f: F) -> Self
     where
         A: DeserializeOwned,
         F: Fn(String, A, Context) -> Fut + Send + Sync + 'static,
@@ -122,7 +135,10 @@ impl Handler {
         Self::request(move |given, context| match given.params.decode() {
             Ok(ReadResourceRequestParams { uri, .. }) => match given.arguments.decode() {
                 Ok(variables) => Running::to(f(uri, variables, context)),
-                Err(_) => Running::Done(Outcome::Error(ErrorData::resource_not_found(&uri))),
+                Err(error) => {
+                    let error = misfit(&uri, known.as_deref(), &error);
+                    Running::Done(Outcome::Error(error))
+                }
             },
             Err(error) => Running::invalid(&error),
         })
@@ -203,6 +219,27 @@ impl Handler {
     }
 }
 
+/// What is said of a URI whose variables do not fit. There is no such resource, unless no URI can
+/// fit: then it is the server's fault, which should not look like the client's.
+fn misfit(uri: &str, known: Option<&[String]>, error: &serde_json::Error) -> ErrorData {
+    let what = without_place(error);
+    let wanted = what.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    let is_unknown = |name| known.is_some_and(|known| known.iter().all(|it| it != name));
+    if what.starts_with("invalid type") {
+        let message = alloc::format!(
+            "the variables of a template are strings, or lists of strings, and its handler wants \
+             others: {what}"
+        );
+        return ErrorData::internal(message);
+    }
+    match wanted {
+        Some(name) if is_unknown(name) => ErrorData::internal(alloc::format!(
+            "the template has no variable `{name}`, which its handler wants"
+        )),
+        _ => ErrorData::resource_not_found(uri),
+    }
+}
+
 /// What is wrong; the place that `serde_json` names is one in a text that the peer has not got.
 fn without_place(error: &serde_json::Error) -> String {
     let error = error.to_string();
@@ -273,7 +310,8 @@ impl Registry<Handler> {
         self.add_resource(resource, Handler::resource(f))
     }
 
-    /// Adds a resource template; see [`Handler::resource_template`]. Fails as
+    /// Adds a resource template; see [`Handler::resource_template`]. A handler that wants a variable
+    /// which the template does not have is -32603 whenever it is read. Fails as
     /// [`Registry::add_resource_template`] does.
     pub fn resource_template<A, F, Fut, R>(
         &mut self,
@@ -286,7 +324,8 @@ impl Registry<Handler> {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoResult<ReadResourceResult>,
     {
-        self.add_resource_template(template, Handler::resource_template(f))
+        let known = template_variables(&template.uri_template)?;
+        self.add_resource_template(template, Handler::template(Some(known), f))
     }
 
     /// Adds a prompt; see [`Handler::prompt`]. Fails as [`Registry::add_prompt`] does.

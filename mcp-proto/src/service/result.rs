@@ -201,9 +201,9 @@ fn not_json() -> ErrorData {
 /// to the model, as a result with `isError`.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
-    note = "fail with a String, a CallToolResult, a UsageError, a Box<dyn Error + Send + Sync>, an \
-            ErrorData, an InputRequired or an Interrupt; a tool that asks for input with one of \
-            the last four",
+    note = "fail with a String, a CallToolResult, a UsageError, an ErrorData, an InputRequired, an \
+            Interrupt or a Box<dyn Error + Send + Sync>; a tool that asks for input by `?` with \
+            one of the last two",
     note = "for other errors use `?` in a function that returns a boxed one"
 )]
 pub trait IntoToolError {
@@ -280,8 +280,10 @@ impl IntoToolError for Interrupt {
 /// What a handler of another method may return, where `T` is the method's result.
 #[diagnostic::on_unimplemented(
     message = "a handler whose result is `{T}` cannot return `{Self}`",
-    note = "return a `{T}`, or a Result of it with an ErrorData, an InputRequired, an Interrupt or \
-            a Box<dyn Error + Send + Sync>"
+    note = "return a `{T}` or what becomes one (of a prompt a PromptMessage or several, of a \
+            resource a ResourceContents or several, of a completion a Vec of texts), or a Result \
+            of that with an ErrorData, an InputRequired, an Interrupt or a \
+            Box<dyn Error + Send + Sync>"
 )]
 pub trait IntoResult<T> {
     /// The result, or why there is none.
@@ -353,6 +355,9 @@ into_result! {
     ResourceContents => ReadResourceResult, |contents| ReadResourceResult::new(alloc::vec![contents]);
     CompleteResult => CompleteResult, |result| result;
     Vec<String> => CompleteResult, |values| CompleteResult::new(values);
+    Vec<&str> => CompleteResult, |values| {
+        CompleteResult::new(values.into_iter().map(String::from).collect())
+    };
     Json => Json, |result| result;
 }
 

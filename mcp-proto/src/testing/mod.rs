@@ -67,8 +67,8 @@
 //! A handler of the server sleeps by [`Context::sleep`](crate::service::Context::sleep). Work on
 //! other threads is not waited for: nothing happens here while they work, and [`Pair::run`] panics.
 //!
-//! A server that is served by an adapter is tested with the same registry, and with
-//! `mcp-proto = { version = "0.1", features = ["testing"] }` among the dev-dependencies.
+//! A server that is served by an adapter is tested with the same registry: the adapters export this
+//! module with their feature `testing`, which belongs among the dev-dependencies.
 
 mod clock;
 mod http;

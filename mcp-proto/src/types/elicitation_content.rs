@@ -56,6 +56,8 @@ impl ElicitRequestFormParams {
     }
 
     /// The user sent the form as it was shown, with nothing but its defaults.
+    ///
+    /// Fails with [`ContentError::Fields`] if a required field has none.
     pub fn accept_defaults(&self) -> Result<ElicitResult, ContentError> {
         self.accept(&Json::EMPTY_OBJECT)
     }

@@ -30,12 +30,12 @@ pub struct UntitledSingleSelectEnumSchema {
 
 impl UntitledSingleSelectEnumSchema {
     /// One out of these texts.
-    pub fn new(texts: Vec<String>) -> Self {
+    pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             r#type: StringType::String,
             title: None,
             description: None,
-            r#enum: texts,
+            r#enum: texts.into_iter().map(Into::into).collect(),
             default: None,
         }
     }
@@ -64,12 +64,12 @@ pub struct TitledSingleSelectEnumSchema {
 
 impl TitledSingleSelectEnumSchema {
     /// One out of these.
-    pub fn new(options: Vec<EnumOption>) -> Self {
+    pub fn new(options: impl IntoIterator<Item = EnumOption>) -> Self {
         Self {
             r#type: StringType::String,
             title: None,
             description: None,
-            one_of: options,
+            one_of: options.into_iter().collect(),
             default: None,
         }
     }
@@ -104,14 +104,17 @@ pub struct UntitledMultiSelectEnumSchema {
 
 impl UntitledMultiSelectEnumSchema {
     /// Any out of these texts.
-    pub fn new(texts: Vec<String>) -> Self {
+    pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             r#type: ArrayType::Array,
             title: None,
             description: None,
             min_items: None,
             max_items: None,
-            items: UntitledItems { r#type: StringType::String, r#enum: texts },
+            items: UntitledItems {
+                r#type: StringType::String,
+                r#enum: texts.into_iter().map(Into::into).collect(),
+            },
             default: None,
         }
     }
@@ -155,14 +158,14 @@ pub struct TitledMultiSelectEnumSchema {
 
 impl TitledMultiSelectEnumSchema {
     /// Any out of these.
-    pub fn new(options: Vec<EnumOption>) -> Self {
+    pub fn new(options: impl IntoIterator<Item = EnumOption>) -> Self {
         Self {
             r#type: ArrayType::Array,
             title: None,
             description: None,
             min_items: None,
             max_items: None,
-            items: TitledItems { any_of: options },
+            items: TitledItems { any_of: options.into_iter().collect() },
             default: None,
         }
     }
@@ -226,7 +229,7 @@ pub struct LegacyTitledEnumSchema {
 
 impl LegacyTitledEnumSchema {
     /// One out of these.
-    pub fn new(options: Vec<EnumOption>) -> Self {
+    pub fn new(options: impl IntoIterator<Item = EnumOption>) -> Self {
         let (texts, titles) =
             options.into_iter().map(|option| (option.r#const, option.title)).unzip();
         Self {

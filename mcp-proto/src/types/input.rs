@@ -144,17 +144,17 @@ impl<'de> Deserialize<'de> for InputRequest {
 pub struct InputResponse(Json);
 
 impl InputResponse {
-    /// Reads the answer to [`InputRequest::Elicit`].
+    /// Reads the answer to [`InputRequest::Elicit`]; fails if it is none.
     pub fn elicit(&self) -> Result<ElicitResult, serde_json::Error> {
         self.0.decode()
     }
 
-    /// Reads the answer to [`InputRequest::CreateMessage`].
+    /// Reads the answer to [`InputRequest::CreateMessage`]; fails if it is none.
     pub fn create_message(&self) -> Result<CreateMessageResult, serde_json::Error> {
         self.0.decode()
     }
 
-    /// Reads the answer to [`InputRequest::ListRoots`].
+    /// Reads the answer to [`InputRequest::ListRoots`]; fails if it is none.
     pub fn list_roots(&self) -> Result<ListRootsResult, serde_json::Error> {
         self.0.decode()
     }

@@ -1,6 +1,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
@@ -144,6 +145,38 @@ pub struct ToolAnnotations {
     pub open_world_hint: Option<bool>,
 }
 
+impl ToolAnnotations {
+    /// Sets the name for display.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Says whether it changes nothing.
+    pub fn read_only_hint(mut self, hint: bool) -> Self {
+        self.read_only_hint = Some(hint);
+        self
+    }
+
+    /// Says whether it may destroy.
+    pub fn destructive_hint(mut self, hint: bool) -> Self {
+        self.destructive_hint = Some(hint);
+        self
+    }
+
+    /// Says whether calling it twice is calling it once.
+    pub fn idempotent_hint(mut self, hint: bool) -> Self {
+        self.idempotent_hint = Some(hint);
+        self
+    }
+
+    /// Says whether it reaches into an open world.
+    pub fn open_world_hint(mut self, hint: bool) -> Self {
+        self.open_world_hint = Some(hint);
+        self
+    }
+}
+
 /// The result of `tools/list`.
 ///
 /// [Schema: `ListToolsResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresult)
@@ -230,6 +263,20 @@ impl CallToolResult {
     /// A failure that the model is told of.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// What a program reads, as a `T`; `None` if there is nothing for programs.
+    ///
+    /// ```
+    /// use mcp_proto::{Json, types::CallToolResult};
+    ///
+    /// let result = CallToolResult::default().structured_content(Json::parse(r#"{"celsius":7}"#)?);
+    /// let content: serde_json::Value = result.structured().ok_or("only text")??;
+    /// assert_eq!(content["celsius"], 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn structured<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
+        self.structured_content.as_ref().map(Json::decode)
     }
 
     /// Sets what a program reads.

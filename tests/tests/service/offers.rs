@@ -116,6 +116,49 @@ fn a_uri_whose_variables_do_not_fit_is_one_of_no_resource() {
 }
 
 #[test]
+fn a_template_whose_handler_can_have_no_variables_is_at_fault() {
+    #[derive(Deserialize)]
+    struct Misspelt {
+        ident: String,
+    }
+    #[derive(Deserialize)]
+    struct Typed {
+        id: u32,
+    }
+    #[derive(Deserialize)]
+    struct Queried {
+        q: String,
+    }
+    let mut registry = Registry::new(Implementation::new("test", "1.0.0"));
+    registry
+        .resource_template(ResourceTemplate::new("a:{id}", "a"), |uri, it: Misspelt, _| async {
+            ResourceContents::text(uri, it.ident)
+        })
+        .unwrap()
+        .resource_template(ResourceTemplate::new("b:{id}", "b"), |uri, it: Typed, _| async move {
+            ResourceContents::text(uri, it.id.to_string())
+        })
+        .unwrap()
+        .resource_template(ResourceTemplate::new("c:x{?q}", "c"), |uri, it: Queried, _| async {
+            ResourceContents::text(uri, it.q)
+        })
+        .unwrap();
+    for era in ERAS {
+        let mut client = Client::new(era, registry.clone());
+        let mut ask = |uri: &str| client.ask("resources/read", json!({"uri": uri}));
+        let misspelt = "the template has no variable `ident`, which its handler wants";
+        assert_eq!(ask("a:1"), error(-32603, misspelt), "{era:?}");
+        let typed = "the variables of a template are strings, or lists of strings, and its handler \
+                     wants others: invalid type: string \"1\", expected u32";
+        assert_eq!(ask("b:1"), error(-32603, typed), "{era:?}");
+        // This one the client could have given.
+        let code = if era == Era::Modern { -32602 } else { -32002 };
+        assert_eq!(ask("c:x")["error"]["code"], code);
+        assert_eq!(ask("c:x?q=1")["result"]["contents"][0]["text"], "1");
+    }
+}
+
+#[test]
 fn completions_of_a_prompt_and_of_a_template() {
     let argument = json!({"name": "language", "value": "ge"});
     let prompt = json!({"type": "ref/prompt", "name": "typed"});

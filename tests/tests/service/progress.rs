@@ -111,7 +111,7 @@ fn a_client_that_does_not_read_misses_progress_and_no_answer() {
     const STEPS: u32 = 3000;
     let mut bench = Bench::new(|_: Value, context: Context| async move {
         for step in 1..=STEPS {
-            context.progress(Progress::new(step.into()).message("x".repeat(1000)));
+            context.progress(Progress::new(step).message("x".repeat(1000)));
             yield_now().await;
         }
         "done"
@@ -163,4 +163,12 @@ fn report(kept: &Kept) {
 fn progress(members: &str) -> String {
     let params = format!(r#"{{"progressToken":"p",{members}}}"#);
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#)
+}
+
+#[test]
+fn numbers_without_loss_are_progress() {
+    for progress in [2.into(), 2_u8.into(), 2_u32.into(), 2.0_f32.into(), Progress::new(2)] {
+        assert_eq!(progress, Progress::new(2.0));
+    }
+    assert_eq!(Progress::new(1).total(2), Progress::new(1.0).total(2.0));
 }

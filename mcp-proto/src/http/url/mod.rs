@@ -60,6 +60,8 @@ pub enum Scheme {
 
 impl Url {
     /// Reads an absolute URL. A fragment is dropped: it is not for the server.
+    ///
+    /// Fails with a [`UrlError`] that says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let text = check_characters(text)?;
         let (scheme, rest) = split_scheme(text).unwrap_or(("", text));
@@ -125,6 +127,8 @@ impl Url {
     ///
     /// It may lead to another origin, and from `https` to `http`; see
     /// [`same_origin`](Self::same_origin).
+    ///
+    /// Fails with a [`UrlError`] if that is none that a client can go to.
     ///
     /// [RFC 3986, section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2)
     pub fn join(&self, location: &str) -> Result<Self, UrlError> {

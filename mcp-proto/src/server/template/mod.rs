@@ -33,6 +33,14 @@ use part::{Class, Part, decode};
 const OPERATORS: &str = "+#./;?&=,!@|";
 const QUERY_IS_LAST: &str = "only `{&…}` can follow a query";
 
+/// The names of the variables of a `uriTemplate`.
+///
+/// Fails with [`UsageError::InvalidUriTemplate`].
+#[cfg(feature = "service")]
+pub(crate) fn template_variables(text: &str) -> Result<Vec<String>, UsageError> {
+    Ok(UriTemplate::parse(text)?.variables().map(String::from).collect())
+}
+
 /// A URI template that URIs can be matched with.
 #[derive(Debug, Default)]
 pub(super) struct UriTemplate {

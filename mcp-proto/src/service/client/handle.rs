@@ -63,26 +63,38 @@ impl Client {
     }
 
     /// Fetches all tools.
+    ///
+    /// [Specification: Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#listing-tools)
     pub fn list_tools(&self) -> Call<ListToolsResult> {
         self.list(Listing::Tools)
     }
 
     /// Fetches all prompts.
+    ///
+    /// [Specification: Prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#listing-prompts)
     pub fn list_prompts(&self) -> Call<ListPromptsResult> {
         self.list(Listing::Prompts)
     }
 
     /// Fetches all resources.
+    ///
+    /// [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#listing-resources)
     pub fn list_resources(&self) -> Call<ListResourcesResult> {
         self.list(Listing::Resources)
     }
 
     /// Fetches all resource templates.
+    ///
+    /// [Specification: Resource Templates](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource-templates)
     pub fn list_resource_templates(&self) -> Call<ListResourceTemplatesResult> {
         self.list(Listing::ResourceTemplates)
     }
 
     /// Calls a tool with arguments, anything that is an object in JSON; `&()` for none.
+    ///
+    /// Fails with [`UsageError::NotAnObject`] inside of a [`CallError`] for arguments that are no object.
+    ///
+    /// [Specification: Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#calling-tools)
     pub fn call_tool<A: Serialize + ?Sized>(
         &self,
         name: &str,
@@ -92,11 +104,15 @@ impl Client {
     }
 
     /// Reads a resource.
+    ///
+    /// [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#reading-resources)
     pub fn read_resource(&self, uri: &str) -> Call<ReadResourceResult> {
         self.typed("resources/read", Some(object(uri.len(), |params| params.text("uri", uri))))
     }
 
     /// Gets a prompt with arguments, an object of strings; `&()` for none.
+    ///
+    /// [Specification: Prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#getting-a-prompt)
     pub fn get_prompt<A: Serialize + ?Sized>(
         &self,
         name: &str,
@@ -106,6 +122,8 @@ impl Client {
     }
 
     /// Asks how an argument might go on.
+    ///
+    /// [Specification: Completion](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion)
     pub fn complete(&self, params: &CompleteRequestParams) -> Call<CompleteResult> {
         self.typed("completion/complete", Json::encode(params).ok())
     }
@@ -117,6 +135,8 @@ impl Client {
 
     /// Says which log messages are wanted: as severe as `level`, or more; [`Client::on_log`] hears
     /// them. In the modern era none come before that.
+    ///
+    /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<EmptyResult> {
         Call::new(&self.port, Ok(Ask::Level(level)), decode)
     }
@@ -149,7 +169,12 @@ impl Client {
         Ok(())
     }
 
-    /// Wants to be told when something changes; completes when the server says what it honours.
+    /// Wants to be told when something changes; completes when the server says what it honours. That
+    /// may be less, or nothing: [`Subscription::honoured`] tells, and what is not honoured never comes.
+    ///
+    /// Fails with a [`CallError`] if there is no connection, or no acknowledgement in 60 s.
+    ///
+    /// [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
     pub fn subscribe(
         &self,
         filter: SubscriptionFilter,
@@ -159,6 +184,8 @@ impl Client {
 
     /// Shows forms to the user: declares `elicitation.form`. What
     /// [`ElicitRequestFormParams`] offers helps to answer.
+    ///
+    /// [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
     pub fn on_form<F, Fut, A>(&self, f: F)
     where
         F: Fn(ElicitRequestFormParams) -> Fut + Send + Sync + 'static,
@@ -173,6 +200,8 @@ impl Client {
     }
 
     /// Sends the user to URLs: declares `elicitation.url`.
+    ///
+    /// [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
     pub fn on_url<F, Fut, A>(&self, f: F)
     where
         F: Fn(ElicitRequestURLParams) -> Fut + Send + Sync + 'static,
@@ -188,6 +217,8 @@ impl Client {
 
     /// Samples from a model: declares `sampling`. Whether it may use tools is declared by
     /// [`Client::declare`].
+    ///
+    /// [Specification: Sampling](https://modelcontextprotocol.io/specification/2026-07-28/client/sampling)
     pub fn on_create_message<F, Fut, A>(&self, f: F)
     where
         F: Fn(CreateMessageRequestParams) -> Fut + Send + Sync + 'static,
@@ -202,6 +233,8 @@ impl Client {
 
     /// Sets the roots that servers are told of when they ask; declares `roots`. A legacy server is
     /// told when they change.
+    ///
+    /// [Specification: Roots](https://modelcontextprotocol.io/specification/2026-07-28/client/roots)
     pub fn set_roots(&self, roots: Vec<Root>) {
         self.port.command(Command::Roots(roots));
     }
@@ -225,7 +258,8 @@ impl Client {
         Ok(())
     }
 
-    /// Hears what is worth a log.
+    /// Hears what is worth a log. A modern server sends nothing unless [`Client::set_log_level`] or
+    /// [`Call::log_level`] says from which level on.
     pub fn on_log(&self, f: impl Fn(&LoggingMessageNotificationParams) + Send + Sync + 'static) {
         self.port.change(|answers, _| answers.log = Some(Arc::new(f)));
     }

@@ -51,6 +51,8 @@ impl HttpClientConfig {
     }
 
     /// The default settings for the server at a URL that is yet to be read.
+    ///
+    /// Fails with a [`UrlError`] that says what is wrong with it.
     pub fn parse(url: &str) -> Result<Self, UrlError> {
         Url::parse(url).map(Self::new)
     }

@@ -1,0 +1,304 @@
+//! Quoted by `docs/guide/client.md`.
+
+use std::error::Error;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use mcp_proto::testing::Pair;
+use mcp_tokio::types::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
+    ElicitRequestURLParams, ElicitResult, LoggingLevel, RequestedSchema, Resource,
+    ResourceContents, Root, SamplingMessage, SamplingMessageContentBlock, StringSchema,
+    SubscriptionFilter,
+};
+use mcp_tokio::{
+    CallError, CallToolResult, Change, Client, ClientConfig, Command, Context, ErrorData, Handler,
+    HttpClientConfig, HttpConfig, Implementation, Interrupt, Json, List, Negotiation, Progress,
+    ProtocolVersion, Registry, ServerInfo, Stderr, Structured, UsageError, Verdict,
+    connect_command, connect_http,
+};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+const BOTH: [Negotiation; 2] = [Negotiation::Legacy, Negotiation::Auto];
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Place {
+    city: String,
+}
+
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Weather {
+    celsius: f32,
+}
+
+/// A server that has what a client may meet.
+fn weather() -> Result<Registry<Handler>, UsageError> {
+    let mut registry = Registry::new(Implementation::new("weather", "1.0.0"));
+    registry.logging().list_changed(List::Tools).subscribe();
+    registry.tool("measure", "Measures", |_: Place, _| async {
+        Structured(Weather { celsius: 7.5 })
+    })?;
+    registry.tool("forecast", "Tells the weather", |place: Place, _| async move {
+        match &*place.city {
+            "Atlantis" => Err("There is no such city."),
+            city => Ok(format!("Rain in {city}.")),
+        }
+    })?;
+    registry.tool("scan", "Asks all stations", |_: Place, context: Context| async move {
+        for step in 1..=3 {
+            context.sleep(Duration::from_secs(50)).await;
+            context.progress(Progress::new(step).total(3));
+        }
+        context.log(LoggingLevel::Warning, "a station is late");
+        "done"
+    })?;
+    registry.tool("ask", "Asks for everything", ask)?;
+    registry.tool("redraw", "Draws anew", |_: Place, context: Context| async move {
+        context.publish(&Change::ResourceUpdated("weather://map".into())).map(|()| "drawn")
+    })?;
+    registry.resource(Resource::new("weather://map", "map"), |uri, _| async {
+        ResourceContents::text(uri, "Rain everywhere")
+    })?;
+    registry.method("com.example/now", |_: Json, _| async {
+        Json::parse(r#"{"hour":12}"#).map_err(|error| ErrorData::internal(error.to_string()))
+    })?;
+    Ok(registry)
+}
+
+async fn ask(place: Place, context: Context) -> Result<String, Interrupt> {
+    let fields = RequestedSchema::new().required("name", StringSchema::new());
+    let form = context.elicit("form", ElicitRequestFormParams::new("Who is it for?", fields))?;
+    let url = ElicitRequestURLParams::new("Pay here", "https://pay.example.com");
+    let paid = context.elicit("url", url)?;
+    let question = SamplingMessage::new(
+        mcp_tokio::types::Role::User,
+        SamplingMessageContentBlock::text("A poem on rain?"),
+    );
+    let asked = CreateMessageRequestParams::new(vec![question], 100);
+    let poem = context.create_message("poem", asked)?;
+    let roots = context.list_roots("roots")?.roots;
+    let answers = [form.action, paid.action].map(|action| action == ElicitAction::Accept);
+    Ok(format!("{}: {answers:?} {} {}", place.city, poem.model, roots.len()))
+}
+
+#[test]
+fn calls() -> Outcome {
+    let mut pair = Pair::new(weather()?);
+    let client = pair.client();
+    let oslo = json!({ "city": "Oslo" });
+    let tools = pair.run(client.list_tools())?.tools;
+    assert_eq!(tools.len(), 5);
+    let result = pair.run(client.call_tool("forecast", &json!({ "city": "Atlantis" })))?;
+    assert_eq!(told(&result), "the tool failed: There is no such city.");
+    let result = pair.run(client.call_tool("measure", &oslo))?;
+    assert_eq!(told(&result), r#"{"celsius":7.5}"#);
+    Ok(())
+}
+
+/// What a result says.
+fn told(result: &CallToolResult) -> String {
+    let texts = result.content.iter().filter_map(|block| block.as_text());
+    let text = texts.collect::<Vec<_>>().join("\n");
+    if result.is_error {
+        return format!("the tool failed: {text}");
+    }
+    match &result.structured_content {
+        Some(content) => content.to_string(),
+        None => text,
+    }
+}
+
+#[test]
+fn time() -> Outcome {
+    let mut pair = Pair::new(weather()?);
+    let client = pair.client();
+    let oslo = json!({ "city": "Oslo" });
+    let (sender, receiver) = channel();
+    let call = client
+        .call_tool("scan", &oslo)
+        .timeout(Duration::from_secs(60))
+        .max_total(Duration::from_secs(600))
+        .on_progress(move |progress| sender.send(progress.progress).unwrap_or_default());
+    // It takes 150 s, but is never silent for 60.
+    pair.run(call)?;
+    assert_eq!(receiver.iter().collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
+
+    let mut call = client.call_tool("scan", &oslo);
+    assert!(pair.poll(&mut call).is_pending());
+    // Nobody wants it any more: the server is told.
+    drop(call);
+    pair.pass(Duration::from_secs(1));
+    assert!(pair.wire().contains("notifications/cancelled"), "{}", pair.wire());
+    Ok(())
+}
+
+/// Shows a form to the user.
+async fn show(form: ElicitRequestFormParams) -> Result<ElicitResult, ErrorData> {
+    // The user has typed this; the fields that were left out get their defaults.
+    let content = json!({ "name": "Ada" });
+    form.accept(&content).map_err(ErrorData::from)
+}
+
+async fn open(url: ElicitRequestURLParams) -> ElicitResult {
+    // Ask first, and show where it leads: `url.url` is what a server says.
+    let action =
+        if url.url.starts_with("https://") { ElicitAction::Accept } else { ElicitAction::Decline };
+    ElicitResult::new(action)
+}
+
+async fn sample(asked: CreateMessageRequestParams) -> Result<CreateMessageResult, ErrorData> {
+    if asked.max_tokens > 1000 {
+        return Err(ErrorData::invalid_params("that is too long"));
+    }
+    let text = SamplingMessageContentBlock::text("Drip, drop.");
+    Ok(CreateMessageResult::new("a model", text))
+}
+
+/// What servers may ask for, said before the client is connected.
+fn enable(client: &Client) {
+    client.on_form(show);
+    client.on_url(open);
+    client.on_create_message(sample);
+    client.set_roots(vec![Root::new("file:///home/ada/project")]);
+}
+
+#[test]
+fn input() -> Outcome {
+    for negotiation in BOTH {
+        let mut pair = Pair::new(weather()?).negotiation(negotiation);
+        let client = pair.client();
+        enable(&client);
+        let answer = pair.run(client.call_tool("ask", &json!({ "city": "Oslo" })))?;
+        assert_eq!(answer.content[0].as_text(), Some("Oslo: [true, true] a model 1"));
+    }
+    Ok(())
+}
+
+#[test]
+fn logs_and_changes() -> Outcome {
+    for negotiation in BOTH {
+        let mut pair = Pair::new(weather()?).negotiation(negotiation);
+        let client = pair.client();
+        let (sender, receiver) = channel();
+        client.on_log(move |message| {
+            sender.send(format!("{:?}: {}", message.level, message.data)).unwrap_or_default();
+        });
+        // Without it a modern server sends none.
+        pair.run(client.set_log_level(LoggingLevel::Warning))?;
+        pair.run(client.call_tool("scan", &json!({ "city": "Oslo" })).on_progress(|_| {}))?;
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [r#"Warning: "a station is late""#]);
+
+        let map = "weather://map";
+        let filter = SubscriptionFilter::new().tools_list_changed().resource(map);
+        let mut changes = pair.run(client.subscribe(filter.clone()))?;
+        // A server need not honour all of it, or any.
+        assert_eq!(changes.honoured(), &filter, "{negotiation:?}");
+        pair.run(client.call_tool("redraw", &json!({ "city": "Oslo" })))?;
+        assert_eq!(pair.run(changes.changed()), Some(Change::ResourceUpdated(map.into())));
+    }
+    Ok(())
+}
+
+/// What to do about a call that failed.
+fn advice(error: &CallError) -> &'static str {
+    match error {
+        CallError::Error { .. } => "the server says why",
+        CallError::TimedOut => "it may have done it; give it more time, or ask for progress",
+        CallError::Connection(_) | CallError::Closed => "it may have done it; connect anew",
+        CallError::SessionExpired => "it may have done it; there is another session by now",
+        CallError::Unauthorized(_) => "get a token, set it, call again",
+        CallError::Usage(_) => "this program is wrong",
+        _ => "tell the user",
+    }
+}
+
+#[test]
+fn errors() -> Outcome {
+    let mut pair = Pair::new(weather()?);
+    let client = pair.client();
+    let unknown = pair.run(client.call_tool("no_such_tool", &json!({})));
+    assert_eq!(unknown.as_ref().map_err(advice), Err("the server says why"));
+    let list = pair.run(client.call_tool("measure", &["Oslo"]));
+    assert_eq!(list.as_ref().map_err(advice), Err("this program is wrong"));
+    Ok(())
+}
+
+#[test]
+fn a_verdict_is_kept() -> Outcome {
+    let mut pair = Pair::new(weather()?);
+    let client = pair.client();
+    pair.run(client.connected())?;
+    let stored = serde_json::to_string(&client.verdict())?;
+
+    let verdict: Option<Verdict> = serde_json::from_str(&stored)?;
+    let config = ClientConfig::new(Implementation::new("app", "1.0.0")).verdict(verdict);
+    let mut pair = Pair::new(weather()?).client_config(config);
+    let client = pair.client();
+    pair.run(client.call_tool("measure", &json!({ "city": "Oslo" })))?;
+    assert!(!pair.wire().contains("server/discover"), "{}", pair.wire());
+    Ok(())
+}
+
+#[test]
+fn a_pinned_version() -> Outcome {
+    let config = ClientConfig::new(Implementation::new("app", "1.0.0"))
+        .negotiation(Negotiation::Pinned(ProtocolVersion::V2025_06_18));
+    let mut pair = Pair::new(weather()?).client_config(config);
+    let server: ServerInfo = pair.run(pair.client().connected())?;
+    assert_eq!(server.version.as_str(), "2025-06-18");
+    Ok(())
+}
+
+#[test]
+fn a_method_of_an_extension() -> Outcome {
+    let mut pair = Pair::new(weather()?);
+    let now: Value = pair.run(pair.client().call("com.example/now", &json!({})))?;
+    assert_eq!(now["hour"], 12);
+    Ok(())
+}
+
+async fn over_http(client: &Client, url: &str, token: &str) -> Result<(), Box<dyn Error>> {
+    let server = HttpClientConfig::parse(url)?;
+    let server = server.field("Authorization", &format!("Bearer {token}"))?;
+    let server = connect_http(client, server).await?;
+    eprintln!("{url} speaks {}", server.version);
+    Ok(())
+}
+
+#[tokio::test]
+async fn http() -> Outcome {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}/mcp", listener.local_addr()?);
+    tokio::spawn(mcp_tokio::serve_http_until(
+        listener,
+        weather()?,
+        HttpConfig::default(),
+        std::future::pending(),
+    ));
+    let client = Client::new(Implementation::new("app", "1.0.0"));
+    over_http(&client, &url, "0123").await?;
+    client.set_field("Authorization", "Bearer 4567")?;
+    client.list_tools().await?;
+    client.close().await;
+    Ok(())
+}
+
+/// A server that is not there, or does not start, is an error here.
+async fn in_a_process(client: &Client, program: &str) -> std::io::Result<ServerInfo> {
+    let command = Command::new(program)
+        .arg("stdio")
+        .env("WEATHER_KEY", "0123")
+        .stderr(Stderr::lines(|line| eprintln!("weather: {line}")));
+    connect_command(client, command).await
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there() -> Outcome {
+    let client = Client::new(Implementation::new("app", "1.0.0"));
+    let error = in_a_process(&client, "/nowhere/weather").await.err().ok_or("it is there")?;
+    assert!(error.to_string().starts_with("cannot start /nowhere/weather"), "{error}");
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! The README and the guide, held to be true.
+//!
+//! Every block of Rust, JSON and conversation in them is a quote from a file here, or from an
+//! example: from code that is compiled and run. `pages` compares them; the other files are what is
+//! quoted.
+
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![expect(
+    clippy::unused_async,
+    clippy::wildcard_enum_match_arm,
+    reason = "what applications write: async handlers, and the cases that concern them"
+)]
+
+mod client;
+mod eras;
+mod gateways;
+mod machine;
+mod pages;
+mod rmcp;
+mod scaling;
+mod security;
+mod server;
+mod testing;
+mod wire;
