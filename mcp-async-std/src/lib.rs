@@ -249,7 +249,9 @@ pub use mcp_proto::service::{
 };
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
-pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, UsageError};
+pub use mcp_proto::{
+    EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, TraceContext, UsageError,
+};
 
 #[cfg(feature = "async-std")]
 pub use client::{connect, connect_command};

@@ -263,7 +263,9 @@ pub use mcp_proto::service::{
 };
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
-pub use mcp_proto::{EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, UsageError};
+pub use mcp_proto::{
+    EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolVersion, TraceContext, UsageError,
+};
 
 pub use client::{connect, connect_command, run, run_command};
 pub use driver::serve;
