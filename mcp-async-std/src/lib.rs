@@ -272,6 +272,8 @@ pub use mcp_proto::testing;
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{
-    Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion, UsageError,
+pub use mcp_proto::{
+    Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion, TraceContext,
+    UsageError,
 };
 pub use stdio::{serve_stdio, serve_stdio_with};
