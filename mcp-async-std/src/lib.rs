@@ -272,8 +272,7 @@ pub use mcp_proto::testing;
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{
-pub use mcp_proto::{
-    Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion, TraceContext,
-    UsageError,
+    Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion,
+    TraceContext, UsageError,
 };
 pub use stdio::{serve_stdio, serve_stdio_with};
