@@ -24,13 +24,13 @@ pub(crate) enum Do {
     #[command(override_usage = USAGE_PROBE, after_help = HELP_PROBE)]
     Probe(Alone),
     /// Lists the tools of a server, with their arguments
-    #[command(override_usage = USAGE_TOOLS)]
+    #[command(override_usage = USAGE_TOOLS, after_help = HELP_TOOLS)]
     Tools(Alone),
     /// Lists the resources of a server, and its resource templates
-    #[command(override_usage = USAGE_RESOURCES)]
+    #[command(override_usage = USAGE_RESOURCES, after_help = HELP_RESOURCES)]
     Resources(Alone),
     /// Lists the prompts of a server, with their arguments
-    #[command(override_usage = USAGE_PROMPTS)]
+    #[command(override_usage = USAGE_PROMPTS, after_help = HELP_PROMPTS)]
     Prompts(Alone),
     /// Calls a tool: shows progress and log messages, and asks you what the server asks
     #[command(override_usage = USAGE_CALL, after_help = HELP_CALL)]
@@ -187,6 +187,11 @@ decisions, which is in ARCHITECTURE.md of mcp-proto.
 With --json: {\"server\",\"era\",\"version\",\"supported\",\"capabilities\",\"instructions\",\"decisions\"}, where
 a decision is {\"ms\",\"step\",\"outcome\",\"row\",\"then\"}; after a failure {\"error\",\"decisions\"}.";
 
+const HELP_TOOLS: &str = "With --json: {\"tools\":[…]}, each as the specification has it.";
+const HELP_RESOURCES: &str = "\
+With --json: {\"resources\":[…],\"resourceTemplates\":[…]}, each as the specification has it.";
+const HELP_PROMPTS: &str = "With --json: {\"prompts\":[…]}, each as the specification has it.";
+
 const USAGE_CALL: &str = "mcp call [OPTIONS] <URL> <TOOL> [KEY=VALUE]...
        mcp call [OPTIONS] <TOOL> [KEY=VALUE]... -- <COMMAND>...";
 
@@ -203,4 +208,6 @@ const HELP_RECORD: &str = "\
 Over standard input and output the file is a transcript in the format of the project's own tests:
 C> and S> lines, @ for time, ! for what is done and what happens. Over HTTP it is a log: 1> and 1<
 are the lines of heads and bodies on the first connection. Strings under keys and headers that look
-secret are masked; free text is not: look before you share it.";
+secret are masked; free text is not: look before you share it.
+
+With --json: {\"file\",\"lines\"}.";

@@ -2,7 +2,8 @@
 
 use mcp_tokio::Json;
 use mcp_tokio::types::{
-    ContentError, ElicitRequestFormParams, PrimitiveSchemaDefinition as Schema, RequestedSchema,
+    ContentError, ElicitRequestFormParams, NumberType, PrimitiveSchemaDefinition as Schema,
+    RequestedSchema,
 };
 use serde_json::{Value, json};
 
@@ -29,9 +30,10 @@ impl Field<'_> {
         if let Some(default) = self.default() {
             notes.push(format!("default {}", default.as_str().trim_matches('"')));
         }
-        let notes = format!("({})", notes.join(", "));
-        let words: Vec<_> = texts.into_iter().flatten().chain([&notes]).map(|it| &**it).collect();
-        let mut lines = vec![format!("  {}", words.join(" "))];
+        let notes = notes.join(", ");
+        let words: Vec<_> = texts.into_iter().flatten().map(|it| &**it).collect();
+        let gap = if words.is_empty() { "" } else { " " };
+        let mut lines = vec![format!("  {}{gap}({notes})", words.join(": "))];
         for (number, (text, title)) in self.choices().iter().enumerate() {
             let text = if text == title { String::new() } else { format!(" ({text})") };
             lines.push(format!("    {}  {title}{text}", number + 1));
@@ -131,6 +133,9 @@ impl Field<'_> {
         }
         match self.schema {
             Schema::String(schema) => about!(schema, "text"),
+            Schema::Number(schema) if schema.r#type == NumberType::Integer => {
+                about!(schema, "whole number")
+            }
             Schema::Number(schema) => about!(schema, "number"),
             Schema::Boolean(schema) => about!(schema, "yes or no"),
             Schema::UntitledSingleSelectEnum(schema) => about!(schema, "one of them"),
