@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use mcp_proto::Limits;
 use mcp_proto::client::{self, Negotiation};
 use mcp_proto::types::Implementation;
 use mcp_tests::http::{self, Response};
@@ -115,8 +116,8 @@ fn threads_tells_listeners_on_some_sockets_of_changes_on_others() {
     let acknowledged = modern.event().unwrap().unwrap();
     assert!(acknowledged.contains("notifications/subscriptions/acknowledged"), "{acknowledged}");
 
-    // One note of a client of each era; each is heard of in both.
-    let mut other = connect();
+    // One note of a client of each era; each is heard of in both, and before anybody looks by himself.
+    let (mut other, start) = (connect(), Instant::now());
     for (client, text) in [(&mut other, "one"), (&mut session, "two")] {
         client.call("note", &json!({"text": text})).unwrap();
         assert_eq!(answered(client).text().unwrap(), "noted");
@@ -125,6 +126,7 @@ fn threads_tells_listeners_on_some_sockets_of_changes_on_others() {
             assert!(event.contains(updated) && event.contains("notes://all"), "{event}");
         }
     }
+    assert!(start.elapsed() < Limits::default().keep_alive, "{:?}", start.elapsed());
     other.request("resources/read", Some("notes://all"), &json!({"uri": "notes://all"})).unwrap();
     let read = answered(&mut other);
     assert!(read.body.contains(r#""text":"one\ntwo""#), "{read:?}");
