@@ -9,7 +9,7 @@
 //! ```text
 //! $ curl -i 127.0.0.1:8000/mcp
 //! HTTP/1.1 401 Unauthorized
-//! www-authenticate: Bearer resource_metadata="http://127.0.0.1:8000/.well-known/oauth-protected-resource/mcp", scope="notes:read"
+//! www-authenticate: Bearer resource_metadata="http://127.0.0.1:8000/.well-known/oauth-protected-resource/mcp", scope="notes:read notes:write"
 //! ```
 //!
 //! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)

@@ -50,7 +50,7 @@ async fn main() -> Result<(), Failure> {
         ["hub", "--listen", listen] => hub(TcpListener::bind(listen).await?).await,
         ["serve", "--listen", listen, "--broker", url] => match url.strip_prefix("tcp://") {
             Some(address) => serve(listen, Hub { address: address.to_owned() }).await,
-            None => serve(listen, Redis { client: redis::Client::open(url)? }).await,
+            None => serve(listen, Redis::open(url)?).await,
         },
         _ => Err("usage: broker hub --listen ADDRESS\n       \
                   broker serve --listen ADDRESS --broker tcp://ADDRESS|redis://ADDRESS"
@@ -161,7 +161,10 @@ struct Hub {
 impl Hub {
     /// A connection that hears of everything.
     async fn connect(&self) -> Result<BufReader<TcpStream>, Failure> {
-        let mut socket = BufReader::new(TcpStream::connect(&self.address).await?);
+        let connected = TcpStream::connect(&self.address).await;
+        let mut socket = BufReader::new(connected.map_err(|error| {
+            format!("no hub at {}: {error}; start one with `broker hub`", self.address)
+        })?);
         let mut welcome = String::new();
         socket.read_line(&mut welcome).await?;
         Ok(socket)
@@ -196,6 +199,16 @@ struct Redis {
 
 /// What these processes have in common on a server that others use too.
 const CHANNEL: &str = "notes";
+
+impl Redis {
+    fn open(url: &str) -> Result<Self, Failure> {
+        let client = redis::Client::open(url);
+        let client = client.map_err(|error| {
+            format!("{url:?} is neither tcp://ADDRESS nor a URL of a Redis server: {error}")
+        })?;
+        Ok(Self { client })
+    }
+}
 
 impl Broker for Redis {
     async fn publish(&self, message: String) -> Result<(), Failure> {

@@ -42,8 +42,9 @@ const SHOWN: usize = 600;
 /// let mut check = BodyCheck::of(&head.claim()?);
 /// check.pass(br#"{"jsonrpc":"2.0","id":1,"method":"tools/"#)?;
 /// check.pass(br#"call","params":{"arguments":{"#)?;
-/// let error = check.pass(br#""n":1},"name":"drop"#).and_then(|()| check.pass(br#"","_me"#));
-/// assert!(error.unwrap_err().to_string().starts_with(r#"Mcp-Name says "add", and the body "drop""#));
+/// check.pass(br#""n":1},"name":"drop"#)?;
+/// let error = check.pass(br#"","_me"#).unwrap_err();
+/// assert!(error.to_string().starts_with(r#"Mcp-Name says "add", and the body "drop""#));
 /// # Ok::<(), mcp_proto::headers::BodyError>(())
 /// ```
 ///
