@@ -57,6 +57,9 @@ impl HandlerId {
 ///
 /// The capabilities that are declared follow from what is registered. Lists are sent in the order
 /// in which their entries were added.
+///
+/// Specification: [Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools),
+/// [Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources), [Prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts)
 #[derive(Clone, Debug)]
 pub struct Registry<H> {
     pub(super) server_info: Implementation,
@@ -121,16 +124,12 @@ impl<H> Registry<H> {
     }
 
     /// Sets what models are told about using this server.
-    ///
-    /// [Specification: Discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)
     pub fn instructions(&mut self, instructions: impl Into<String>) -> &mut Self {
         self.instructions = Some(instructions.into());
         self
     }
 
     /// Sets how many entries a page of a list has; default 100, at least 1.
-    ///
-    /// [Specification: Pagination](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination)
     pub fn page_size(&mut self, entries: usize) -> &mut Self {
         self.page_size = entries.max(1);
         self
@@ -138,16 +137,12 @@ impl<H> Registry<H> {
 
     /// Declares that this list may change while the server runs. Its capability is declared then
     /// even while the list is empty.
-    ///
-    /// [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
     pub fn list_changed(&mut self, list: List) -> &mut Self {
         self.list_changed.insert(list);
         self
     }
 
     /// Declares that clients are told of updates of the resources that they name.
-    ///
-    /// [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#subscriptions)
     pub fn subscribe(&mut self) -> &mut Self {
         self.subscribe = true;
         self
@@ -210,8 +205,6 @@ impl<H> Registry<H> {
     /// [`UsageError::InvalidHeader`] if clients on HTTP must reject its `x-mcp-header`s. (Legacy
     /// clients know output schemas of objects alone: for them another one is put inside of an
     /// object, as its member `result`, and structured content likewise.)
-    ///
-    /// [Specification: Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools)
     pub fn add_tool(&mut self, tool: Tool, handler: H) -> Result<&mut Self, UsageError> {
         self.insert_tool(tool, handler, true)
     }
@@ -243,8 +236,6 @@ impl<H> Registry<H> {
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`], and with
     /// [`UsageError::InvalidUri`] unless the URI begins with a scheme.
-    ///
-    /// [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources)
     pub fn add_resource(
         &mut self,
         resource: Resource,
@@ -264,8 +255,6 @@ impl<H> Registry<H> {
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`] and with
     /// [`UsageError::InvalidUriTemplate`].
-    ///
-    /// [Specification: Resource Templates](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource-templates)
     pub fn add_resource_template(
         &mut self,
         template: ResourceTemplate,
@@ -281,8 +270,6 @@ impl<H> Registry<H> {
     /// Adds a prompt.
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`].
-    ///
-    /// [Specification: Prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts)
     pub fn add_prompt(&mut self, prompt: Prompt, handler: H) -> Result<&mut Self, UsageError> {
         self.prompts.check(&prompt)?;
         let handler = self.keep(handler, true);
@@ -295,8 +282,6 @@ impl<H> Registry<H> {
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`] and with
     /// [`UsageError::UnknownReference`].
-    ///
-    /// [Specification: Completion](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion)
     pub fn add_completion(
         &mut self,
         reference: CompletionReference,

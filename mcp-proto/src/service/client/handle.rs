@@ -63,29 +63,21 @@ impl Client {
     }
 
     /// Fetches all tools.
-    ///
-    /// [Specification: Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#listing-tools)
     pub fn list_tools(&self) -> Call<ListToolsResult> {
         self.list(Listing::Tools)
     }
 
     /// Fetches all prompts.
-    ///
-    /// [Specification: Prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#listing-prompts)
     pub fn list_prompts(&self) -> Call<ListPromptsResult> {
         self.list(Listing::Prompts)
     }
 
     /// Fetches all resources.
-    ///
-    /// [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#listing-resources)
     pub fn list_resources(&self) -> Call<ListResourcesResult> {
         self.list(Listing::Resources)
     }
 
     /// Fetches all resource templates.
-    ///
-    /// [Specification: Resource Templates](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource-templates)
     pub fn list_resource_templates(&self) -> Call<ListResourceTemplatesResult> {
         self.list(Listing::ResourceTemplates)
     }
