@@ -13,7 +13,7 @@
 
 use alloc::string::String;
 
-use crate::client::probe::cell;
+use crate::table::{self, cell};
 use crate::time::Duration;
 
 /// How often a stream is tried again in vain.
@@ -142,17 +142,13 @@ impl Break {
 
 /// The table as Markdown, as it stands in `ARCHITECTURE.md`.
 pub fn draw() -> String {
-    let mut out =
-        String::from("| row | stream | broke | may try | then |\n|---|---|---|---|---|\n");
-    for row in TABLE {
-        let cells = [
+    table::draw(["row", "stream", "broke", "may try", "then"], TABLE, |row| {
+        [
             row.name.into(),
-            cell(row.streams, STREAMS.len()),
-            cell(row.breaks, BREAKS.len()),
-            cell(row.may_try, EITHER.len()),
+            cell(row.streams, STREAMS),
+            cell(row.breaks, BREAKS),
+            cell(row.may_try, EITHER),
             alloc::format!("{:?}", row.then),
-        ];
-        out.extend(["| ", &cells.join(" | "), " |\n"]);
-    }
-    out
+        ]
+    })
 }
