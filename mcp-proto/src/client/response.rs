@@ -159,18 +159,13 @@ fn kind(result: &Json) -> Kind {
     if result.as_bytes().starts_with(b"{\"resultType\":\"complete\"") {
         return Kind::Complete;
     }
-    let mut kind = Kind::Untyped;
-    result.raw().members(|key, value| {
-        if key.string().as_deref() == Some("resultType") {
-            kind = match value.string().as_deref() {
-                Some("complete") => Kind::Complete,
-                Some("input_required") => Kind::InputRequired,
-                Some(other) => Kind::Unknown(other.chars().take(100).collect()),
-                None => Kind::Unknown(String::new()),
-            };
-        }
-    });
-    kind
+    let Some(kind) = result.raw().member("resultType") else { return Kind::Untyped };
+    match kind.string().as_deref() {
+        Some("complete") => Kind::Complete,
+        Some("input_required") => Kind::InputRequired,
+        Some(other) => Kind::Unknown(other.chars().take(100).collect()),
+        None => Kind::Unknown(String::new()),
+    }
 }
 
 /// One page of a list.

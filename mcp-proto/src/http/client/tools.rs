@@ -102,31 +102,15 @@ impl Tools {
     }
 }
 
-/// The member of an object that is a string.
-pub(super) fn text_of<'a>(object: &'a Json, name: &str) -> Option<Cow<'a, str>> {
-    let mut text = None;
-    object.raw().members(|key, value| {
-        if key.string().as_deref() == Some(name) {
-            text = value.string();
-        }
-    });
-    text
-}
-
 /// The arguments of a call; `{}` if it has none.
 pub(super) fn arguments(params: &Json) -> Json {
-    let mut arguments = Json::EMPTY_OBJECT;
-    params.raw().members(|key, value| {
-        if key.string().as_deref() == Some("arguments") && value.is_object() {
-            arguments = Json::trusted(value.0.to_vec());
-        }
-    });
-    arguments
+    let arguments = params.raw().member("arguments").filter(|value| value.is_object());
+    arguments.map_or(Json::EMPTY_OBJECT, |value| Json::trusted(value.0.to_vec()))
 }
 
 /// The parameters of a request for the page behind `page`, if there is one.
 pub(super) fn next_page(page: &Json) -> Option<Json> {
-    let cursor = text_of(page, "nextCursor")?;
+    let cursor = page.raw().member("nextCursor")?.string()?;
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     object.text("cursor", &cursor);

@@ -21,7 +21,7 @@ use super::super::Catalog;
 use super::super::handler::{BoxFuture, Running};
 use crate::client::{CallError, CallId};
 use crate::error::ProtocolError;
-use crate::json::{Json, Raw};
+use crate::json::Json;
 use crate::message::ErrorData;
 use crate::server::{Outcome, Request};
 use crate::trace::TraceContext;
@@ -198,11 +198,7 @@ impl Span {
     }
 
     fn completed(&self, result: &Json) {
-        let mut is_error = false;
-        result.raw().members(|key, value| {
-            is_error |= value.0 == b"true" && key.string().as_deref() == Some("isError");
-        });
-        if is_error {
+        if result.raw().member("isError").is_some_and(|value| value.0 == b"true") {
             self.failed("tool_error");
         }
     }
@@ -275,7 +271,7 @@ impl<'a> Subject<'a> {
         let of = |methods: &[&str], member| {
             params
                 .filter(|_| methods.contains(&method))
-                .and_then(|params| text(params.raw(), member))
+                .and_then(|params| params.raw().member(member)?.string())
         };
         Self {
             method,
@@ -291,17 +287,6 @@ impl<'a> Subject<'a> {
             None => self.method.into(),
         }
     }
-}
-
-/// A member of an object that is a string.
-fn text<'a>(object: Raw<'a>, name: &str) -> Option<Cow<'a, str>> {
-    let mut found = None;
-    object.members(|key, value| {
-        if key.string().as_deref() == Some(name) {
-            found = value.string();
-        }
-    });
-    found
 }
 
 /// Why a call has no response, in one word.
