@@ -127,7 +127,6 @@ impl Client {
         for call in self.calls.iter_mut().filter(rested) {
             call.restart(now);
         }
-        // Whatever is due first; it is looked up then.
         self.calls.expire(Instant::ZERO);
     }
 
@@ -254,9 +253,8 @@ impl Client {
             InputRequest::ListRoots(_) if has.roots.is_none() => Some("roots"),
             InputRequest::CreateMessage(_) if has.sampling.is_none() => Some("sampling"),
             InputRequest::CreateMessage(params) => {
-                let uses_tools = params.tools.is_some() || params.tool_choice.is_some();
                 let has_tools = has.sampling.as_ref().is_some_and(|has| has.tools.is_some());
-                (uses_tools && !has_tools).then_some("sampling.tools")
+                (params.needs_tools() && !has_tools).then_some("sampling.tools")
             }
             InputRequest::Elicit(_) if elicits.is_none() => Some("elicitation"),
             InputRequest::Elicit(ElicitRequestParams::Form(_)) => {
