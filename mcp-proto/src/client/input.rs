@@ -127,7 +127,7 @@ impl Client {
         for call in self.calls.iter_mut().filter(rested) {
             call.restart(now);
         }
-        self.calls.expire(Instant::ZERO);
+        self.calls.watch_again();
     }
 
     /// Asks the application; the input was asked for with so many bytes.

@@ -54,7 +54,7 @@ impl Client {
 
     /// A response to no call.
     fn stray(&mut self, id: &RequestId) {
-        let abandoned = calls::number(id).is_some_and(|number| self.calls.was_abandoned(number));
+        let abandoned = calls::number(id).is_some_and(|number| self.calls.take_abandoned(number));
         // The ids of probes are strings like this one, and an answer may come late.
         if !abandoned && !id.canonical_str().starts_with("\"discover-") {
             self.fault(ProtocolError::UnexpectedResponse);
