@@ -20,6 +20,7 @@ mod client;
 mod command;
 mod context;
 mod drive;
+mod driver;
 mod handler;
 mod http;
 mod input;
@@ -236,8 +237,8 @@ impl<L: Link> Service<L> {
                 self.output.push(bytes);
             }
             Action::Event(ServerEvent::Request(request)) => {
-                let is_clogged = self.is_full();
-                self.runner.start(now, &mut self.link, request, is_clogged);
+                let is_full = self.is_full();
+                self.runner.start(now, &mut self.link, request, is_full);
             }
             Action::Event(event) => {
                 if let Some(wire) = &mut self.wire {

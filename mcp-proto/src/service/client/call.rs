@@ -10,6 +10,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
+use super::super::driver::wake;
 use super::super::trace::Span;
 use super::port::{Ask, Command, OnProgress, Port};
 use crate::client::{CallError, CallId, CallOptions, Progress};
@@ -183,9 +184,7 @@ impl Slot {
         state.result = Some(result);
         let waker = state.waker.take();
         drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        wake(waker);
     }
 
     /// The response; if there is none yet, `waker` is woken then.

@@ -18,9 +18,9 @@ use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
 
+use super::super::ROUNDS;
 use super::super::http::Clock;
 use super::super::wire::Wire;
-use super::ROUNDS;
 use super::handle::Client;
 use super::runner::Runner;
 use crate::client::{ClientEvent, ConnectError};
