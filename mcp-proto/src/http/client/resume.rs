@@ -4,9 +4,10 @@
 //! name tests and documentation use. `ARCHITECTURE.md` shows [`TABLE`] ([`draw`]); a test walks every
 //! combination.
 //!
-//! A stream is tried again after what `retry` said, from 100 ms to an hour, or 1 s, doubled with each
-//! try in vain up to 30 s, and up to a quarter more, at random. After 5 tries in vain it is not: a try that brings an event,
-//! or an id that is not the last one, was not in vain.
+//! A stream is tried again after 1 s, or after what `retry` said, but 100 ms at least and an hour at
+//! most; this doubles with each try in vain, up to 30 s, and up to a quarter of it is added at
+//! random. After 5 tries in vain it is not tried again. A try that brings an event, or an id that is
+//! not the last one, was not in vain.
 //!
 //! [Specification: Resumability and
 //! Redelivery](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)

@@ -1,7 +1,7 @@
 //! Which arguments of which tool go into headers, as far as the server has listed its tools.
 //!
-//! In: results of `tools/list`. Out: the same without the tools whose schema has headers that must not
-//! be; the plans of the others.
+//! In: results of `tools/list`. Out: the same without the tools whose schema has headers that must
+//! not be; the plans of the others.
 //!
 //! [Specification: Custom Headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters)
 
@@ -15,8 +15,8 @@ use crate::headers::Plan;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 
-/// The most tools whose plans are kept; of schemas with `Limits::max_list_bytes` at most. A call of another one is refused by its server, and then asked
-/// again with what the list says by then.
+/// The most tools whose plans are kept; their schemas may have `Limits::max_list_bytes` together. A
+/// call of another one is refused by its server, and sent again once the list was fetched.
 const MAX_PLANS: usize = 4096;
 
 /// The plans of tools that have headers at all.
