@@ -215,7 +215,8 @@ impl Client {
         self.calls.insert(number, call);
     }
 
-    /// A call is over; what it has asked for, or a legacy server for its sake, is not wanted any more.
+    /// A call is over; what it has asked for, or a legacy server for its sake, is not wanted any
+    /// more.
     pub(super) fn drop_inputs(&mut self, wanted: CallId) {
         let is_its = |asker: &Asker| match asker {
             Asker::Call { call, .. } => *call == wanted,

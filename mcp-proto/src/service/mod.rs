@@ -1,9 +1,10 @@
 //! Async handlers without a runtime: what every adapter shares.
 //!
-//! A [`Service`] is a [`stdio::Connection`](crate::stdio::Connection) with handlers that are futures. It uses
-//! `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for [`drive`] and, if it has
-//! one, a way to spawn. A handler is polled once where its request arrives; if it is not done then, it
-//! goes on in the adapter's task or where that spawns it. A panic, or a dropped future, is -32603.
+//! A [`Service`] is a [`stdio::Connection`](crate::stdio::Connection) with handlers that are
+//! futures. It uses `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for
+//! [`drive`] and, if it has one, a way to spawn. A handler is polled once where its request
+//! arrives; if it is not done then, it goes on in the adapter's task or where that spawns it. A
+//! panic, or a dropped future, is -32603.
 //!
 //! What [`drive`] does, for whoever has a loop of their own:
 //!

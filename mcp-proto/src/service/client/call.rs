@@ -85,7 +85,8 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets the trace that the call belongs to; see [`Client::trace_with`](super::Client::trace_with).
+    /// Sets the trace that the call belongs to; see
+    /// [`Client::trace_with`](super::Client::trace_with).
     pub fn trace(mut self, trace: TraceContext) -> Self {
         if let State::New { options, .. } = &mut self.state {
             options.trace = Some(Box::new(trace));

@@ -28,9 +28,9 @@ use crate::trace::TraceContext;
 use crate::version::ProtocolVersion;
 
 impl Catalog {
-    /// Calls `f` with the span of each request that says which trace it belongs to, before the span is
-    /// entered: with OpenTelemetry it gets its parent then. It is said once: of several functions the
-    /// first one stays.
+    /// Calls `f` with the span of each request that says which trace it belongs to, before the span
+    /// is entered: with OpenTelemetry it gets its parent then. It is said once: of several
+    /// functions the first one stays.
     ///
     /// ```
     /// # use mcp_proto::{server::Registry, service::Catalog, types::Implementation};
@@ -60,8 +60,8 @@ impl Catalog {
     /// | `mcp.input_required` | `true` if the handler asks for input |
     /// | `traceparent`, `tracestate` | what the client said |
     ///
-    /// There is no `mcp.session.id`: whoever knows the id of a session is in it. The names are those of
-    /// OpenTelemetry's [conventions for MCP].
+    /// There is no `mcp.session.id`: whoever knows the id of a session is in it. The names are
+    /// those of OpenTelemetry's [conventions for MCP].
     ///
     /// [conventions for MCP]: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
     pub fn on_span(&self, f: impl Fn(&tracing::Span, &TraceContext) + Send + Sync + 'static) {
