@@ -7,9 +7,9 @@
 //! cargo build -p mcp-proto --example host --target wasm32-unknown-unknown
 //! ```
 //!
-//! `main` plays the host: it prints the responses to a modern client that calls the tool `echo`, to one
-//! that subscribes to changes, to a legacy client that opens a conversation, and to somebody who just
-//! looks.
+//! `main` plays the host: it prints the responses to a modern client that calls the tool `echo`, to
+//! one that subscribes to changes, to a legacy client that opens a conversation, and to somebody
+//! who just looks.
 
 use std::error::Error;
 use std::io::{self, Write};

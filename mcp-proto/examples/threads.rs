@@ -4,9 +4,9 @@
 //! cargo run -p mcp-proto --example threads
 //! ```
 //!
-//! prints where it listens, such as `http://127.0.0.1:40123/mcp`, and serves clients of both eras there
-//! until its standard input ends. The tool `note` keeps a note; the resource `notes://all` has all of
-//! them, and who subscribes to it hears of each.
+//! prints where it listens, such as `http://127.0.0.1:40123/mcp`, and serves clients of both eras
+//! there until its standard input ends. The tool `note` keeps a note; the resource `notes://all`
+//! has all of them, and who subscribes to it hears of each.
 //!
 //! A socket has two threads: one reads when it is told to, and the other does all the rest. A thread
 //! cannot wait for a socket and for a wake at once, but it can wait for a channel, into which come

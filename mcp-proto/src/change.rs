@@ -48,3 +48,30 @@ pub enum Change {
     /// subscribed to this very URI.
     ResourceUpdated(String),
 }
+
+/// Whether the resource `uri` is `whole` or a part of it. What is updated "might be a sub-resource
+/// of the one that the client actually subscribed to"; which those are, only the URIs tell.
+#[cfg(feature = "client")]
+pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
+    uri.strip_prefix(whole).is_some_and(|rest| {
+        rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '?', '#'])
+    })
+}
+
+#[cfg(all(test, feature = "client"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_begins_where_a_name_ends() {
+        for part in
+            ["file:///dir", "file:///dir/", "file:///dir/a", "file:///dir?a", "file:///dir#a"]
+        {
+            assert!(is_part(part, "file:///dir"), "{part}");
+        }
+        assert!(is_part("file:///dir/a", "file:///dir/"));
+        assert!(!is_part("file:///directory", "file:///dir"));
+        assert!(!is_part("file:///dir", "file:///dir/"));
+        assert!(!is_part("file:///other", "file:///dir"));
+    }
+}

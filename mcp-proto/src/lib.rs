@@ -311,6 +311,7 @@ pub mod server;
 pub mod service;
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod stdio;
+mod table;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod time;

@@ -34,10 +34,11 @@ pub struct Limits {
     /// default 1024. Another request, and a batch as a whole, is answered with -32603.
     pub max_in_flight: usize,
     /// The most bytes of messages whose requests are in flight, and of the input that legacy
-    /// clients have given for them; default 64 MiB. Of a client: the most bytes with which it is
-    /// asked for input that is yet to be given; what exceeds this is an error. One request is always accepted, whatever its
+    /// clients have given for them; default 64 MiB. One request is always accepted, whatever its
     /// size; another one that exceeds this, or one whose input does (without the request, if it is
-    /// the only one), is answered with -32603.
+    /// the only one), is answered with -32603. Of a client: the most bytes with which it is asked
+    /// for input that is yet to be given; a legacy server that exceeds this is answered with an
+    /// error, and with a modern one the call ends.
     pub max_in_flight_bytes: usize,
     /// The longest request id or progress token, in bytes as sent; default 1 KiB. A request with
     /// a longer one is answered with -32600.
@@ -99,8 +100,8 @@ pub struct Limits {
     pub max_replay_bytes: usize,
     /// How long the events of a stream are kept once all is said; default 60 s.
     pub replay_timeout: Duration,
-    /// After which time a client whose stream was closed for that purpose should come back; default
-    /// 1 s.
+    /// How long a legacy HTTP client should wait before it comes back for an answer whose stream
+    /// was closed meanwhile, by `http::Endpoint::close_stream` for one; default 1 s.
     pub retry: Duration,
 }
 

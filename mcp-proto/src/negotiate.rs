@@ -18,6 +18,7 @@
 use alloc::string::String;
 
 use crate::error::ProtocolError;
+use crate::table::{self, cell};
 use crate::version::{Era, EraPolicy, MODERN, ProtocolVersion};
 
 /// What a connection has been opened as.
@@ -183,16 +184,18 @@ const CASES: usize =
 
 /// The number of a case.
 const fn case(opened: Opened, policy: EraPolicy, kind: Kind, claim: Claim) -> usize {
-    ((opened as usize * 3 + policy as usize) * ANY_KIND.len() + kind as usize) * 2 + claim as usize
+    let opened_and_policy = opened as usize * ANY_POLICY.len() + policy as usize;
+    (opened_and_policy * ANY_KIND.len() + kind as usize) * ANY_CLAIM.len() + claim as usize
 }
 
 /// The rows that decide, by the numbers of the cases; found when this is compiled.
 #[expect(
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
-    reason = "it fails to compile"
+    reason = "it runs when this is compiled, and fails then"
 )]
 const fn index() -> [u8; CASES] {
+    assert!(TABLE.len() < u8::MAX as usize);
     let mut index = [u8::MAX; CASES];
     let mut at = TABLE.len();
     // From the last row on, so that the first that matches stays.
@@ -254,30 +257,17 @@ pub(crate) fn unsupported(requested: Option<&str>) -> ProtocolError {
     }
 }
 
-/// The table as Markdown, one line a row.
+/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
 pub fn draw() -> String {
-    let mut out = String::from(
-        "| row | opened as | policy | kind | claim | route |\n|---|---|---|---|---|---|\n",
-    );
-    for row in TABLE {
-        let cells = [
+    table::draw(["row", "opened as", "policy", "kind", "claim", "route"], TABLE, |row| {
+        [
             row.name.into(),
-            cell(row.opened, usize::MAX),
-            cell(row.policy, ANY_POLICY.len()),
-            cell(row.kind, ANY_KIND.len()),
-            cell(row.claim, ANY_CLAIM.len()),
+            // No row is for every one of them.
+            cell(row.opened, &[]),
+            cell(row.policy, ANY_POLICY),
+            cell(row.kind, ANY_KIND),
+            cell(row.claim, ANY_CLAIM),
             alloc::format!("{:?}", row.route),
-        ];
-        out.extend(["| ", &cells.join(" | "), " |\n"]);
-    }
-    out
-}
-
-fn cell<T: core::fmt::Debug>(values: &[T], all: usize) -> String {
-    if values.len() == all {
-        return "any".into();
-    }
-    let names: alloc::vec::Vec<String> =
-        values.iter().map(|value| alloc::format!("{value:?}")).collect();
-    names.join(", ")
+        ]
+    })
 }

@@ -17,7 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["meta"],
     &["types", "version", "request_state", "challenge", "change", "progress", "trace", "headers"],
     &["message", "frame", "machine"],
-    &["json", "deadlines", "row"],
+    &["json", "deadlines", "row", "table"],
     &["limits", "error", "time"],
 ];
 
@@ -40,6 +40,7 @@ const NARROWER: &[(&str, &[&str])] = &[
             "json",
             "deadlines",
             "row",
+            "table",
             "limits",
             "error",
             "time",

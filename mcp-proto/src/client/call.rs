@@ -327,8 +327,8 @@ impl Client {
     /// A call that was taken out is over.
     pub(super) fn finish(&mut self, now: Instant, call: Call, result: Result<Json, CallError>) {
         let id = call.id;
-        // Over HTTP a legacy server cannot say that it needs no input any more: the stream of the call
-        // is closed.
+        // Over HTTP a legacy server cannot say that it needs no input any more: the stream of the
+        // call is closed.
         if matches!(call.state, State::Asking(_)) || result.is_err() {
             self.drop_inputs(id);
         }

@@ -157,8 +157,8 @@ impl Calls {
         self.abandoned.contains(&number)
     }
 
-    /// Whether a response that belongs to no call is of one that was abandoned.
-    pub(super) fn was_abandoned(&mut self, number: u64) -> bool {
+    /// A response has come that belongs to no call; whether it is of one that was abandoned.
+    pub(super) fn take_abandoned(&mut self, number: u64) -> bool {
         self.abandoned.remove(&number)
     }
 
@@ -215,9 +215,19 @@ impl Calls {
     /// The numbers of the calls whose time is over.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<u64> {
         let due = self.numbers_of(|call| call.due <= now).collect();
-        let rest = self.table.iter().map(|(_, call)| call.due).filter(|due| *due > now);
-        self.next_due = rest.min().filter(|due| *due != Instant::NEVER);
+        self.watch_after(now);
         due
+    }
+
+    /// Some calls are due at another time than before.
+    pub(super) fn watch_again(&mut self) {
+        self.watch_after(Instant::ZERO);
+    }
+
+    /// Looks up which call is due next after `then`.
+    fn watch_after(&mut self, then: Instant) {
+        let rest = self.table.iter().map(|(_, call)| call.due).filter(|due| *due > then);
+        self.next_due = rest.min().filter(|due| *due != Instant::NEVER);
     }
 }
 

@@ -59,7 +59,7 @@ pub enum ClientEvent {
     },
     /// The server needs input; give its [`InputReply`] back with `answer`.
     Input(Input),
-    /// An [`ClientEvent::Input`] is no longer of interest; its reply is void.
+    /// A [`ClientEvent::Input`] is no longer of interest; its reply is void.
     InputCancelled {
         /// Which one.
         input: InputId,
@@ -156,8 +156,9 @@ pub struct SubscriptionId(pub(super) u64);
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// How long the response may take, from when the request is sent; default 60 s. It rests while input waits for the
-    /// application, and starts anew after that. `Duration::MAX` is for ever.
+    /// How long the response may take, from when the request is sent; default 60 s. This time
+    /// rests while the server waits for input, and starts anew after that. `Duration::MAX` is for
+    /// ever.
     pub timeout: Duration,
     /// Whether progress starts it anew; default true.
     pub reset_on_progress: bool,

@@ -109,7 +109,8 @@ impl Client {
     }
 }
 
-/// Whether only a modern server answers with this code.
+/// Whether this code alone shows a modern server that can be talked to: -32022 needs a look at the
+/// versions that it names.
 pub(super) fn is_modern(code: ErrorCode) -> bool {
     [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
 }

@@ -130,13 +130,13 @@ impl Client {
         self.end(now, Some(error));
     }
 
-    /// The era that a message belongs to that goes out while the era is not known yet: that of
-    /// requests is in what they say.
+    /// What is spoken with the server, once that is known. A request that goes out before has its
+    /// version in its parameters.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.server().map(|server| server.version)
     }
 
-    /// The parameters of a request of the binding's own, to a modern server.
+    /// What the parameters of a request of the binding's own begin with, if the server is modern.
     pub(crate) fn stamp(&self) -> Option<bytes::Bytes> {
         match &self.life {
             Life::Modern(modern) => Some(modern.envelope.stamp()),
@@ -174,7 +174,7 @@ pub(crate) fn is_same_request(one: &RequestId, other: &RequestId) -> bool {
     one == other || calls::number(one).is_some_and(|number| calls::number(other) == Some(number))
 }
 
-/// Whether only a modern server answers with this code.
+/// Whether only a modern server answers with this code; -32022 is one of these.
 pub(crate) fn is_modern_error(code: ErrorCode) -> bool {
     found::is_modern(code) || code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
 }

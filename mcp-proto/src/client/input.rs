@@ -127,8 +127,7 @@ impl Client {
         for call in self.calls.iter_mut().filter(rested) {
             call.restart(now);
         }
-        // Whatever is due first; it is looked up then.
-        self.calls.expire(Instant::ZERO);
+        self.calls.watch_again();
     }
 
     /// Asks the application; the input was asked for with so many bytes.
@@ -216,7 +215,8 @@ impl Client {
         self.calls.insert(number, call);
     }
 
-    /// A call is over; what it has asked for, or a legacy server for its sake, is not wanted any more.
+    /// A call is over; what it has asked for, or a legacy server for its sake, is not wanted any
+    /// more.
     pub(super) fn drop_inputs(&mut self, wanted: CallId) {
         let is_its = |asker: &Asker| match asker {
             Asker::Call { call, .. } => *call == wanted,
@@ -254,9 +254,8 @@ impl Client {
             InputRequest::ListRoots(_) if has.roots.is_none() => Some("roots"),
             InputRequest::CreateMessage(_) if has.sampling.is_none() => Some("sampling"),
             InputRequest::CreateMessage(params) => {
-                let uses_tools = params.tools.is_some() || params.tool_choice.is_some();
                 let has_tools = has.sampling.as_ref().is_some_and(|has| has.tools.is_some());
-                (uses_tools && !has_tools).then_some("sampling.tools")
+                (params.needs_tools() && !has_tools).then_some("sampling.tools")
             }
             InputRequest::Elicit(_) if elicits.is_none() => Some("elicitation"),
             InputRequest::Elicit(ElicitRequestParams::Form(_)) => {

@@ -137,13 +137,7 @@ impl Client {
 
 /// The subscription that a notification says it belongs to.
 fn subscription_id(params: &Params) -> Option<Raw<'_>> {
-    let mut id = None;
-    params.raw(Member::Meta)?.members(|key, value| {
-        if key.string().as_deref() == Some(SUBSCRIPTION_ID) {
-            id = Some(value);
-        }
-    });
-    id
+    params.raw(Member::Meta)?.member(SUBSCRIPTION_ID)
 }
 
 fn number(id: Raw<'_>) -> Option<u64> {

@@ -11,9 +11,9 @@
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use super::negotiation::{Negotiation, Verdict};
+use crate::table::{self, cell};
 use crate::version::Era;
 
 /// Where a negotiation is.
@@ -289,26 +289,13 @@ impl Outcome {
 
 /// The table as Markdown, as it stands in `ARCHITECTURE.md`.
 pub fn draw() -> String {
-    let mut out =
-        String::from("| row | step | falls back | outcome | then |\n|---|---|---|---|---|\n");
-    for row in TABLE {
-        let cells = [
+    table::draw(["row", "step", "falls back", "outcome", "then"], TABLE, |row| {
+        [
             row.name.into(),
-            cell(row.steps, ALL.len()),
-            cell(row.falls_back, EITHER.len()),
-            cell(row.outcomes, ANY_OUTCOME.len()),
+            cell(row.steps, ALL),
+            cell(row.falls_back, EITHER),
+            cell(row.outcomes, ANY_OUTCOME),
             alloc::format!("{:?}", row.then),
-        ];
-        out.extend(["| ", &cells.join(" | "), " |\n"]);
-    }
-    out
-}
-
-/// A cell of a table, as Markdown: the values, or `any` if they are all there are.
-pub(crate) fn cell<T: core::fmt::Debug>(values: &[T], all: usize) -> String {
-    if values.len() == all {
-        return "any".into();
-    }
-    let names: Vec<String> = values.iter().map(|value| alloc::format!("{value:?}")).collect();
-    names.join(", ")
+        ]
+    })
 }

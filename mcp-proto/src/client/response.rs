@@ -54,7 +54,7 @@ impl Client {
 
     /// A response to no call.
     fn stray(&mut self, id: &RequestId) {
-        let abandoned = calls::number(id).is_some_and(|number| self.calls.was_abandoned(number));
+        let abandoned = calls::number(id).is_some_and(|number| self.calls.take_abandoned(number));
         // The ids of probes are strings like this one, and an answer may come late.
         if !abandoned && !id.canonical_str().starts_with("\"discover-") {
             self.fault(ProtocolError::UnexpectedResponse);
@@ -159,18 +159,13 @@ fn kind(result: &Json) -> Kind {
     if result.as_bytes().starts_with(b"{\"resultType\":\"complete\"") {
         return Kind::Complete;
     }
-    let mut kind = Kind::Untyped;
-    result.raw().members(|key, value| {
-        if key.string().as_deref() == Some("resultType") {
-            kind = match value.string().as_deref() {
-                Some("complete") => Kind::Complete,
-                Some("input_required") => Kind::InputRequired,
-                Some(other) => Kind::Unknown(other.chars().take(100).collect()),
-                None => Kind::Unknown(String::new()),
-            };
-        }
-    });
-    kind
+    let Some(kind) = result.raw().member("resultType") else { return Kind::Untyped };
+    match kind.string().as_deref() {
+        Some("complete") => Kind::Complete,
+        Some("input_required") => Kind::InputRequired,
+        Some(other) => Kind::Unknown(other.chars().take(100).collect()),
+        None => Kind::Unknown(String::new()),
+    }
 }
 
 /// One page of a list.

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use super::calls::Goal;
 use super::event::SubscriptionId;
 use super::{CallError, CallId, CallOptions, Change, Client, ClientEvent, Life, List};
+use crate::change::is_part;
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::json::write::List as Writer;
@@ -273,13 +274,6 @@ impl Client {
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
         }
     }
-}
-
-/// Whether `uri` is `whole` or a part of it: "This might be a sub-resource of the one that the
-/// client actually subscribed to."
-fn is_part(uri: &str, whole: &str) -> bool {
-    let rest = uri.strip_prefix(whole);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
 }
 
 /// The parameters of `subscriptions/listen`.

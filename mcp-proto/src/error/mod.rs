@@ -37,7 +37,8 @@ impl ErrorCode {
     pub const INVALID_PARAMS: Self = Self(-32602);
     /// The handler failed.
     pub const INTERNAL_ERROR: Self = Self(-32603);
-    /// There is no resource with this URI; modern servers say [`INVALID_PARAMS`](Self::INVALID_PARAMS).
+    /// There is no resource with this URI; modern servers say
+    /// [`INVALID_PARAMS`](Self::INVALID_PARAMS).
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
     /// The user must visit a URL before the request can be served (2025-11-25).
     pub const URL_ELICITATION_REQUIRED: Self = Self(-32042);
@@ -73,7 +74,7 @@ pub enum Rung {
     Resumption,
     /// A modern request lacks a required key of `_meta`, or has a malformed one.
     Envelope,
-    /// The claimed protocol version is not served.
+    /// The claimed protocol version is not served; over HTTP, or its header does not repeat it.
     Version,
     /// Over HTTP: the header `Mcp-Method` or `Mcp-Name` does not repeat what the body says.
     Headers,

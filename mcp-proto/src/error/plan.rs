@@ -6,7 +6,8 @@ use core::fmt;
 /// Why the `inputSchema` of a tool cannot be mirrored into headers. A server that registers such a
 /// tool is at fault; a client on HTTP must leave it out of the list.
 ///
-/// `at` is the place of the schema that is wrong, as a JSON Pointer behind a `#`.
+/// `at` is the place of the schema that is wrong, as a JSON Pointer behind a `#`. Where
+/// the error is shown, texts of the schema are cut after 200 characters.
 ///
 /// [Specification: x-mcp-header](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header)
 #[derive(Clone, PartialEq, Eq)]

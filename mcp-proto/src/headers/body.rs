@@ -108,14 +108,7 @@ impl Mirrored<'_> {
 /// What a request with these `params` is about, by [`name_member`]; `None` if its method needs no
 /// name, or if there is no such string. Of keys that stand twice the last counts.
 pub fn name_in<'a>(method: &str, params: &'a Json) -> Option<Cow<'a, str>> {
-    let member = name_member(method)?;
-    let mut found = None;
-    params.raw().members(|key, value| {
-        if key.string().as_deref() == Some(member) {
-            found = Some(value);
-        }
-    });
-    found?.string()
+    params.raw().member(name_member(method)?)?.string()
 }
 
 impl BodyError {

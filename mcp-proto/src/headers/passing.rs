@@ -52,7 +52,8 @@ const SHOWN: usize = 600;
 /// these: errors come in the order of the body; a member on the way to what a header repeats may not
 /// stand twice, as some readers take the first and others the last; `Mcp-Param-*` are left to the
 /// server, for what they repeat depends on the tool. Whatever else can be wrong with a message is the
-/// server's to say too: of texts, numbers and literals that no header repeats, only the ends are found.
+/// server's to say too: of texts, numbers and literals that no header repeats, only the ends are
+/// found.
 ///
 /// It holds one text at a time, and of that what may be one of the claim's values: six times their
 /// bytes if all of them were escaped, or 600 bytes. Messages are nested at most 128 deep.

@@ -174,6 +174,17 @@ impl<'a> Raw<'a> {
         })
     }
 
+    /// The member of this name of the object that the value is; the last one if there are several.
+    pub(crate) fn member(self, name: &str) -> Option<Self> {
+        let mut found = None;
+        self.members(|key, value| {
+            if key.string().as_deref() == Some(name) {
+                found = Some(value);
+            }
+        });
+        found
+    }
+
     /// Whether the value is an object with a member of this name that is an object.
     pub(crate) fn has_object(self, name: &str) -> bool {
         let mut found = false;
@@ -223,6 +234,15 @@ mod tests {
             assert_eq!(Json::parse(text), Err(InvalidJson), "{text:?}");
         }
         assert_eq!(Json::parse(&b"\"\xff\""[..]), Err(InvalidJson));
+    }
+
+    #[test]
+    fn a_member_is_found_however_its_name_is_written() {
+        let json = Json::parse(r#"{"a":1,"\u0061":2,"b":{"c":3}}"#).unwrap();
+        let member = |name| json.raw().member(name).map(|value| value.0);
+        assert_eq!(member("a"), Some(&b"2"[..]));
+        assert_eq!(member("c"), None);
+        assert!(Json::constant("[1]").raw().member("a").is_none());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::headers::Plan;
 use crate::json::Json;
 use crate::json::write;
 use crate::types::{
-    CacheHint, ListChangedCapability, Prompt, ResourcesCapability, ServerCapabilities,
+    CacheHint, ListChangedCapability, Prompt, ResourcesCapability, ServerCapabilities, Tool,
 };
 use crate::version::{Era, MODERN, ProtocolVersion};
 
@@ -258,7 +258,7 @@ fn capabilities<H>(registry: &Registry<H>) -> ServerCapabilities {
 }
 
 fn tools<H>(registry: &Registry<H>) -> BTreeMap<String, ToolEntry> {
-    let entry = |(tool, handler): &(crate::types::Tool, HandlerId)| {
+    let entry = |(tool, handler): &(Tool, HandlerId)| {
         let wraps = tool.output_schema.as_ref().is_some_and(|schema| !has_type_object(schema));
         // It was checked when the tool was added.
         let plan = Plan::compile(&tool.input_schema).unwrap_or_default();

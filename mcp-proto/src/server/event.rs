@@ -152,9 +152,7 @@ impl Peer {
             },
         }
     }
-}
 
-impl Peer {
     /// The settings of an extension, if the client declares it.
     pub fn extension(&self, identifier: &str) -> Option<Json> {
         #[derive(serde::Deserialize)]
@@ -211,14 +209,14 @@ impl ReplyId {
     }
 }
 
-/// Names the stream of an HTTP request of a legacy client: what is about a request goes out on the
-/// stream that it came in with. Never used twice in a session.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct StreamId(pub(crate) u64);
-
 /// How many requests came before it; whose it is depends on what else the process does.
 impl fmt::Debug for ReplyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ReplyId({})", self.serial)
     }
 }
+
+/// Names the stream of an HTTP request of a legacy client: what is about a request goes out on the
+/// stream that it came in with. Never used twice in a session.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StreamId(pub(crate) u64);

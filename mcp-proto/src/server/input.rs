@@ -17,9 +17,8 @@ use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Member, Outgoing, Params};
 use crate::time::Instant;
 use crate::types::{
-    ClientCapabilities, CreateMessageRequestParams, ElicitRequestParams, ElicitationCapability,
-    InputRequest, InputResponses, ListChangedCapability, MissingRequiredClientCapabilityErrorData,
-    SamplingCapability,
+    ClientCapabilities, ElicitRequestParams, ElicitationCapability, InputRequest, InputResponses,
+    ListChangedCapability, MissingRequiredClientCapabilityErrorData, SamplingCapability,
 };
 use crate::version::Era;
 
@@ -61,7 +60,7 @@ impl Inputs {
         match request {
             InputRequest::ListRoots(_) => Self { roots: true, ..none },
             InputRequest::CreateMessage(params) => {
-                Self { sampling: true, sampling_tools: needs_tools(params), ..none }
+                Self { sampling: true, sampling_tools: params.needs_tools(), ..none }
             }
             InputRequest::Elicit(ElicitRequestParams::Form(_)) => {
                 Self { elicitation_form: true, ..none }
@@ -107,11 +106,6 @@ impl Inputs {
             ..ClientCapabilities::default()
         }
     }
-}
-
-/// Whether the model is to use tools.
-pub(super) fn needs_tools(params: &CreateMessageRequestParams) -> bool {
-    params.tools.is_some() || params.tool_choice.is_some()
 }
 
 impl Server {

@@ -67,8 +67,7 @@ use binding::Binding;
 pub use cacheable::Cacheable;
 use calls::{Call, Calls, Via};
 pub use declaration::Declaration;
-pub(crate) use dispatch::Origin;
-pub(crate) use dispatch::{facts, refusal, request_id};
+pub(crate) use dispatch::{Origin, facts, refusal, request_id};
 pub use event::{
     CancelCause, Peer, PingId, Reply, ReplyId, Request, ServerAction, ServerEvent, StreamId,
 };

@@ -1,6 +1,7 @@
 //! Requests of the modern era: every one says everything about itself.
 //!
-//! The rungs, in order: envelope, version, headers (over HTTP), method, params, capacity. A request that passes all of
+//! The rungs, in order: envelope, version, headers (over HTTP), method, the name of a tool and its
+//! arguments, param-headers (over HTTP), the rest of params, capacity. A request that passes all of
 //! them opens the connection as modern, unless it is `server/discover`.
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)

@@ -42,7 +42,8 @@ impl Server {
     /// Fails with [`UsageError::Closed`], with [`UsageError::NotInFlight`] after the answer or a
     /// cancellation, with [`UsageError::NotJson`] or [`UsageError::NotAnObject`], with
     /// [`UsageError::ProgressNotIncreasing`], with [`UsageError::Undeclared`] for a log message
-    /// without [`Registry::logging`](super::Registry::logging), and with [`UsageError::ReservedMethod`].
+    /// without [`Registry::logging`](super::Registry::logging), and with
+    /// [`UsageError::ReservedMethod`].
     pub fn notify(
         &mut self,
         _now: Instant,

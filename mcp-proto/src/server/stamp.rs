@@ -70,7 +70,8 @@ pub(super) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
     error
 }
 
-/// Whether a result asks for input by itself, past [`Outcome::InputRequired`](super::Outcome) and its checks.
+/// Whether a result asks for input by itself, past [`Outcome::InputRequired`](super::Outcome) and
+/// its checks.
 fn asks(result: &Json) -> bool {
     let mut asks = false;
     result.raw().members(|key, value| {

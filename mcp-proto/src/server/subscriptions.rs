@@ -292,7 +292,7 @@ impl Server {
                 Some("promptsListChanged") => valid &= list(List::Prompts, wanted),
                 Some("resourcesListChanged") => valid &= list(List::Resources, wanted),
                 Some("resourceSubscriptions") => {
-                    valid &= wanted.0.first() == Some(&b'[');
+                    valid &= wanted.is_array();
                     wanted.elements(|uri| match uri.string() {
                         Some(uri) => subscribe(&uri),
                         None => valid = false,

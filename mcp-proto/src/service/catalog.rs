@@ -83,8 +83,10 @@ impl Catalog {
     /// Changes what is offered. Clients are told which lists have changed by that, as far as
     /// [`Registry::list_changed`] declares it, and else not. What is removed while it runs runs on.
     ///
-    /// If `change` fails nothing changes; it ends with `Ok(())`. Updates wait for each other: `change` must not update the
-    /// same catalog.
+    /// `change` gets a copy, which is what is offered once it returns `Ok`; its value is returned.
+    /// Updates wait for each other: `change` must not update the same catalog.
+    ///
+    /// Fails as `change` does, and nothing changes then.
     pub fn update<T>(
         &self,
         change: impl FnOnce(&mut Registry<Handler>) -> Result<T, UsageError>,

@@ -1,9 +1,10 @@
 //! Async handlers without a runtime: what every adapter shares.
 //!
-//! A [`Service`] is a [`stdio::Connection`](crate::stdio::Connection) with handlers that are futures. It uses
-//! `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for [`drive`] and, if it has
-//! one, a way to spawn. A handler is polled once where its request arrives; if it is not done then, it
-//! goes on in the adapter's task or where that spawns it. A panic, or a dropped future, is -32603.
+//! A [`Service`] is a [`stdio::Connection`](crate::stdio::Connection) with handlers that are
+//! futures. It uses `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for
+//! [`drive`] and, if it has one, a way to spawn. A handler is polled once where its request
+//! arrives; if it is not done then, it goes on in the adapter's task or where that spawns it. A
+//! panic, or a dropped future, is -32603.
 //!
 //! What [`drive`] does, for whoever has a loop of their own:
 //!
@@ -20,6 +21,7 @@ mod client;
 mod command;
 mod context;
 mod drive;
+mod driver;
 mod handler;
 mod http;
 mod input;
@@ -236,8 +238,8 @@ impl<L: Link> Service<L> {
                 self.output.push(bytes);
             }
             Action::Event(ServerEvent::Request(request)) => {
-                let is_clogged = self.is_full();
-                self.runner.start(now, &mut self.link, request, is_clogged);
+                let is_full = self.is_full();
+                self.runner.start(now, &mut self.link, request, is_full);
             }
             Action::Event(event) => {
                 if let Some(wire) = &mut self.wire {

@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
 use super::catalog::{Catalog, Offer};
+use super::driver::{Driver, wake};
 use crate::deadlines::Deadlines;
 use crate::server::{Change, Notification, Outcome, Reply, ReplyId};
 use crate::time::{Duration, Instant};
@@ -69,11 +70,9 @@ pub(super) struct Port {
 #[derive(Debug)]
 struct State {
     now: Instant,
-    /// The service is in its turn and will look again before it ends.
-    in_turn: bool,
+    driver: Driver,
     /// The service is gone: nobody looks any more.
     closed: bool,
-    driver: Option<Waker>,
     work: Work,
     /// Who sleeps, by a serial number.
     sleepers: BTreeMap<u64, Waker>,
@@ -89,9 +88,8 @@ impl Port {
         #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
         let state = Mutex::new(State {
             now: Instant::ZERO,
-            in_turn: false,
+            driver: Driver::default(),
             closed: false,
-            driver: None,
             work: Work::default(),
             sleepers: BTreeMap::new(),
             deadlines: Deadlines::new(),
@@ -108,9 +106,7 @@ impl Port {
     pub(super) fn begin_turn(&self, now: Instant, waker: &Waker) {
         let mut state = self.lock();
         state.now = now;
-        state.in_turn = true;
-        let known = state.driver.as_ref().is_some_and(|driver| driver.will_wake(waker));
-        let before = if known { None } else { state.driver.replace(waker.clone()) };
+        let before = state.driver.begin_turn(waker);
         for (sleep, duration) in mem::take(&mut state.falling_asleep) {
             if state.sleepers.contains_key(&sleep) {
                 state.deadlines.set(sleep, now + duration);
@@ -152,15 +148,15 @@ impl Port {
 
     /// Has the driver look again.
     pub(super) fn wake_driver(&self) {
-        let driver = self.lock().sleeping_driver();
+        let driver = self.lock().driver.sleeping();
         wake(driver);
     }
 
     /// Ends the turn; what has come in meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
         let mut state = self.lock();
-        state.in_turn = false;
-        let driver = if state.work.is_empty() { None } else { state.sleeping_driver() };
+        let has_work = !state.work.is_empty();
+        let driver = state.driver.end_turn(has_work);
         drop(state);
         wake(driver);
     }
@@ -230,13 +226,13 @@ impl Port {
             return sleep;
         }
         state.sleepers.insert(sleep, waker);
-        if state.in_turn {
+        if state.driver.is_in_turn() {
             let at = state.now + duration;
             state.deadlines.set(sleep, at);
         } else {
             state.falling_asleep.push((sleep, duration));
         }
-        let driver = state.sleeping_driver();
+        let driver = state.driver.sleeping();
         drop(state);
         wake(driver);
         sleep
@@ -273,26 +269,13 @@ impl Port {
             return;
         }
         push(&mut state.work);
-        let driver = state.sleeping_driver();
+        let driver = state.driver.sleeping();
         drop(state);
         wake(driver);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Who must be woken for what has come in, once the lock is released: waking may run anything.
-    fn sleeping_driver(&self) -> Option<Waker> {
-        self.driver.as_ref().filter(|_| !self.in_turn).cloned()
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }
 

@@ -248,7 +248,8 @@ impl IntoToolError for Box<dyn Error + Send + Sync> {
     }
 }
 
-/// As from [`Catalog::update`](super::Catalog::update) and [`Context::publish`](super::Context::publish).
+/// As from [`Catalog::update`](super::Catalog::update) and
+/// [`Context::publish`](super::Context::publish).
 impl IntoToolError for UsageError {
     const ASKS: bool = false;
 

@@ -96,10 +96,10 @@ impl Runner {
         now: Instant,
         scope: &mut impl Scope,
         command: Command,
-        is_clogged: bool,
+        is_full: bool,
     ) {
         match command {
-            Command::Notify(..) if is_clogged => {}
+            Command::Notify(..) if is_full => {}
             // A handler that reports after its end, or backwards, is not worth an error.
             Command::Notify(about, notification) => {
                 let _ = scope.notify(now, about, notification);
@@ -119,14 +119,14 @@ impl Runner {
         now: Instant,
         scope: &mut impl Scope,
         request: Request,
-        is_clogged: bool,
+        is_full: bool,
     ) {
         match self.offer.call(&self.port, request, Arc::new(Cancel::new())) {
             Err(reply) => scope.respond(now, reply, gone()),
             Ok(Called { reply, cancel, call }) => {
                 let spawn = self.spawn.as_deref_mut();
                 let progressed = self.tasks.start(reply, cancel, call, spawn);
-                self.settle(now, scope, progressed, is_clogged);
+                self.settle(now, scope, progressed, is_full);
             }
         }
     }
@@ -137,10 +137,10 @@ impl Runner {
         now: Instant,
         scope: &mut impl Scope,
         slot: usize,
-        is_clogged: bool,
+        is_full: bool,
     ) {
         let progressed = self.tasks.poll(slot);
-        self.settle(now, scope, progressed, is_clogged);
+        self.settle(now, scope, progressed, is_full);
     }
 
     /// Answers after what the handler has reported.
@@ -149,7 +149,7 @@ impl Runner {
         now: Instant,
         scope: &mut impl Scope,
         progressed: Progressed,
-        is_clogged: bool,
+        is_full: bool,
     ) {
         let Progressed::Done(reply, outcome) = progressed else { return };
         if let Some((commands, news)) = self.port.take_commands() {
@@ -157,7 +157,7 @@ impl Runner {
                 self.learn(now, scope, news);
             }
             for command in commands {
-                self.obey(now, scope, command, is_clogged);
+                self.obey(now, scope, command, is_full);
             }
         }
         scope.respond(now, reply, outcome);

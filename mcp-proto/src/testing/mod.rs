@@ -21,8 +21,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With `Pair::over_http` in place of `Pair::new` they talk Streamable HTTP, over connections that are
-//! as virtual as time:
+//! With `Pair::over_http` in place of `Pair::new` they talk Streamable HTTP, over connections that
+//! are as virtual as time:
 //!
 //! ```
 //! use mcp_proto::client::CallError;

@@ -33,9 +33,9 @@ const MAX_WAKES: usize = 100_000;
 /// nothing else happens. The [module](super) has an example.
 ///
 /// The server is started, and the client connected, when it is first run. With a pipe, a server that
-/// is to be started anew is, and a side that has ended is gone: what the other one still says is lost.
-/// Over HTTP, the client has a connection for each request that is not answered, and one more that it
-/// keeps; the server is there until it is started anew.
+/// is to be started anew is, and a side that has ended is gone: what the other one still says is
+/// lost. Over HTTP, the client has a connection for each request that is not answered, and one more
+/// that it keeps; the server is there until it is started anew.
 pub struct Pair {
     client_config: client::Config,
     client: Client,

@@ -65,7 +65,8 @@ open_strings! {
     ResultType {
         /// The request is done.
         Complete = "complete",
-        /// The server needs input; the result is an [`InputRequiredResult`](super::InputRequiredResult).
+        /// The server needs input; the result is an
+        /// [`InputRequiredResult`](super::InputRequiredResult).
         InputRequired = "input_required",
     }
 }

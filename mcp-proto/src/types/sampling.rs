@@ -70,6 +70,12 @@ impl CreateMessageRequestParams {
         self.system_prompt = Some(prompt.into());
         self
     }
+
+    /// Whether it is only for clients with the capability `sampling.tools`.
+    #[cfg(any(feature = "client", feature = "server"))]
+    pub(crate) fn needs_tools(&self) -> bool {
+        self.tools.is_some() || self.tool_choice.is_some()
+    }
 }
 
 /// A message to or from a model.

@@ -82,8 +82,8 @@ impl Used {
 // SAFETY: `memory` is reached through blocks alone, and no two that are in use overlap.
 unsafe impl<const SIZE: usize> Sync for Heap<SIZE> {}
 
-// SAFETY: a block lies within `memory`, is aligned, and is behind all others that are in use: `used` is
-// changed in one step, and `end` goes back only when there are none.
+// SAFETY: a block lies within `memory`, is aligned, and is behind all others that are in use:
+// `used` is changed in one step, and `end` goes back only when there are none.
 unsafe impl<const SIZE: usize> GlobalAlloc for Heap<SIZE> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let taken = self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, |used| {

@@ -6,8 +6,8 @@
 //! ./check                                               # tests both, and says how large it is
 //! ```
 //!
-//! There is nothing here but `core`, `alloc` and [`heap`]. Each buffer is a conversation of its own, and
-//! when it is over the heap is empty.
+//! There is nothing here but `core`, `alloc` and [`heap`]. Each buffer is a conversation of its
+//! own, and when it is over the heap is empty.
 
 #![no_std]
 

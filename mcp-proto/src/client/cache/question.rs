@@ -6,7 +6,7 @@
 
 use alloc::boxed::Box;
 
-use crate::change::List;
+use crate::change::{List, is_part};
 use crate::json::{Json, canonical};
 
 /// What is asked, by whomever.
@@ -58,15 +58,10 @@ impl Question {
     }
 
     /// Whether the answer is another one when the resource with this URI has changed: it is that
-    /// resource, or one that has it as a part. (What is updated "might be a sub-resource of the one
-    /// that the client actually subscribed to".)
+    /// resource, or one that has it as a part.
     pub(super) fn reads(&self, updated: &str) -> bool {
-        let Some(uri) = self.uri.as_deref().filter(|_| self.method == Method::Read) else {
-            return false;
-        };
-        updated.strip_prefix(uri).is_some_and(|part| {
-            part.is_empty() || uri.ends_with('/') || part.starts_with(['/', '?', '#'])
-        })
+        let read = self.uri.as_deref().filter(|_| self.method == Method::Read);
+        read.is_some_and(|uri| is_part(updated, uri))
     }
 
     pub(super) fn bytes(&self) -> usize {

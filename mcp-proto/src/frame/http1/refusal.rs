@@ -42,7 +42,8 @@ pub enum Refusal {
         /// The limit, in bytes.
         max_head_bytes: usize,
     },
-    /// 431: the head, or the trailer, has more fields than [`Limits::max_fields`](crate::Limits::max_fields).
+    /// 431: the head, or the trailer, has more fields than
+    /// [`Limits::max_fields`](crate::Limits::max_fields).
     TooManyFields {
         /// The limit.
         max_fields: usize,

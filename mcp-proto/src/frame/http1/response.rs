@@ -24,8 +24,8 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 pub struct ResponseHead {
     /// The status; 200 to 599.
     pub status: u16,
-    /// The fields, without `Connection`, `Content-Length` and `Transfer-Encoding`: these say how the response
-    /// is framed, and are added.
+    /// The fields, without `Connection`, `Content-Length` and `Transfer-Encoding`: these say how the
+    /// response is framed, and are added.
     pub fields: SmallVec<[(&'static str, Cow<'static, str>); 4]>,
     /// The length of the body in bytes; `None` if it is not known yet.
     pub length: Option<u64>,

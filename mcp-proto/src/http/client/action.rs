@@ -18,9 +18,9 @@ use crate::http::Url;
 pub enum Action {
     /// Send a request to the origin of the URL, and tell the client what comes back:
     /// [`handle_head`](super::Client::handle_head), [`handle_body`](super::Client::handle_body) and
-    /// [`handle_end`](super::Client::handle_end), or [`handle_failure`](super::Client::handle_failure).
-    /// Requests need not be answered in order, so each that is not answered has a connection of its
-    /// own, or an HTTP/2 stream.
+    /// [`handle_end`](super::Client::handle_end), or
+    /// [`handle_failure`](super::Client::handle_failure). Requests need not be answered in order,
+    /// so each that is not answered has a connection of its own, or an HTTP/2 stream.
     Open {
         /// Names the request and its answer.
         exchange: ExchangeId,
@@ -89,8 +89,8 @@ pub struct Config {
     pub url: Url,
     /// How it behaves on whatever it travels.
     pub client: client::Config,
-    /// Whether a legacy server is asked, with a GET, for what it says by itself; default true. Without
-    /// it changes are told while a call is in flight, or not at all.
+    /// Whether a legacy server is asked, with a GET, for what it says by itself; default true.
+    /// Without it changes are told while a call is in flight, or not at all.
     pub listens: bool,
     /// Fields that every request has.
     pub(super) fields: Fields,

@@ -9,7 +9,7 @@
 
 use alloc::string::String;
 
-use crate::client::probe::cell;
+use crate::table::{self, cell};
 
 /// What was asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,16 +140,13 @@ impl Body {
 
 /// The table as Markdown, as it stands in `ARCHITECTURE.md`.
 pub fn draw() -> String {
-    let mut out = String::from("| row | asked | status | body | means |\n|---|---|---|---|---|\n");
-    for row in TABLE {
-        let cells = [
+    table::draw(["row", "asked", "status", "body", "means"], TABLE, |row| {
+        [
             row.name.into(),
-            cell(row.asked, ANYTHING.len()),
-            cell(row.classes, ANY_CLASS.len()),
-            cell(row.bodies, ANY_BODY.len()),
+            cell(row.asked, ANYTHING),
+            cell(row.classes, ANY_CLASS),
+            cell(row.bodies, ANY_BODY),
             alloc::format!("{:?}", row.meaning),
-        ];
-        out.extend(["| ", &cells.join(" | "), " |\n"]);
-    }
-    out
+        ]
+    })
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::Client;
 use super::action::set_field;
 use crate::client::{
-    CallId, CallOptions, Decision, InputReply, Listing, ServerInfo, SubscriptionId, Verdict,
+    self, CallId, CallOptions, Decision, InputReply, Listing, ServerInfo, SubscriptionId, Verdict,
 };
 use crate::error::UsageError;
 use crate::json::Json;
@@ -17,8 +17,7 @@ use crate::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
 impl Client {
     /// Asks the server what it is; what was asked before follows.
     pub fn handle_opened(&mut self, now: Instant) {
-        self.side.handle_opened(now);
-        self.pump(now);
+        self.tell(now, |side| side.handle_opened(now));
     }
 
     /// Gives every request from now on a field; see [`Config::field`](super::Config::field).
@@ -26,7 +25,7 @@ impl Client {
         set_field(&mut self.fields, name, value)
     }
 
-    /// Calls a method; see [`Client::call`].
+    /// Calls a method; see [`client::Client::call`].
     pub fn call(
         &mut self,
         now: Instant,
@@ -34,79 +33,64 @@ impl Client {
         params: Json,
         options: CallOptions,
     ) -> Result<CallId, UsageError> {
-        let done = self.side.call(now, method, params, options);
-        self.pump(now);
-        done
+        self.tell(now, |side| side.call(now, method, params, options))
     }
 
-    /// Fetches a whole list; see [`Client::list`].
+    /// Fetches a whole list; see [`client::Client::list`].
     pub fn list(
         &mut self,
         now: Instant,
         listing: Listing,
         options: CallOptions,
     ) -> Result<CallId, UsageError> {
-        let done = self.side.list(now, listing, options);
-        self.pump(now);
-        done
+        self.tell(now, |side| side.list(now, listing, options))
     }
 
-    /// Asks for a sign of life; see [`Client::ping`].
+    /// Asks for a sign of life; see [`client::Client::ping`].
     pub fn ping(&mut self, now: Instant, options: CallOptions) -> Result<CallId, UsageError> {
-        let done = self.side.ping(now, options);
-        self.pump(now);
-        done
+        self.tell(now, |side| side.ping(now, options))
     }
 
-    /// Says which log messages are wanted; see [`Client::set_log_level`].
+    /// Says which log messages are wanted; see [`client::Client::set_log_level`].
     pub fn set_log_level(
         &mut self,
         now: Instant,
         level: LoggingLevel,
         options: CallOptions,
     ) -> Result<CallId, UsageError> {
-        let done = self.side.set_log_level(now, level, options);
-        self.pump(now);
-        done
+        self.tell(now, |side| side.set_log_level(now, level, options))
     }
 
-    /// Does not want the response to a call any more; see [`Client::cancel`].
+    /// Does not want the response to a call any more; see [`client::Client::cancel`].
     pub fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
-        let done = self.side.cancel(now, call);
-        self.pump(now);
-        done
+        self.tell(now, |side| side.cancel(now, call))
     }
 
-    /// Gives what the server needs; see [`Client::answer`].
+    /// Gives what the server needs; see [`client::Client::answer`].
     pub fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>) {
-        self.side.answer(now, reply, answer);
-        self.pump(now);
+        self.tell(now, |side| side.answer(now, reply, answer));
     }
 
-    /// Wants to be told when something changes; see [`Client::subscribe`].
+    /// Wants to be told when something changes; see [`client::Client::subscribe`].
     pub fn subscribe(
         &mut self,
         now: Instant,
         filter: SubscriptionFilter,
     ) -> Result<SubscriptionId, UsageError> {
-        let done = self.side.subscribe(now, filter);
-        self.pump(now);
-        done
+        self.tell(now, |side| side.subscribe(now, filter))
     }
 
-    /// Does not want to be told any more; see [`Client::unsubscribe`].
+    /// Does not want to be told any more; see [`client::Client::unsubscribe`].
     pub fn unsubscribe(
         &mut self,
         now: Instant,
         subscription: SubscriptionId,
     ) -> Result<(), UsageError> {
-        let done = self.side.unsubscribe(now, subscription);
-        self.pump(now);
-        done
+        self.tell(now, |side| side.unsubscribe(now, subscription))
     }
 
-    /// Sends a notification; see [`Client::notify`]. As many as `Limits::max_in_flight` may be waiting
-    /// to be accepted; another one fails with [`UsageError::TooManyCalls`].
+    /// Sends a notification; see [`client::Client::notify`]. As many as `Limits::max_in_flight` may
+    /// wait to be accepted; another one fails with [`UsageError::TooManyCalls`].
     pub fn notify(
         &mut self,
         now: Instant,
@@ -117,27 +101,22 @@ impl Client {
             let max_in_flight = self.limits().max_in_flight;
             return Err(UsageError::TooManyCalls { max_in_flight });
         }
-        let done = self.side.notify(now, method, params);
-        self.pump(now);
-        done
+        self.tell(now, |side| side.notify(now, method, params))
     }
 
-    /// Sets the roots; see [`Client::set_roots`].
+    /// Sets the roots; see [`client::Client::set_roots`].
     pub fn set_roots(&mut self, now: Instant, roots: Vec<Root>) -> Result<(), UsageError> {
-        let done = self.side.set_roots(now, roots);
-        self.pump(now);
-        done
+        self.tell(now, |side| side.set_roots(now, roots))
     }
 
-    /// Says what the client supports; see [`Client::set_capabilities`].
+    /// Says what the client supports; see [`client::Client::set_capabilities`].
     pub fn set_capabilities(&mut self, capabilities: ClientCapabilities) {
         self.side.set_capabilities(capabilities);
     }
 
-    /// The application is done; see [`Client::close`].
+    /// The application is done; see [`client::Client::close`].
     pub fn close(&mut self, now: Instant) {
-        self.side.close(now);
-        self.pump(now);
+        self.tell(now, |side| side.close(now));
     }
 
     /// The server, once the era is known.
@@ -150,9 +129,15 @@ impl Client {
         self.side.verdict()
     }
 
-    /// How the negotiation went; see
-    /// [`client::Client::decisions`](crate::client::Client::decisions).
+    /// How the negotiation went; see [`client::Client::decisions`].
     pub fn decisions(&self) -> &[Decision] {
         self.side.decisions()
+    }
+
+    /// Tells the machine, and has HTTP carry what comes of it.
+    fn tell<T>(&mut self, now: Instant, tell: impl FnOnce(&mut client::Client) -> T) -> T {
+        let done = tell(&mut self.side);
+        self.pump(now);
+        done
     }
 }

@@ -1,7 +1,7 @@
 //! The binding of a client to Streamable HTTP, for servers of both eras.
 //!
-//! In: what an application wants, and what comes back on the requests that this wants to be sent. Out:
-//! those requests, and what the application is to know. It runs over
+//! In: what an application wants, and what comes back on the requests that this wants to be sent.
+//! Out: those requests, and what the application is to know. It runs over
 //! [`frame::http1`](crate::frame::http1), or over whatever HTTP stack there is.
 //!
 //! | input | output |
@@ -22,8 +22,8 @@
 //! | a stream that sleeps | what it is for, its last id | its time, which opens it again |
 //! | a legacy session | its id, what waits for `notifications/initialized` to be accepted | 404, which opens another one; `close` |
 //!
-//! A legacy session that is unknown to its server before it has been of any use, or within 5 s, is not
-//! opened again a second time: the client closes.
+//! A legacy session that is unknown to its server before it has been of any use, or within 5 s, is
+//! not opened again a second time: the client closes.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 

@@ -81,8 +81,8 @@ impl Client {
         }
     }
 
-    /// Answers that nobody waits for any more, because what they are for has been settled elsewhere: in
-    /// a batch, on another stream, or by a notification.
+    /// Answers that nobody waits for any more, because what they are for has been settled
+    /// elsewhere: in a batch, on another stream, or by a notification.
     fn leave_settled(&mut self, now: Instant) {
         let is_settled = |purpose: &Purpose| match purpose {
             Purpose::Call(asked) => !self.side.awaits(&asked.id),

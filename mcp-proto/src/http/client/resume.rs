@@ -4,16 +4,17 @@
 //! name tests and documentation use. `ARCHITECTURE.md` shows [`TABLE`] ([`draw`]); a test walks every
 //! combination.
 //!
-//! A stream is tried again after what `retry` said, from 100 ms to an hour, or 1 s, doubled with each
-//! try in vain up to 30 s, and up to a quarter more, at random. After 5 tries in vain it is not: a try that brings an event,
-//! or an id that is not the last one, was not in vain.
+//! A stream is tried again after 1 s, or after what `retry` said, but 100 ms at least and an hour at
+//! most; this doubles with each try in vain, up to 30 s, and up to a quarter of it is added at
+//! random. After 5 tries in vain it is not tried again. A try that brings an event, or an id that is
+//! not the last one, was not in vain.
 //!
 //! [Specification: Resumability and
 //! Redelivery](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
 
 use alloc::string::String;
 
-use crate::client::probe::cell;
+use crate::table::{self, cell};
 use crate::time::Duration;
 
 /// How often a stream is tried again in vain.
@@ -142,17 +143,13 @@ impl Break {
 
 /// The table as Markdown, as it stands in `ARCHITECTURE.md`.
 pub fn draw() -> String {
-    let mut out =
-        String::from("| row | stream | broke | may try | then |\n|---|---|---|---|---|\n");
-    for row in TABLE {
-        let cells = [
+    table::draw(["row", "stream", "broke", "may try", "then"], TABLE, |row| {
+        [
             row.name.into(),
-            cell(row.streams, STREAMS.len()),
-            cell(row.breaks, BREAKS.len()),
-            cell(row.may_try, EITHER.len()),
+            cell(row.streams, STREAMS),
+            cell(row.breaks, BREAKS),
+            cell(row.may_try, EITHER),
             alloc::format!("{:?}", row.then),
-        ];
-        out.extend(["| ", &cells.join(" | "), " |\n"]);
-    }
-    out
+        ]
+    })
 }

@@ -16,12 +16,12 @@ use bytes::Bytes;
 use super::exchange::{Asked, Exchange, Purpose};
 use super::refresh::Sent;
 use super::session::SessionId;
-use super::tools::{arguments, text_of};
+use super::tools::arguments;
 use super::{Action, Client, ExchangeId, Fields, Life, Reason, Request};
 use crate::client::{CallError, version_of};
 use crate::error::{EmitError, ProtocolError};
 use crate::headers;
-use crate::json::Json;
+use crate::json::{Json, Raw};
 use crate::message::{Outgoing, RequestId};
 use crate::time::{Duration, Instant};
 use crate::version::Era;
@@ -130,7 +130,7 @@ impl Client {
         if method != "tools/call" {
             return Ok(Vec::new());
         }
-        let tool = text_of(params, "name");
+        let tool = params.raw().member("name").and_then(Raw::string);
         let Some(plan) = tool.and_then(|tool| self.tools.plan(&tool)) else {
             return Ok(Vec::new());
         };

@@ -1,7 +1,7 @@
 //! Which arguments of which tool go into headers, as far as the server has listed its tools.
 //!
-//! In: results of `tools/list`. Out: the same without the tools whose schema has headers that must not
-//! be; the plans of the others.
+//! In: results of `tools/list`. Out: the same without the tools whose schema has headers that must
+//! not be; the plans of the others.
 //!
 //! [Specification: Custom Headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters)
 
@@ -15,8 +15,8 @@ use crate::headers::Plan;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 
-/// The most tools whose plans are kept; of schemas with `Limits::max_list_bytes` at most. A call of another one is refused by its server, and then asked
-/// again with what the list says by then.
+/// The most tools whose plans are kept; their schemas may have `Limits::max_list_bytes` together. A
+/// call of another one is refused by its server, and sent again once the list was fetched.
 const MAX_PLANS: usize = 4096;
 
 /// The plans of tools that have headers at all.
@@ -102,31 +102,15 @@ impl Tools {
     }
 }
 
-/// The member of an object that is a string.
-pub(super) fn text_of<'a>(object: &'a Json, name: &str) -> Option<Cow<'a, str>> {
-    let mut text = None;
-    object.raw().members(|key, value| {
-        if key.string().as_deref() == Some(name) {
-            text = value.string();
-        }
-    });
-    text
-}
-
 /// The arguments of a call; `{}` if it has none.
 pub(super) fn arguments(params: &Json) -> Json {
-    let mut arguments = Json::EMPTY_OBJECT;
-    params.raw().members(|key, value| {
-        if key.string().as_deref() == Some("arguments") && value.is_object() {
-            arguments = Json::trusted(value.0.to_vec());
-        }
-    });
-    arguments
+    let arguments = params.raw().member("arguments").filter(|value| value.is_object());
+    arguments.map_or(Json::EMPTY_OBJECT, |value| Json::trusted(value.0.to_vec()))
 }
 
 /// The parameters of a request for the page behind `page`, if there is one.
 pub(super) fn next_page(page: &Json) -> Option<Json> {
-    let cursor = text_of(page, "nextCursor")?;
+    let cursor = page.raw().member("nextCursor")?.string()?;
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     object.text("cursor", &cursor);

@@ -23,7 +23,6 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::super::calls::{Call, Calls};
-use super::super::input::needs_tools;
 use super::super::serve::{Served, not_found};
 use super::super::{Input, InputRequired, Life, Opening, PingId, Reason, Server, ServerEvent};
 use super::Session;
@@ -335,7 +334,7 @@ fn since(version: ProtocolVersion, request: &InputRequest) -> Option<ProtocolVer
     use ProtocolVersion::{V2025_06_18, V2025_11_25};
     let since: &[ProtocolVersion] = match request {
         InputRequest::Elicit(ElicitRequestParams::Url(_)) => &[V2025_11_25],
-        InputRequest::CreateMessage(params) if needs_tools(params) => &[V2025_11_25],
+        InputRequest::CreateMessage(params) if params.needs_tools() => &[V2025_11_25],
         InputRequest::Elicit(ElicitRequestParams::Form(_)) => &[V2025_06_18, V2025_11_25],
         InputRequest::CreateMessage(_) | InputRequest::ListRoots(_) => return None,
     };

@@ -8,14 +8,12 @@
 
 use alloc::vec::Vec;
 
+use crate::json::scan::MAX_DEPTH;
 use crate::json::write::{self, List};
 use crate::json::{Json, Raw};
 
 /// Where the schema goes.
 const PLACE: &str = "#/properties/result";
-
-/// Deeper than this no reference is looked for.
-const MAX_DEPTH: usize = 128;
 
 /// A schema of an object whose member `result` is what `schema` says.
 pub(in super::super) fn wrapped_schema(schema: &Json) -> Json {
@@ -67,6 +65,7 @@ enum Position {
     Data,
 }
 
+/// Writes `value`; deeper than `depth` no reference is looked for.
 fn write_schema(out: &mut Vec<u8>, value: Raw<'_>, position: Position, depth: usize) {
     let moves = position != Position::Data && depth > 0 && !has_base(value, position);
     match value.0.first() {

@@ -243,8 +243,7 @@ fn write_list<'a>(
     name: &str,
     items: impl Iterator<Item = &'a [u8]>,
 ) -> Option<()> {
-    write::string(object.item(), name);
-    object.out().push(b':');
+    object.key(name);
     let mut array = List::array(object.out());
     for item in items {
         write::string(array.item(), &decode(item)?);

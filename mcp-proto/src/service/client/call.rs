@@ -10,6 +10,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
+use super::super::driver::wake;
 use super::super::trace::Span;
 use super::port::{Ask, Command, OnProgress, Port};
 use crate::client::{CallError, CallId, CallOptions, Progress};
@@ -84,7 +85,8 @@ impl<R> Call<R> {
         self
     }
 
-    /// Sets the trace that the call belongs to; see [`Client::trace_with`](super::Client::trace_with).
+    /// Sets the trace that the call belongs to; see
+    /// [`Client::trace_with`](super::Client::trace_with).
     pub fn trace(mut self, trace: TraceContext) -> Self {
         if let State::New { options, .. } = &mut self.state {
             options.trace = Some(Box::new(trace));
@@ -183,9 +185,7 @@ impl Slot {
         state.result = Some(result);
         let waker = state.waker.take();
         drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        wake(waker);
     }
 
     /// The response; if there is none yet, `waker` is woken then.

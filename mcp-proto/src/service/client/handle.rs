@@ -84,7 +84,8 @@ impl Client {
 
     /// Calls a tool with arguments, anything that is an object in JSON; `&()` for none.
     ///
-    /// Fails with [`UsageError::NotAnObject`] inside of a [`CallError`] for arguments that are no object.
+    /// Fails with [`UsageError::NotAnObject`] inside of a [`CallError`] for arguments that are no
+    /// object.
     ///
     /// [Specification: Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#calling-tools)
     pub fn call_tool<A: Serialize + ?Sized>(
@@ -162,7 +163,8 @@ impl Client {
     }
 
     /// Wants to be told when something changes; completes when the server says what it honours. That
-    /// may be less, or nothing: [`Subscription::honoured`] tells, and what is not honoured never comes.
+    /// may be less, or nothing: [`Subscription::honoured`] tells, and what is not honoured never
+    /// comes.
     ///
     /// Fails with a [`CallError`] if there is no connection, or no acknowledgement in 60 s.
     ///
@@ -238,9 +240,9 @@ impl Client {
         self.port.change(|_, capabilities| change(capabilities));
     }
 
-    /// Over HTTP, gives every request from now on a field, such as `Authorization` with a fresh token, in
-    /// place of one of the same name. It goes to the origin of the URL and to no other. Over other
-    /// streams nothing comes of it.
+    /// Over HTTP, gives every request from now on a field, such as `Authorization` with a fresh
+    /// token, in place of one of the same name. It goes to the origin of the URL and to no other.
+    /// Over other streams nothing comes of it.
     ///
     /// Fails with [`UsageError::InvalidField`] if the name is no token or one that the client writes
     /// itself, or if the value is not what a field may hold.
@@ -279,8 +281,8 @@ impl Client {
 
     /// Sees the conversation, line by line, as
     /// [`ClientService::show_wire`](super::ClientService::show_wire) and, over HTTP,
-    /// [`HttpClientService::show_wire`](super::HttpClientService::show_wire) show it, with secrets masked.
-    /// It is said before the client is connected.
+    /// [`HttpClientService::show_wire`](super::HttpClientService::show_wire) show it, with secrets
+    /// masked. It is said before the client is connected.
     pub fn on_wire(&self, f: impl Fn(&str) + Send + Sync + 'static) {
         self.port.change(|answers, _| answers.wire = Some(Arc::new(f)));
     }

@@ -15,9 +15,9 @@ use core::task::Waker;
 
 use bytes::Bytes;
 
-use super::Driven;
 use super::output::Output;
 use super::wire::Wire;
+use super::{Driven, ROUNDS};
 use crate::client::{self, ClientEvent};
 use crate::error::UsageError;
 use crate::machine::{Action, Machine};
@@ -33,9 +33,6 @@ pub use subscription::Subscription;
 
 /// With more answers than this waiting for a server to read them, nothing more is read from it.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
-
-/// How often a turn looks for more work before others get theirs.
-const ROUNDS: usize = 16;
 
 /// A client's connection to a server, to be driven.
 ///

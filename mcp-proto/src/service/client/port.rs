@@ -13,6 +13,7 @@ use core::task::Waker;
 use std::sync::Mutex;
 use std::sync::{MutexGuard, OnceLock, PoisonError};
 
+use super::super::driver::{Driver, wake};
 use super::answers::Answers;
 use super::call::Slot;
 use super::subscription::Feed;
@@ -104,9 +105,7 @@ struct State {
     decisions: Vec<Decision>,
     /// The service is gone: nobody looks any more.
     ended: bool,
-    /// The service is in its turn and will look again before it ends.
-    in_turn: bool,
-    driver: Option<Waker>,
+    driver: Driver,
     work: Work,
     answers: Answers,
     capabilities: ClientCapabilities,
@@ -124,8 +123,7 @@ impl Port {
                 stage: Stage::Idle(Box::new(config)),
                 decisions: Vec::new(),
                 ended: false,
-                in_turn: false,
-                driver: None,
+                driver: Driver::default(),
                 work: Work::default(),
                 answers: Answers::default(),
                 capabilities,
@@ -145,11 +143,7 @@ impl Port {
     }
 
     pub(super) fn begin_turn(&self, waker: &Waker) {
-        let mut state = self.lock();
-        state.in_turn = true;
-        let known = state.driver.as_ref().is_some_and(|driver| driver.will_wake(waker));
-        let before = if known { None } else { state.driver.replace(waker.clone()) };
-        drop(state);
+        let before = self.lock().driver.begin_turn(waker);
         drop(before);
     }
 
@@ -167,8 +161,8 @@ impl Port {
     /// Ends the turn; what has come in meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
         let mut state = self.lock();
-        state.in_turn = false;
-        let driver = if state.work.is_empty() { None } else { state.sleeping_driver() };
+        let has_work = !state.work.is_empty();
+        let driver = state.driver.end_turn(has_work);
         drop(state);
         wake(driver);
     }
@@ -183,7 +177,7 @@ impl Port {
             return refuse(command, &cause);
         }
         state.work.commands.push(command);
-        let driver = state.sleeping_driver();
+        let driver = state.driver.sleeping();
         drop(state);
         wake(driver);
     }
@@ -193,7 +187,7 @@ impl Port {
         if !state.ended && !state.work.ready.contains(&input) {
             state.work.ready.push(input);
         }
-        let driver = state.sleeping_driver();
+        let driver = state.driver.sleeping();
         drop(state);
         wake(driver);
     }
@@ -285,7 +279,7 @@ impl Port {
             }
             state.capabilities = capabilities;
             let before = mem::replace(&mut state.answers, answers);
-            (before, if tells { state.sleeping_driver() } else { None })
+            (before, if tells { state.driver.sleeping() } else { None })
         };
         wake(driver);
         // Handlers may run anything when they are dropped.
@@ -305,13 +299,6 @@ impl Port {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Who must be woken for what has come in, once the lock is released: waking may run anything.
-    fn sleeping_driver(&self) -> Option<Waker> {
-        self.driver.as_ref().filter(|_| !self.in_turn).cloned()
     }
 }
 
@@ -339,11 +326,5 @@ fn refuse(command: Command, cause: &CallError) {
         | Command::Capabilities(_)
         | Command::Field { .. }
         | Command::Close => {}
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }

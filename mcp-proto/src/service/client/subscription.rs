@@ -10,6 +10,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
+use super::super::driver::wake;
 use super::port::{Command, Port};
 use crate::client::{CallError, Change, SubscriptionId};
 use crate::types::SubscriptionFilter;
@@ -133,9 +134,7 @@ impl Feed {
         tell(&mut state);
         let waker = state.waker.take();
         drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        wake(waker);
     }
 
     fn poll_begun(&self, context: &Context<'_>) -> Poll<Result<SubscriptionFilter, CallError>> {

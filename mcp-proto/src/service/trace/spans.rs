@@ -21,16 +21,16 @@ use super::super::Catalog;
 use super::super::handler::{BoxFuture, Running};
 use crate::client::{CallError, CallId};
 use crate::error::ProtocolError;
-use crate::json::{Json, Raw};
+use crate::json::Json;
 use crate::message::ErrorData;
 use crate::server::{Outcome, Request};
 use crate::trace::TraceContext;
 use crate::version::ProtocolVersion;
 
 impl Catalog {
-    /// Calls `f` with the span of each request that says which trace it belongs to, before the span is
-    /// entered: with OpenTelemetry it gets its parent then. It is said once: of several functions the
-    /// first one stays.
+    /// Calls `f` with the span of each request that says which trace it belongs to, before the span
+    /// is entered: with OpenTelemetry it gets its parent then. It is said once: of several
+    /// functions the first one stays.
     ///
     /// ```
     /// # use mcp_proto::{server::Registry, service::Catalog, types::Implementation};
@@ -60,8 +60,8 @@ impl Catalog {
     /// | `mcp.input_required` | `true` if the handler asks for input |
     /// | `traceparent`, `tracestate` | what the client said |
     ///
-    /// There is no `mcp.session.id`: whoever knows the id of a session is in it. The names are those of
-    /// OpenTelemetry's [conventions for MCP].
+    /// There is no `mcp.session.id`: whoever knows the id of a session is in it. The names are
+    /// those of OpenTelemetry's [conventions for MCP].
     ///
     /// [conventions for MCP]: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
     pub fn on_span(&self, f: impl Fn(&tracing::Span, &TraceContext) + Send + Sync + 'static) {
@@ -198,11 +198,7 @@ impl Span {
     }
 
     fn completed(&self, result: &Json) {
-        let mut is_error = false;
-        result.raw().members(|key, value| {
-            is_error |= value.0 == b"true" && key.string().as_deref() == Some("isError");
-        });
-        if is_error {
+        if result.raw().member("isError").is_some_and(|value| value.0 == b"true") {
             self.failed("tool_error");
         }
     }
@@ -275,7 +271,7 @@ impl<'a> Subject<'a> {
         let of = |methods: &[&str], member| {
             params
                 .filter(|_| methods.contains(&method))
-                .and_then(|params| text(params.raw(), member))
+                .and_then(|params| params.raw().member(member)?.string())
         };
         Self {
             method,
@@ -291,17 +287,6 @@ impl<'a> Subject<'a> {
             None => self.method.into(),
         }
     }
-}
-
-/// A member of an object that is a string.
-fn text<'a>(object: Raw<'a>, name: &str) -> Option<Cow<'a, str>> {
-    let mut found = None;
-    object.members(|key, value| {
-        if key.string().as_deref() == Some(name) {
-            found = value.string();
-        }
-    });
-    found
 }
 
 /// Why a call has no response, in one word.

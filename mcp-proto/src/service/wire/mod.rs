@@ -67,8 +67,8 @@ impl Wire {
         }
     }
 
-    /// One of the connections of a client over HTTP; the client's lines have the mark that they have at
-    /// the server.
+    /// One of the connections of a client over HTTP; the client's lines have the mark that they
+    /// have at the server.
     pub(super) fn to_server(number: u64, told: Told, sink: Box<dyn FnMut(&str) + Send>) -> Self {
         let mut wire = Self::of_connection(number, told, sink);
         wire.marks.reverse();

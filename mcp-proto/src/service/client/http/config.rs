@@ -27,8 +27,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct HttpClientConfig {
     /// Where the server is.
     pub url: Url,
-    /// Whether a legacy server is asked, with a GET, for what it says by itself; default true. Without
-    /// it changes are told while a call is in flight, or not at all.
+    /// Whether a legacy server is asked, with a GET, for what it says by itself; default true.
+    /// Without it changes are told while a call is in flight, or not at all.
     pub listens: bool,
     /// How long a connection may take to be made, TLS included; default 10 s.
     pub connect_timeout: Duration,
@@ -58,8 +58,8 @@ impl HttpClientConfig {
     }
 
     /// Gives every request a field, such as `Authorization` with a token, in place of one of the same
-    /// name; [`Client::set_field`](crate::service::Client::set_field) does so later on. It goes to the
-    /// origin of the URL and to no other.
+    /// name; [`Client::set_field`](crate::service::Client::set_field) does so later on. It goes to
+    /// the origin of the URL and to no other.
     ///
     /// Fails with [`UsageError::InvalidField`] if the name is no token or one that the client writes
     /// itself, or if the value is not what a field may hold.

@@ -5,10 +5,10 @@
 //!
 //! A connection is kept for 4 s behind an answer, one at a time. It is looked at before it is used
 //! again: one that has ended, or on which anything has come, is dropped. Should it end at that very
-//! moment, so that there is no byte of an answer, the request is sent once more on a fresh connection,
-//! if that is safe: if sending it twice does what sending it once does
-//! ([`Request::is_idempotent`]), or if not all of it was written, so that no server can have done what
-//! it asks for. All other requests fail: a tool must not be called twice.
+//! moment, so that there is no byte of an answer, the request is sent once more on a fresh
+//! connection, if that is safe: if sending it twice does what sending it once does
+//! ([`Request::is_idempotent`]), or if not all of it was written, so that no server can have done
+//! what it asks for. All other requests fail: a tool must not be called twice.
 //!
 //! [RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2),
 //! [RFC 9112, section 9.3.1](https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1)

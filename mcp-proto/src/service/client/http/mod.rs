@@ -18,9 +18,9 @@ use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
 
+use super::super::ROUNDS;
 use super::super::http::Clock;
 use super::super::wire::Wire;
-use super::ROUNDS;
 use super::handle::Client;
 use super::runner::Runner;
 use crate::client::{ClientEvent, ConnectError};
@@ -40,8 +40,8 @@ pub use socket::{Connecting, Connector, Socket};
 /// Each request that is not answered has a connection of its own. One more is kept, for 4 s, as many
 /// servers close one after 5 s. If a connection that was kept ends at the very moment at which it is
 /// used, before anything of an answer, a request is sent once more only if that is safe: if it
-/// [is idempotent](crate::http::client::Request::is_idempotent), or not all of it was written. A tool is
-/// not called twice.
+/// [is idempotent](crate::http::client::Request::is_idempotent), or not all of it was written. A
+/// tool is not called twice.
 pub struct HttpClientService {
     machine: http::Client,
     runner: Runner,
@@ -87,8 +87,8 @@ impl HttpClientService {
 
     /// Shows the conversation to `sink`, line by line: `1> ` and `1< ` are what the client and the
     /// server send on the first connection, `@ ` the time that has passed, `! ` what happens. Strings
-    /// under keys that look secret are masked, and so are values of such fields. [`Client::on_wire`] sees
-    /// it as well.
+    /// under keys that look secret are masked, and so are values of such fields.
+    /// [`Client::on_wire`] sees it as well.
     pub fn show_wire(&mut self, now: Instant, sink: impl Fn(&str) + Send + Sync + 'static) {
         let watcher = self.runner.watcher();
         let sink = Arc::new(move |line: &str| {

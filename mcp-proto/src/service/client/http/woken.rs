@@ -12,6 +12,7 @@ use core::task::Waker;
 use std::sync::Mutex;
 use std::sync::{MutexGuard, PoisonError};
 
+use super::super::super::driver::{Driver, wake};
 use crate::http::client::ExchangeId;
 
 /// What wakers and the driver share.
@@ -24,9 +25,7 @@ pub(super) struct Woken {
 #[derive(Default)]
 struct State {
     ids: Vec<ExchangeId>,
-    driver: Option<Waker>,
-    /// The driver is in its turn and will look again before it ends.
-    in_turn: bool,
+    driver: Driver,
 }
 
 /// Wakes one exchange.
@@ -39,24 +38,17 @@ pub(super) struct Bell {
 
 impl Woken {
     pub(super) fn begin_turn(&self, waker: &Waker) {
-        let mut state = self.lock();
-        state.in_turn = true;
-        let known = state.driver.as_ref().is_some_and(|driver| driver.will_wake(waker));
-        let before = if known { None } else { state.driver.replace(waker.clone()) };
-        drop(state);
-        // Dropping a waker may run anything, and must not find the lock held.
+        let before = self.lock().driver.begin_turn(waker);
         drop(before);
     }
 
     /// Ends the turn; who was woken meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
         let mut state = self.lock();
-        state.in_turn = false;
-        let driver = if state.ids.is_empty() { None } else { state.driver.clone() };
+        let has_work = !state.ids.is_empty();
+        let driver = state.driver.end_turn(has_work);
         drop(state);
-        if let Some(driver) = driver {
-            driver.wake();
-        }
+        wake(driver);
     }
 
     /// Takes those that were woken, and leaves `ids`, which are none, for more.
@@ -80,11 +72,9 @@ impl Bell {
         }
         let mut state = self.woken.lock();
         state.ids.push(self.id);
-        let driver = state.driver.as_ref().filter(|_| !state.in_turn).cloned();
+        let driver = state.driver.sleeping();
         drop(state);
-        if let Some(driver) = driver {
-            driver.wake();
-        }
+        wake(driver);
     }
 
     /// The exchange is about to be polled: a wake from here on is another one.
