@@ -247,13 +247,6 @@ mod stdio;
 #[cfg(feature = "tls")]
 mod tls;
 
-pub use client::{connect, connect_command};
-pub use client::{run, run_command};
-pub use driver::serve;
-pub use http::serve_http;
-pub use http::serve_http_on;
-pub use http_client::connect_http;
-pub use http_client::run_http;
 pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
@@ -275,4 +268,9 @@ pub use mcp_proto::{
     Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion,
     TraceContext, UsageError,
 };
+
+pub use client::{connect, connect_command, run, run_command};
+pub use driver::serve;
+pub use http::{serve_http, serve_http_on};
+pub use http_client::{connect_http, run_http};
 pub use stdio::{serve_stdio, serve_stdio_with};
