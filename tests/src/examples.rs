@@ -13,6 +13,6 @@ pub fn path(package: &str, example: &str) -> io::Result<PathBuf> {
     if program.exists() {
         return Ok(program);
     }
-    let text = format!("first: cargo build -p {package} --all-features --example {example}");
-    Err(io::Error::new(io::ErrorKind::NotFound, text))
+    let missing = format!("first: cargo build -p {package} --all-features --example {example}");
+    Err(io::Error::new(io::ErrorKind::NotFound, missing))
 }
