@@ -10,10 +10,10 @@ use mcp_tests::everything::{Transport, registry};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     match Transport::parse(std::env::args().skip(1))? {
         Transport::Stdio => task::block_on(serve_stdio(registry()?))?,
-        Transport::Http { listen, config } => {
-            let listener = TcpListener::bind(listen)?;
-            eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
-            task::block_on(serve_http(listener, registry()?, *config))?;
+        Transport::Http(place) => {
+            let listener = TcpListener::bind(place.listen)?;
+            eprintln!("listening on http://{}{}", listener.local_addr()?, place.config.path);
+            task::block_on(serve_http(listener, registry()?, place.config))?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The same client on smol, without any part of async-std.
+//! The client `interop` on smol, without any part of async-std.
 
 use mcp_async_std::run_command;
 use mcp_tests::interop;

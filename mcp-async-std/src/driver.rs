@@ -10,7 +10,6 @@ use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
 use mcp_proto::service::{Catalog, Driven, Io, Service, drive};
-use smol::Timer;
 use smol::io::{AsyncRead, AsyncWrite};
 
 /// How much is read at once, in bytes. It is zeroed for each read.
@@ -94,7 +93,7 @@ impl Clock {
             clock: *self,
             reader,
             writer,
-            alarm: Alarm::new(*self),
+            timer: Timer::new(*self),
             stop: Some(stop.as_mut()),
         };
         drive(service, &mut stream).await
@@ -102,30 +101,30 @@ impl Clock {
 }
 
 /// A timer for the deadlines of one machine after the other.
-pub(crate) struct Alarm {
+pub(crate) struct Timer {
     clock: Clock,
-    timer: Timer,
-    /// What `timer` is set to.
+    sleep: smol::Timer,
+    /// When `sleep` ends.
     due: Instant,
 }
 
-impl Alarm {
+impl Timer {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, timer: Timer::never(), due: Instant::NEVER }
+        Self { clock, sleep: smol::Timer::never(), due: Instant::NEVER }
     }
 
     pub(crate) fn poll(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
         if self.due != at {
             self.due = at;
-            self.timer.set_at(self.clock.start + at.duration_since(Instant::ZERO));
+            self.sleep.set_at(self.clock.start + at.duration_since(Instant::ZERO));
         }
-        ready!(Pin::new(&mut self.timer).poll(context));
+        ready!(Pin::new(&mut self.sleep).poll(context));
         self.due = Instant::NEVER;
         Poll::Ready(())
     }
 }
 
-impl mcp_proto::service::Clock for Alarm {
+impl mcp_proto::service::Clock for Timer {
     fn now(&self) -> Instant {
         self.clock.now()
     }
@@ -150,7 +149,7 @@ struct Stream<'a, R, W, S> {
     clock: Clock,
     reader: R,
     writer: W,
-    alarm: Alarm,
+    timer: Timer,
     stop: Option<Pin<&'a mut S>>,
 }
 
@@ -177,7 +176,7 @@ where
     }
 
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
-        self.alarm.poll(context, at)
+        self.timer.poll(context, at)
     }
 
     fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()> {

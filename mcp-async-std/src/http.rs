@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use event_listener::Event;
 use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer, Spawned};
+use smol::Async;
 use smol::future::or;
-use smol::{Async, Timer};
 
-use crate::driver::{Alarm, Clock, shows_wire, to_stderr};
+use crate::driver::{Clock, Timer, shows_wire, to_stderr};
 
 /// Serves legacy and modern clients that connect to `listener`, on smol's threads, until
 /// SIGINT or SIGTERM; see [`serve_http_on`].
@@ -93,7 +93,7 @@ pub async fn serve_http_on(
             }
             Some(Err(error)) => {
                 if let Some(pause) = HttpServer::pause_after(&error) {
-                    Timer::after(pause).await;
+                    smol::Timer::after(pause).await;
                 }
             }
         }
@@ -101,7 +101,7 @@ pub async fn serve_http_on(
     drop(listener);
     server.shutdown(clock.now());
     connections.0.reach(Phase::Stopping);
-    let late = async { _ = Timer::after(server.patience()).await };
+    let late = async { _ = smol::Timer::after(server.patience()).await };
     or(connections.0.fewer_than(1), late).await;
     Ok(())
 }
@@ -161,8 +161,8 @@ impl Open {
 
     /// Sees to what belongs to no connection.
     async fn tend(self: Arc<Self>, server: HttpServer, clock: Clock) {
-        let mut alarm = Alarm::new(clock);
-        or(server.tend(&mut alarm), self.reached(Phase::Cut)).await;
+        let mut timer = Timer::new(clock);
+        or(server.tend(&mut timer), self.reached(Phase::Cut)).await;
     }
 }
 

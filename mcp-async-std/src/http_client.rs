@@ -1,15 +1,16 @@
 //! Clients over Streamable HTTP.
 
-use mcp_proto::client::ServerInfo;
-use mcp_proto::service::{Client, HttpClientConfig, HttpClientService};
 use std::io;
 
+use mcp_proto::client::ServerInfo;
+use mcp_proto::service::{Client, HttpClientConfig, HttpClientService};
+
 use crate::connector::Connections;
-use crate::driver::{Alarm, Clock, shows_wire, to_stderr};
+use crate::driver::{Clock, Timer, shows_wire, to_stderr};
 use crate::http::random;
 
-/// Drives `client` over HTTP, on any executor, until it is closed: by [`Client::close`], or because there is no
-/// connection. What is asked of the client before waits for this.
+/// Drives `client` over HTTP, on any executor, until it is closed: by [`Client::close`], or because
+/// there is no connection. What is asked of the client before waits for this.
 ///
 /// Each request that is not answered has a connection of its own; one more is kept for the next
 /// request. [`Client::close`] takes 2 s at most. Dropping this closes all connections.
@@ -57,7 +58,7 @@ pub async fn connect_http(
 struct Driver {
     service: HttpClientService,
     connections: Connections,
-    alarm: Alarm,
+    timer: Timer,
 }
 
 impl Driver {
@@ -69,11 +70,11 @@ impl Driver {
         if shows_wire() {
             service.show_wire(clock.now(), to_stderr);
         }
-        Ok(Self { service, connections, alarm: Alarm::new(clock) })
+        Ok(Self { service, connections, timer: Timer::new(clock) })
     }
 
     async fn run(mut self) -> io::Result<()> {
-        let Self { service, connections, alarm } = &mut self;
-        service.drive(alarm, connections).await.map_err(io::Error::other)
+        let Self { service, connections, timer } = &mut self;
+        service.drive(timer, connections).await.map_err(io::Error::other)
     }
 }

@@ -28,25 +28,6 @@
 //! are connected. [`serve`], [`serve_http_on`], [`run`], [`run_command`] and [`run_http`] spawn nothing
 //! there.
 //!
-//! # Over HTTP
-//!
-//! ```no_run
-//! use mcp_async_std::{HttpConfig, serve_http};
-//!
-//! # async fn example(registry: mcp_async_std::Registry<mcp_async_std::Handler>) -> std::io::Result<()> {
-//! let mut config = HttpConfig::default();
-//! // Only these hosts, beside those of loopback, and no web pages: see `HttpConfig`.
-//! config.allowed_hosts.push("mcp.example.com".into());
-//! let listener = std::net::TcpListener::bind("127.0.0.1:8000")?;
-//! // At http://127.0.0.1:8000/mcp, until SIGINT or SIGTERM.
-//! serve_http(listener, registry, config).await
-//! # }
-//! ```
-//!
-//! The registry is the same; legacy clients get sessions. A modern request ends with its connection,
-//! and its handler is cancelled then; one of a session goes on, and the client may come back for the
-//! answer. [`serve_http_on`] does the same on any executor.
-//!
 //! # Handlers
 //!
 //! ```
@@ -169,6 +150,25 @@
 //! # Ok::<(), mcp_async_std::UsageError>(())
 //! ```
 //!
+//! # Over HTTP
+//!
+//! ```no_run
+//! use mcp_async_std::{HttpConfig, serve_http};
+//!
+//! # async fn example(registry: mcp_async_std::Registry<mcp_async_std::Handler>) -> std::io::Result<()> {
+//! let mut config = HttpConfig::default();
+//! // Only these hosts, beside those of loopback, and no web pages: see `HttpConfig`.
+//! config.allowed_hosts.push("mcp.example.com".into());
+//! let listener = std::net::TcpListener::bind("127.0.0.1:8000")?;
+//! // At http://127.0.0.1:8000/mcp, until SIGINT or SIGTERM.
+//! serve_http(listener, registry, config).await
+//! # }
+//! ```
+//!
+//! The registry is the same; legacy clients get sessions. A modern request ends with its connection,
+//! and its handler is cancelled then; one of a session goes on, and the client may come back for the
+//! answer. [`serve_http_on`] does the same on any executor.
+//!
 //! # Clients
 //!
 //! ```no_run
@@ -247,13 +247,6 @@ mod stdio;
 #[cfg(feature = "tls")]
 mod tls;
 
-pub use client::{connect, connect_command};
-pub use client::{run, run_command};
-pub use driver::serve;
-pub use http::serve_http;
-pub use http::serve_http_on;
-pub use http_client::connect_http;
-pub use http_client::run_http;
 pub use mcp_proto;
 pub use mcp_proto::client::{
     CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
@@ -275,4 +268,9 @@ pub use mcp_proto::{
     Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion,
     TraceContext, UsageError,
 };
+
+pub use client::{connect, connect_command, run, run_command};
+pub use driver::serve;
+pub use http::{serve_http, serve_http_on};
+pub use http_client::{connect_http, run_http};
 pub use stdio::{serve_stdio, serve_stdio_with};

@@ -67,6 +67,11 @@ impl TraceContext {
 
     /// What a request says; what is no string is not there.
     pub(crate) fn read(params: &Params) -> Option<Self> {
+        // Most say nothing.
+        if !params.has_any(&[Member::MetaTraceparent, Member::MetaTracestate, Member::MetaBaggage])
+        {
+            return None;
+        }
         let text = |member| params.raw(member).and_then(Raw::string).map(Into::into);
         let trace = Self {
             traceparent: text(Member::MetaTraceparent),

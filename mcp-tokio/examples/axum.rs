@@ -1,21 +1,19 @@
-//! The same server behind axum, beside another route: `axum --listen 127.0.0.1:8000`.
+//! The server of `everything` behind axum, beside another route: `axum --listen 127.0.0.1:8000`.
 
 use axum::Router;
 use axum::routing::get;
-use mcp_tests::everything::{Transport, registry};
+use mcp_tests::everything::{Place, registry};
 use mcp_tokio::HttpService;
 use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let Transport::Http { listen, config } = Transport::http(std::env::args().skip(1))? else {
-        return Err("usage: axum --listen ADDRESS".into());
-    };
+    let Place { listen, config } = Place::parse(std::env::args().skip(1))?;
     let listener = TcpListener::bind(listen).await?;
     eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
 
     let path = config.path.clone();
-    let mcp = HttpService::new(registry()?, *config);
+    let mcp = HttpService::new(registry()?, config);
     let app = Router::new()
         .route("/", get(async || "An MCP server is at another path."))
         .route_service(&path, mcp.clone());

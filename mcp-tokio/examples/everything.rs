@@ -2,16 +2,17 @@
 //! 127.0.0.1:8000`.
 
 use mcp_tests::everything::{Transport, registry};
+use mcp_tokio::{serve_http, serve_stdio};
 use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     match Transport::parse(std::env::args().skip(1))? {
-        Transport::Stdio => mcp_tokio::serve_stdio(registry()?).await?,
-        Transport::Http { listen, config } => {
-            let listener = TcpListener::bind(listen).await?;
-            eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
-            mcp_tokio::serve_http(listener, registry()?, *config).await?;
+        Transport::Stdio => serve_stdio(registry()?).await?,
+        Transport::Http(place) => {
+            let listener = TcpListener::bind(place.listen).await?;
+            eprintln!("listening on http://{}{}", listener.local_addr()?, place.config.path);
+            serve_http(listener, registry()?, place.config).await?;
         }
     }
     Ok(())

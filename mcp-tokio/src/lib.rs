@@ -249,7 +249,18 @@
 //! `Command::env("MCP_WIRE", "0")` it does not, with `Stderr::lines` its lines can be told apart.
 //! Strings under keys such as `password` and `token` are masked; free text and numbers are not. Over
 //! HTTP `1>` and `1<` are the two directions of the first connection, and fields that hold secrets are
-//! masked; what another HTTP stack reads is not shown.
+//! masked; what another HTTP stack reads is not shown. [`Client::on_wire`] shows a client's to the
+//! application.
+//!
+//! # From a terminal
+//!
+//! With the feature `cli` there is the program `mcp`, which tries servers; `mcp --help` tells all of it:
+//!
+//! ```text
+//! cargo install mcp-tokio --features cli
+//! mcp probe -- my-server stdio
+//! mcp call http://127.0.0.1:8000/mcp brew cups=3
+//! ```
 
 mod blocking;
 mod client;

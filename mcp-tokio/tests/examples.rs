@@ -1,8 +1,6 @@
 //! The examples for embedders, run as they are: what their first lines promise holds.
 //!
-//! `cargo test -p mcp-tokio` builds them; `--test examples` alone does not, and needs
-//! `cargo build -p mcp-tokio --examples` before. With `BROKER_URL` the processes of `broker` meet
-//! there in place of its own hub.
+//! With `BROKER_URL` the processes of `broker` meet there in place of its own hub.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,6 +18,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{HeaderMap, Method, Request, StatusCode, Version};
 use hyper_util::rt::TokioExecutor;
+use mcp_tests::examples;
 use mcp_tokio::types::SubscriptionFilter;
 use mcp_tokio::{
     Change, Client, ClientConfig, Context, HttpClientConfig, HttpConfig, Implementation, List,
@@ -406,15 +405,7 @@ struct Example {
 }
 
 async fn start(name: &str, arguments: &[&str]) -> Example {
-    let tests = std::env::current_exe().unwrap();
-    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    let program = tests.parent().unwrap().parent().unwrap().join("examples").join(file);
-    assert!(
-        program.exists(),
-        "no {}: cargo build -p mcp-tokio --features tower --examples",
-        program.display()
-    );
-    let mut command = Command::new(program);
+    let mut command = Command::new(examples::path("mcp-tokio", name).unwrap());
     command.args(arguments).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -6,6 +6,7 @@ pub mod children;
 pub mod compatibility;
 pub mod conformance;
 pub mod everything;
+pub mod examples;
 pub mod fuzz;
 pub mod http;
 pub mod http_client;

@@ -7,9 +7,7 @@
     reason = "a test that cannot go on ends"
 )]
 
-use std::env;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -18,6 +16,7 @@ use std::time::{Duration, Instant};
 use mcp_proto::Limits;
 use mcp_proto::client::{self, Negotiation};
 use mcp_proto::types::Implementation;
+use mcp_tests::examples;
 use mcp_tests::http::{self, Response};
 use mcp_tokio::{HttpClientConfig, connect_http};
 use serde_json::json;
@@ -52,7 +51,7 @@ fn sync_serves_clients_of_both_eras() {
 
 #[test]
 fn client_lists_the_tools_of_sync() {
-    let server = path("sync");
+    let server = examples::path("mcp-proto", "sync").unwrap();
     let client = Example::start("client", &[&server.to_string_lossy(), "stdio"]);
     assert_eq!(client.end(), ["a server of 2026-07-28", ECHO]);
 }
@@ -208,7 +207,7 @@ struct Example {
 
 impl Example {
     fn start(name: &str, arguments: &[&str]) -> Self {
-        let mut command = Command::new(path(name));
+        let mut command = Command::new(examples::path("mcp-proto", name).unwrap());
         let piped = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = piped.spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().unwrap());
@@ -248,13 +247,4 @@ impl Drop for Example {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Where an example is: beside the folder of this test.
-fn path(name: &str) -> PathBuf {
-    let test = env::current_exe().unwrap();
-    let built = test.ancestors().nth(2).unwrap_or(Path::new("")).join("examples").join(name);
-    let built = built.with_extension(env::consts::EXE_EXTENSION);
-    assert!(built.exists(), "first: cargo build -p mcp-proto --examples");
-    built
 }

@@ -2,7 +2,8 @@
 //!
 //! The driver reads chunks of 64 KiB, takes all actions after each, and reads no more while
 //! `wants_read()` is false. The application keeps the replies that it owes, and nothing else. The
-//! peak of all that is allocated beyond the start must stay below [`bound`], beside what the test holds by itself.
+//! peak of all that is allocated beyond the start must stay below [`bound`], beside what the test
+//! holds by itself.
 
 #![expect(clippy::print_stdout, reason = "the peak is worth knowing")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]

@@ -34,7 +34,6 @@ pub(crate) use parse::unreadable;
 /// What one JSON text holds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "the small variant is the rare one")]
 pub enum Incoming {
     /// One message.
     Message(Message),

@@ -115,6 +115,11 @@ impl Params {
         self.members.get(member).map(|span| Raw(span.of(self.json.as_bytes())))
     }
 
+    /// Whether it has one of these members.
+    pub(crate) fn has_any(&self, members: &[Member]) -> bool {
+        self.members.places.iter().any(|(member, _)| members.contains(member))
+    }
+
     /// The same, sharing no memory with the message that it came in.
     pub(crate) fn detach(&self) -> Self {
         Self { json: self.json.detach(), members: self.members.clone() }

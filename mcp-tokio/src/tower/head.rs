@@ -5,6 +5,12 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use mcp_proto::http::{Head, ResponseHead};
 
+#[expect(
+    clippy::declare_interior_mutable_const,
+    reason = "a text that is there for ever changes nothing"
+)]
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
 /// The head of a request. Whom it is for is the authority of its URI if there is one, which is
 /// what HTTP/2 calls `:authority`, and else the field `Host`.
 pub(super) fn request(parts: &Parts) -> Head {
@@ -19,7 +25,7 @@ pub(super) fn request(parts: &Parts) -> Head {
     }
     for (name, value) in &parts.headers {
         if name != header::HOST || uri.authority().is_none() {
-            head.push(name.as_str(), value.as_bytes());
+            head.push_checked(name.as_str(), value.as_bytes());
         }
     }
     head
@@ -33,15 +39,16 @@ pub(super) fn response<B>(head: ResponseHead, body: B) -> Response<B> {
     let fields = response.headers_mut();
     fields.reserve(head.fields.len());
     for (name, value) in head.fields {
+        // Most answers have this field, and no other.
+        if (name, &*value) == ("Content-Type", "application/json") {
+            fields.append(header::CONTENT_TYPE, JSON);
+            continue;
+        }
         let value = match value {
             std::borrow::Cow::Borrowed(value) => Bytes::from_static(value.as_bytes()),
             std::borrow::Cow::Owned(value) => value.into(),
         };
-        // Most answers have no other.
-        let name = match name {
-            "Content-Type" => Ok(header::CONTENT_TYPE),
-            name => HeaderName::from_bytes(name.as_bytes()),
-        };
+        let name = HeaderName::from_bytes(name.as_bytes());
         if let (Ok(name), Ok(value)) = (name, HeaderValue::from_maybe_shared(value)) {
             fields.append(name, value);
         }

@@ -184,7 +184,7 @@ fn registry() -> Result<Registry<Handler>, UsageError> {
 async fn brew(brew: Brew, context: Context) -> String {
     context.log(LoggingLevel::Debug, "looking for the pot");
     for cup in 1..=brew.cups {
-        context.progress(Progress::new(cup.into()).total(brew.cups.into()).message("a cup"));
+        context.progress(Progress::new(cup).total(brew.cups).message("a cup"));
     }
     context.log(LoggingLevel::Warning, "there is no milk");
     // What is told at the end may come after the answer to a client that is slow.

@@ -18,7 +18,7 @@ use mcp_proto::types::{CacheHint, Implementation};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use transport::Transport;
+pub use transport::{Place, Transport};
 
 /// A red pixel as a PNG, in Base64.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";

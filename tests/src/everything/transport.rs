@@ -13,12 +13,16 @@ pub enum Transport {
     /// At standard input and output.
     Stdio,
     /// At an address.
-    Http {
-        /// To listen at, such as `127.0.0.1:8000`.
-        listen: String,
-        /// The settings.
-        config: Box<Config>,
-    },
+    Http(Box<Place>),
+}
+
+/// Where a server listens, and how.
+#[derive(Debug)]
+pub struct Place {
+    /// An address, such as `127.0.0.1:8000`.
+    pub listen: String,
+    /// The settings.
+    pub config: Config,
 }
 
 impl Transport {
@@ -27,13 +31,15 @@ impl Transport {
         let mut arguments = arguments.into_iter();
         match arguments.next().as_deref() {
             Some("stdio") => Ok(Self::Stdio),
-            Some("http") => Self::http(arguments),
+            Some("http") => Place::parse(arguments).map(|place| Self::Http(place.into())),
             _ => Err(USAGE.into()),
         }
     }
+}
 
-    /// The arguments behind `http`.
-    pub fn http(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+impl Place {
+    /// Reads the arguments behind `http`.
+    pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut config, mut listen) = (Config::default(), None);
         while let Some(option) = arguments.next() {
             let value = arguments.next().ok_or(USAGE)?;
@@ -49,6 +55,6 @@ impl Transport {
                 _ => return Err(USAGE.into()),
             }
         }
-        Ok(Self::Http { listen: listen.ok_or(USAGE)?, config: Box::new(config) })
+        Ok(Self { listen: listen.ok_or(USAGE)?, config })
     }
 }

@@ -1,7 +1,7 @@
 //! Headers against a second reader of values, numbers, arguments and bodies.
 //!
-//! The plan of a schema is taken as it is; `tests/headers` has the laws of plans. What a plan makes
-//! of arguments, what a head says, and whether both agree is found here by other means.
+//! The plan of a schema is taken as it is; `tests/tests/headers` has the laws of plans. What a plan
+//! makes of arguments, what a head says, and whether both agree is found here by other means.
 
 use mcp_proto::headers::{
     BodyError, Declared, EmitError, Entry, HeaderError, Integer, Kind, MAX_SAFE, Mirrored, Place,

@@ -49,14 +49,19 @@ impl Fields {
 
     /// Appends a field.
     pub(super) fn push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
-        const MAX: usize = u16::MAX as usize;
-        let value = trim(value);
         if !is_token(name.as_bytes()) {
             return Err(Refusal::FieldName);
         }
         if !is_field_text(value) {
             return Err(Refusal::FieldValue);
         }
+        self.push_checked(name, value)
+    }
+
+    /// Appends a field whose name is a token, and whose value has no controls but tabs.
+    pub(super) fn push_checked(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
+        const MAX: usize = u16::MAX as usize;
+        let value = trim(value);
         if self.text().len() + name.len() + value.len() > MAX {
             return Err(Refusal::HeadTooLong { max_head_bytes: MAX });
         }

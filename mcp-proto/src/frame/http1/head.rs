@@ -62,7 +62,13 @@ impl Head {
         let _ = self.try_push(name, value);
     }
 
-    /// The same, with what would be ignored refused.
+    /// The same for a stack that has checked both, as the types of the `http` crate do: nothing but
+    /// the length is looked at again.
+    pub fn push_checked(&mut self, name: &str, value: &[u8]) {
+        let _ = self.fields.push_checked(name, value);
+    }
+
+    /// The same as [`Head::push`], with what would be ignored refused.
     pub(super) fn try_push(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
         self.fields.push(name, value)
     }

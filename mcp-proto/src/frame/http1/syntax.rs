@@ -61,19 +61,12 @@ pub(super) fn is_field_text(text: &[u8]) -> bool {
         || text.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
 }
 
-/// Whether a text that has four bytes or more has nothing but such words of eight. The last word,
-/// or both halves of the only one, may overlap.
+/// Whether a text that has eight bytes or more has nothing but such words of eight.
 fn all_words(text: &[u8], is: impl Fn(u64) -> bool) -> bool {
-    if let Some(last) = text.last_chunk() {
-        let (words, _) = text.as_chunks();
-        return is(u64::from_ne_bytes(*last))
-            && words.iter().all(|word| is(u64::from_ne_bytes(*word)));
-    }
-    let half = |half: &[u8; 4]| u64::from(u32::from_ne_bytes(*half));
-    match (text.first_chunk(), text.last_chunk()) {
-        (Some(first), Some(last)) => is(half(first) << 32 | half(last)),
-        _ => false,
-    }
+    let (words, _) = text.as_chunks();
+    text.last_chunk().is_some_and(|last| {
+        is(u64::from_ne_bytes(*last)) && words.iter().all(|word| is(u64::from_ne_bytes(*word)))
+    })
 }
 
 /// The high bit of each byte.

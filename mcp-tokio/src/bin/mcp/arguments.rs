@@ -8,7 +8,7 @@ use mcp_tokio::Json;
 use mcp_tokio::types::PromptArgument;
 use serde_json::{Map, Value};
 
-use super::failure::Failure;
+use crate::failure::Failure;
 
 /// An argument that there is.
 pub(crate) struct Argument {

@@ -5,14 +5,14 @@ use mcp_tokio::types::{CallToolResult, ContentBlock, ResourceContents, Tool};
 use mcp_tokio::{Client, Json, ServerInfo};
 use serde_json::json;
 
-use super::args::CallArgs;
-use super::arguments;
-use super::ask;
-use super::failure::{Exit, Failure};
-use super::list::all_tools;
-use super::print::{self, Output};
-use super::session;
-use super::target::Target;
+use crate::args::CallArgs;
+use crate::arguments;
+use crate::ask;
+use crate::failure::{Exit, Failure};
+use crate::list::all_tools;
+use crate::print::{self, Output};
+use crate::session;
+use crate::target::Target;
 
 pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure> {
     let (url, words) = match args.words.split_first() {

@@ -7,13 +7,13 @@ use mcp_tokio::types::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_tokio::{Call, CallError, Client, ServerInfo};
 use serde::Serialize;
 
-use super::args::{Alone, Common};
-use super::arguments::{self, Argument};
-use super::ask;
-use super::failure::{Exit, Failure};
-use super::print::{self, Output, indented};
-use super::session;
-use super::target::Target;
+use crate::args::{Alone, Common};
+use crate::arguments::{self, Argument};
+use crate::ask;
+use crate::failure::{Exit, Failure};
+use crate::print::{self, Output, indented};
+use crate::session;
+use crate::target::Target;
 
 pub(crate) async fn tools(args: Alone, output: Output) -> Result<Exit, Failure> {
     let common = &args.common;

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 use serde_json::json;
 
-use super::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure};
 
 /// Where to write, and for whom.
 #[derive(Clone, Copy)]

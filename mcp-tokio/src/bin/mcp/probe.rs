@@ -7,12 +7,12 @@ use mcp_tokio::{Client, ServerInfo};
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::Alone;
-use super::failure::{Exit, Failure};
-use super::print::{self, Output, rows};
-use super::session::{self, Session};
-use super::target::Target;
-use super::words;
+use crate::args::Alone;
+use crate::failure::{Exit, Failure};
+use crate::print::{self, Output, rows};
+use crate::session::{self, Session};
+use crate::target::Target;
+use crate::words;
 
 pub(crate) async fn run(args: Alone, output: Output) -> Result<Exit, Failure> {
     let target = Target::new(args.url.as_deref(), &args.common)?;

@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_tokio::{Client, ServerInfo};
 use serde_json::json;
 
-use super::args::{Common, RecordArgs};
-use super::ask;
-use super::failure::{Exit, Failure};
-use super::list::{get, templates};
-use super::print::{self, Output};
-use super::session;
-use super::target::Target;
+use crate::args::{Common, RecordArgs};
+use crate::ask;
+use crate::failure::{Exit, Failure};
+use crate::list::{get, templates};
+use crate::print::{self, Output};
+use crate::session;
+use crate::target::Target;
 
 pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failure> {
     let (url, words) = match args.words.split_first() {

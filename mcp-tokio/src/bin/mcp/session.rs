@@ -15,9 +15,9 @@ use mcp_tokio::{
 };
 use tokio::task::JoinHandle;
 
-use super::args::Common;
-use super::failure::{Exit, Failure};
-use super::target::Target;
+use crate::args::Common;
+use crate::failure::{Exit, Failure};
+use crate::target::Target;
 
 /// A client that is yet to be connected.
 pub(crate) fn client(common: &Common) -> Client {

@@ -6,8 +6,8 @@ use std::env;
 
 use mcp_tokio::{Command, HttpClientConfig, Stderr, Url};
 
-use super::args::Common;
-use super::failure::Failure;
+use crate::args::Common;
+use crate::failure::Failure;
 
 /// A server to be connected.
 pub(crate) enum Target {

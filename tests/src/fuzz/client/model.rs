@@ -10,7 +10,7 @@ use mcp_proto::client::{
 use mcp_proto::{Era, Instant, Json, Limits};
 
 use super::super::oracle::{self, Object, Shape, Verdict};
-use super::super::seen::Response;
+use super::super::written::Written;
 use super::server::Read;
 
 pub(super) struct Model {
@@ -197,7 +197,7 @@ impl Model {
                 assert_eq!(self.phase, Phase::Connected(Era::Legacy), "a batch: {line}");
                 assert!(!elements.is_empty(), "an empty batch");
                 for element in elements {
-                    let response = Response::read(&element);
+                    let response = Written::read(&element);
                     assert!(response.method.is_none(), "{element}");
                 }
                 return;
@@ -210,7 +210,7 @@ impl Model {
                 }
             }
         };
-        let message = Response::read(line);
+        let message = Written::read(line);
         match shape {
             Shape::Request { id, method, .. } => self.request(&id, &method, &message),
             Shape::Notification { method, .. } => self.notification(&method, &message),
@@ -221,7 +221,7 @@ impl Model {
         }
     }
 
-    fn request(&mut self, id: &str, method: &str, message: &Response) {
+    fn request(&mut self, id: &str, method: &str, message: &Written) {
         let value = oracle::id_value(id).unwrap_or_default();
         assert!(self.ids.insert(value.clone()), "the id {id} is used twice");
         let probes = method == "server/discover" && id.starts_with('"');
@@ -267,7 +267,7 @@ impl Model {
         self.sent.insert(value, method.to_owned());
     }
 
-    fn notification(&mut self, method: &str, message: &Response) {
+    fn notification(&mut self, method: &str, message: &Written) {
         match method {
             "notifications/initialized" => {
                 assert_eq!(self.phase, Phase::Negotiating, "a session that is open");

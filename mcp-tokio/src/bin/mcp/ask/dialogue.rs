@@ -10,8 +10,8 @@ use mcp_tokio::types::{
 };
 use serde_json::{Map, Value};
 
-use super::super::print::clean;
 use super::field::Field;
+use crate::print::clean;
 
 pub(super) struct Dialogue<R, W> {
     input: R,

@@ -1,13 +1,11 @@
-# clients, to be sourced: the official SDKs' clients, and the servers of ours that they are to use.
-# Whoever sources it defines
-#   check MODE LABEL CLIENT... -- SERVER...
+# clients.bash, to be sourced: the official SDKs' clients, and the servers of ours that they are to
+# use. Whoever sources it defines
+#   try MODE LABEL CLIENT... -- SERVER...
 # which runs one client against one server, and calls `report`. The clients are installed under
 # INTEROP_DIR, by default target/interop, and reused from there.
 
-source "$(dirname "${BASH_SOURCE[0]}")/packages"
-repo=$(cd "$interop/../.." && pwd)
-target=$(realpath -m "${CARGO_TARGET_DIR:-$repo/target}")
-passed=0 failed=0
+source "$(dirname "${BASH_SOURCE[0]}")/packages.bash"
+source "$(dirname "${BASH_SOURCE[0]}")/checks.bash"
 
 install_clients() {
   mkdir -p "$cache"
@@ -35,54 +33,31 @@ check_one_per_era() {
 
 # check_CLIENT MODE NAME SERVER...
 check_typescript() {
-  check "$1" "$2, typescript $(npm_version typescript client) $1" \
+  start try "$1" "$2, typescript $(npm_version typescript client) $1" \
     node "$cache/typescript/modern.mjs" "$1" -- "${@:3}"
 }
 
 check_typescript_v1() {
-  check "$1" "$2, typescript $(npm_version typescript sdk) $1" \
+  start try "$1" "$2, typescript $(npm_version typescript sdk) $1" \
     node "$cache/typescript/v1.mjs" "$1" -- "${@:3}"
 }
 
 check_python() {
-  check "$1" "$2, python $(pip_version python/requirements.txt) $1" \
+  start try "$1" "$2, python $(pip_version python/requirements.txt) $1" \
     "$cache/python/bin/python" -B "$interop/python/modern.py" "$1" -- "${@:3}"
 }
 
 check_python_v1() {
-  check "$1" "$2, python $(pip_version python/requirements-v1.txt) $1" \
+  start try "$1" "$2, python $(pip_version python/requirements-v1.txt) $1" \
     "$cache/python-v1/bin/python" -B "$interop/python/v1.py" -- "${@:3}"
 }
 
 check_rmcp() {
-  check "$1" "$2, rmcp $(crate_version rmcp) $1" \
+  start try "$1" "$2, rmcp $(crate_version rmcp) $1" \
     "$cache/rmcp/release/interop-rmcp" "$1" -- "${@:3}"
 }
 
-# report LABEL VERDICT FILE...: counts a run; of one that failed it shows the files.
-report() {
-  local file
-  echo "$1: $2"
-  if [[ $2 == ok ]]; then
-    passed=$((passed + 1))
-    return
-  fi
-  failed=$((failed + 1))
-  for file in "${@:3}"; do sed "s/^/  $(basename "$file"): /" "$file"; done
-}
-
-sum_up() {
-  echo "$passed passed, $failed failed"
-  ((passed > 0 && failed == 0))
-}
-
-# build_everything CRATE: Both adapters have an example of this name, so each is copied.
+# build_everything CRATE
 build_everything() {
   build_example "$cache/$1" --package "$1" --example everything
-}
-
-# build_example WHERE CARGO-OPTION... --example NAME
-build_example() {
-  (cd "$repo" && cargo build --quiet --release --target-dir "$target" "${@:2}")
-  cp -f "$target/release/examples/${!#}" "$1"
 }

@@ -4,9 +4,9 @@ use mcp_proto::server::{Change, List, Outcome, Progress, ReplyId};
 use mcp_proto::types::LoggingLevel;
 use mcp_proto::{Era, Instant, Json, UsageError};
 
-use super::super::oracle::Object;
 use super::super::seen::Seen;
 use super::{Call, Life, Model};
+use crate::fuzz::oracle::Object;
 
 impl Model {
     pub(in super::super) fn respond(

@@ -1,7 +1,7 @@
 //! Functions behind the fuzz targets: any bytes in, a panic if a property is violated.
 //!
-//! `fuzz/fuzz_targets` wraps each of them for `cargo fuzz`; `tests/corpus.rs` replays the
-//! committed corpora through them, and `tests/laws` feeds them from generators.
+//! `fuzz/fuzz_targets` wraps each of them for `cargo fuzz`; `tests/tests/corpus.rs` replays the
+//! committed corpora through them, and `tests/tests/laws` feeds them from generators.
 
 mod client;
 mod client_http;
@@ -10,17 +10,13 @@ mod http;
 mod http1;
 mod http1_client;
 mod line;
-mod listeners;
 mod message;
-mod model;
 mod oracle;
 mod pair;
-mod questions;
 mod request_state;
-mod script;
-mod seen;
 mod sse;
 mod stdio;
+mod written;
 
 pub use client::{ClientOp, ClientScript, client_stdio, run_client};
 pub use client_http::{HttpOp, HttpScript, client_http, run_client_http};
@@ -32,6 +28,5 @@ pub use line::line;
 pub use message::message;
 pub use pair::{pair, pair_http};
 pub use request_state::request_state;
-pub use script::{Op, Script, answer};
 pub use sse::{sse, sse_pieces};
-pub use stdio::{Answers, registry, run, server_stdio};
+pub use stdio::{Answers, Op, Script, answer, registry, run, server_stdio};

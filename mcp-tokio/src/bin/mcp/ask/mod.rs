@@ -18,7 +18,7 @@ use mcp_tokio::types::{
 use serde_json::json;
 use tokio::task::spawn_blocking;
 
-use super::print::{self, Output};
+use crate::print::{self, Output};
 use dialogue::Dialogue;
 
 /// Questions take turns.

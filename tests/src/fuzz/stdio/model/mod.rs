@@ -17,9 +17,10 @@ use mcp_proto::types::LoggingLevel;
 use mcp_proto::{Bytes, Era, Instant, Limits, Machine};
 
 use super::listeners::Listeners;
-use super::oracle::{self, Object, Shape, Verdict};
 use super::questions::Questions;
-use super::seen::{Event, Response, Seen};
+use super::seen::{Event, Seen};
+use crate::fuzz::oracle::{self, Object, Shape, Verdict};
+use crate::fuzz::written::Written;
 
 /// A request that a handler holds.
 pub(super) struct Call {
@@ -501,7 +502,7 @@ impl Model {
     }
 
     /// The response to a call goes out, or into its batch.
-    pub(super) fn answered(&mut self, call: &Call, seen: &mut Seen, check: impl FnOnce(&Response)) {
+    pub(super) fn answered(&mut self, call: &Call, seen: &mut Seen, check: impl FnOnce(&Written)) {
         if let Some(waiting) = call.batch.and_then(|at| self.batches.get_mut(at)) {
             return waiting.ids.push(call.id.clone());
         }
@@ -522,7 +523,7 @@ impl Model {
     }
 
     /// Whether a message is an error, and not about a request in flight.
-    fn refuses(&self, message: &Response) -> bool {
+    fn refuses(&self, message: &Written) -> bool {
         message.error.is_some() && !message.id.as_ref().is_some_and(|id| self.holds(id))
     }
 
@@ -550,7 +551,7 @@ impl Model {
             serde_json::from_str(&line).unwrap_or_default();
         assert!(answers.len() >= least.max(1), "a batch without all its answers: {line}");
         assert!(answers.len() <= ids.len() + errors.1, "a batch with too many answers: {line}");
-        let mut answers: Vec<_> = answers.iter().map(|json| Response::read(json.get())).collect();
+        let mut answers: Vec<_> = answers.iter().map(|json| Written::read(json.get())).collect();
         // An error may be a refusal that names the id of another element; it is matched last.
         answers.sort_by_key(|response| response.error.is_some());
         for response in answers {

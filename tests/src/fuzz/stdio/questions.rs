@@ -8,8 +8,9 @@ use mcp_proto::types::InputRequest;
 use mcp_proto::{Duration, Era, Instant, UsageError};
 
 use super::model::{Call, Life, Model};
-use super::oracle::{self, Object};
-use super::seen::{Event, Response, Seen};
+use super::seen::{Event, Seen};
+use crate::fuzz::oracle::{self, Object};
+use crate::fuzz::written::Written;
 
 /// What the client has been asked and has not answered.
 #[derive(Default)]
@@ -259,7 +260,7 @@ impl Model {
 }
 
 /// The request to the client that a message withdraws.
-fn withdrawn(message: &Response) -> Option<u64> {
+fn withdrawn(message: &Written) -> Option<u64> {
     let id = message.param("requestId").filter(|_| message.is("notifications/cancelled"))?;
     id.parse().ok()
 }

@@ -7,8 +7,9 @@ use mcp_proto::Limits;
 use mcp_proto::server::{Change, List};
 
 use super::model::same_id;
-use super::oracle::{self, Object};
-use super::seen::{Response, Seen};
+use super::seen::Seen;
+use crate::fuzz::oracle::{self, Object};
+use crate::fuzz::written::Written;
 
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -111,7 +112,7 @@ impl Listeners {
         for listener in self.0.iter_mut().filter(|listener| listener.ready) {
             for (change, sure) in std::mem::take(&mut listener.untold) {
                 let tells = |line: &String| {
-                    line.starts_with('{') && listener.is_told(&change, &Response::read(line))
+                    line.starts_with('{') && listener.is_told(&change, &Written::read(line))
                 };
                 match seen.lines.iter().position(tells) {
                     Some(at) => drop(seen.lines.remove(at)),
@@ -142,7 +143,7 @@ impl Listener {
         self.id.as_deref().is_some_and(|own| same_id(own, id))
     }
 
-    fn is_told(&self, change: &Change, message: &Response) -> bool {
+    fn is_told(&self, change: &Change, message: &Written) -> bool {
         let (method, uri) = if let Change::ResourceUpdated(uri) = change {
             ("notifications/resources/updated", Some(uri.clone()))
         } else if *change == Change::ListChanged(List::Tools) {
@@ -159,12 +160,12 @@ impl Listener {
 }
 
 /// The subscription that a notification belongs to.
-fn subscription(message: &Response) -> Option<String> {
+fn subscription(message: &Written) -> Option<String> {
     Object::read(&message.param("_meta")?)?.get(SUBSCRIPTION_ID).map(str::to_owned)
 }
 
 /// The last message of a subscription.
-fn end(id: &str, response: &Response) {
+fn end(id: &str, response: &Written) {
     assert_eq!(response.id.as_deref(), Some(id), "not the end of the subscription");
     let result = response.result.as_deref().and_then(Object::read);
     let meta = result.as_ref().and_then(|result| Object::read(result.get("_meta")?));

@@ -1,4 +1,4 @@
-# packages, to be sourced: installs the official SDKs, and what is built on them, into the folder
+# packages.bash, to be sourced: installs the official SDKs, and what is built on them, into the folder
 # `cache`, and reuses what is there. A FOLDER is relative to this one and, once installed, to `cache`.
 
 interop=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -4,6 +4,12 @@
 //! and seven at a time. The application acts at the same points, so the four must look the same
 //! from outside.
 
+mod listeners;
+mod model;
+mod questions;
+mod script;
+mod seen;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -22,9 +28,9 @@ use mcp_proto::{
     Action, Bytes, Duration, ErrorCode, ErrorData, Instant, Json, Machine, UsageError,
 };
 
-use super::model::Model;
-use super::script::{Op, Script};
-use super::seen::Seen;
+use model::Model;
+pub use script::{Op, Script, answer};
+use seen::Seen;
 
 /// When a tool of the test application answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
