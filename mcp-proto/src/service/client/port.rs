@@ -113,20 +113,17 @@ struct State {
 impl Port {
     pub(super) fn new(config: Config) -> Self {
         let capabilities = config.capabilities.clone();
-        let (changing, state) = (
-            Lock::new(()),
-            Lock::new(State {
-                stage: Stage::Idle(Box::new(config)),
-                decisions: Vec::new(),
-                ended: false,
-                driver: Driver::default(),
-                work: Work::default(),
-                answers: Answers::default(),
-                capabilities,
-                watchers: Vec::new(),
-            }),
-        );
-        Self { state, changing, trace: OnceLock::new() }
+        let state = Lock::new(State {
+            stage: Stage::Idle(Box::new(config)),
+            decisions: Vec::new(),
+            ended: false,
+            driver: Driver::default(),
+            work: Work::default(),
+            answers: Answers::default(),
+            capabilities,
+            watchers: Vec::new(),
+        });
+        Self { state, changing: Lock::default(), trace: OnceLock::new() }
     }
 
     /// A service is there; it may be only once.
