@@ -1,6 +1,6 @@
 //! `mcp call`.
 
-use super::run::{run, with_server};
+use super::run::{run, with_server, with_server_in};
 use super::server::over_http;
 
 crate::all!(
@@ -13,6 +13,7 @@ crate::all!(
     nobody_is_there_to_be_asked,
     nothing_steers_the_terminal,
     too_slow,
+    the_conversation_is_shown_once,
 );
 
 fn what_happens_is_shown() {
@@ -105,4 +106,10 @@ mcp: the server has not answered in time
      --timeout gives it more time
 ";
     assert_eq!((ran.exit, &*ran.out, &*ran.err), (6, "", err));
+}
+
+fn the_conversation_is_shown_once() {
+    let ran = with_server_in(&[("MCP_WIRE", "1")], "both", &["call", "red"]);
+    let calls = ran.err.lines().filter(|line| line.contains(r#""method":"tools/call""#));
+    assert_eq!(calls.count(), 1, "{}", ran.err);
 }

@@ -15,22 +15,24 @@ pub(crate) struct Ran {
 
 /// Runs `mcp` with these words, and behind them two dashes and a server of this kind.
 pub(crate) fn with_server(kind: &str, words: &[&str]) -> Ran {
+    with_server_in(&[], kind, words)
+}
+
+/// The same, with these variables.
+pub(crate) fn with_server_in(environment: &[(&str, &str)], kind: &str, words: &[&str]) -> Ran {
     let this = env::current_exe().unwrap();
-    run_with(kind, &[words, &["--", this.to_str().unwrap()]].concat())
+    let words = [words, &["--", this.to_str().unwrap()]].concat();
+    finish(command(kind, &words).envs(environment.iter().copied()))
 }
 
 /// Runs `mcp` with these words.
 pub(crate) fn run(words: &[&str]) -> Ran {
-    run_with("", words)
+    run_in(&[], words)
 }
 
 /// Runs `mcp` with these words, and these variables.
 pub(crate) fn run_in(environment: &[(&str, &str)], words: &[&str]) -> Ran {
     finish(command("", words).envs(environment.iter().copied()))
-}
-
-fn run_with(kind: &str, words: &[&str]) -> Ran {
-    finish(&mut command(kind, words))
 }
 
 fn command(kind: &str, words: &[&str]) -> Command {

@@ -169,7 +169,8 @@ Exit codes:
   7  the server wants to know who asks
 
 With --json what went wrong is the last line: {\"error\":{\"exit\":7,\"kind\":\"unauthorized\",\"message\":…}}.
-MCP_WIRE=1 in the environment shows the conversation on standard error.";
+MCP_WIRE=1 in the environment shows the conversation on standard error. A server that is started
+here does not see it, and does not show the same once more; `-- env MCP_WIRE=1 COMMAND` has it do so.";
 
 const USAGE_PROBE: &str = "mcp probe [OPTIONS] <URL>
        mcp probe [OPTIONS] -- <COMMAND>...";

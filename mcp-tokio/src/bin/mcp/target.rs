@@ -21,7 +21,9 @@ impl Target {
         match (url, common.program.split_first()) {
             (None, Some((program, arguments))) => {
                 let stderr = if common.quiet { Stderr::Null } else { Stderr::Inherit };
-                Ok(Self::Command(Command::new(program).args(arguments).stderr(stderr)))
+                let command = Command::new(program).args(arguments).stderr(stderr);
+                // What is shown here would be shown there once more, on the same standard error.
+                Ok(Self::Command(command.env("MCP_WIRE", "0")))
             }
             (Some(url), None) => at(url, common).map(|config| Self::Http(Box::new(config))),
             (Some(url), Some(_)) => Err(Failure::usage(format!(
