@@ -3,8 +3,8 @@
 use std::io;
 use std::process::ExitStatus;
 
-use mcp_proto::client::ServerInfo;
-use mcp_proto::service::{Client, ClientService, Command};
+use mcp_proto::client::{ConnectError, ServerInfo};
+use mcp_proto::service::{Client, ClientService, Command, Unreached};
 use smol::io::{AsyncRead, AsyncWrite};
 
 use crate::driver::{Clock, shows_wire, to_stderr};
@@ -50,8 +50,7 @@ pub async fn run_command(client: &Client, command: &Command) -> io::Result<ExitS
 
 /// [`run`] in a task of its own, on smol's threads; returns once the server is known.
 ///
-/// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error, and as
-/// [`run`] does.
+/// Fails with a [`ConnectError`] inside of an error, and as [`run`] does.
 pub async fn connect(
     client: &Client,
     reader: impl AsyncRead + Send + Unpin + 'static,
@@ -83,14 +82,30 @@ pub async fn connect(
 /// ends by itself later on is not started again: that is the application's to do, with another
 /// client.
 ///
-/// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error, and as
-/// [`run_command`] does when it starts the server.
+/// Fails with an [`Unreached`] inside of an error, which says why there is no connection, to which
+/// program, and how that has ended if it has; and as [`run_command`] does when it starts the server.
 pub async fn connect_command(client: &Client, command: Command) -> io::Result<ServerInfo> {
     let clock = Clock::start();
     let process = Process::start(&command)?;
     let service = service(client, &clock)?;
-    smol::spawn(async move { drop(run_process(service, clock, &command, process).await) }).detach();
-    client.connected().await.map_err(io::Error::other)
+    let (ended, end) = smol::channel::bounded(1);
+    let started = command.clone();
+    smol::spawn(async move {
+        let end = run_process(service, clock, &started, process).await;
+        // Nobody waits for it once the server is known.
+        drop(ended.try_send(end));
+    })
+    .detach();
+    let error = match client.connected().await {
+        Ok(server) => return Ok(server),
+        Err(error) => error,
+    };
+    let exit = match error {
+        // Whoever drove it knows how it has ended, or that it could not be started once more.
+        ConnectError::Closed => end.recv().await.ok().transpose()?,
+        _ => None,
+    };
+    Err(Unreached::command(&command, error, exit).into())
 }
 
 fn service(client: &Client, clock: &Clock) -> io::Result<ClientService> {

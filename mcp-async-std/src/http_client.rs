@@ -3,7 +3,7 @@
 use std::io;
 
 use mcp_proto::client::ServerInfo;
-use mcp_proto::service::{Client, HttpClientConfig, HttpClientService};
+use mcp_proto::service::{Client, HttpClientConfig, HttpClientService, Unreached};
 
 use crate::connector::Connections;
 use crate::driver::{Clock, Timer, shows_wire, to_stderr};
@@ -44,14 +44,17 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
 ///
 /// Dropping all handles of the client does not end it; [`Client::close`] does.
 ///
-/// Fails as [`run_http`] does.
+/// Fails with an [`Unreached`] inside of an error, which says why there is no connection and to
+/// which URL, and as [`run_http`] does before there is any.
 pub async fn connect_http(
     client: &Client,
     config: impl Into<HttpClientConfig>,
 ) -> io::Result<ServerInfo> {
-    let driver = Driver::new(client, config.into())?;
+    let config = config.into();
+    let url = config.url.clone();
+    let driver = Driver::new(client, config)?;
     smol::spawn(async move { drop(driver.run().await) }).detach();
-    client.connected().await.map_err(io::Error::other)
+    client.connected().await.map_err(|error| Unreached::url(&url, error).into())
 }
 
 /// A client with all that drives it.

@@ -287,6 +287,7 @@ pub use mcp_proto::server::{
 pub use mcp_proto::service::{
     Call, Catalog, Client, Command, Context, Handler, HttpClientConfig, Interrupt, IntoAnswer,
     IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
+    Unreached,
 };
 #[cfg(feature = "testing")]
 pub use mcp_proto::testing;

@@ -35,7 +35,7 @@ const SESSION: &str = "mcp-session-id";
 #[cfg(feature = "tower")]
 mod axum_auth {
     use mcp_tokio::mcp_proto::http::Unauthorized;
-    use mcp_tokio::{CallError, ConnectError};
+    use mcp_tokio::{CallError, ConnectError, Unreached};
 
     use super::*;
 
@@ -120,8 +120,8 @@ mod axum_auth {
             config = config.field("Authorization", token).unwrap();
         }
         let error = connect_http(&client, config).await.unwrap_err();
-        let error = error.into_inner().unwrap().downcast::<ConnectError>().unwrap();
-        let ConnectError::Unauthorized(refused) = *error else { panic!("{error}") };
+        let error = error.into_inner().unwrap().downcast::<Unreached>().unwrap();
+        let ConnectError::Unauthorized(refused) = error.error else { panic!("{error}") };
         refused
     }
 

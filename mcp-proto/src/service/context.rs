@@ -8,12 +8,13 @@ use core::task::{self, Poll};
 use serde::Serialize;
 
 use super::Catalog;
+use super::input::Round;
 use super::port::{Cancel, Command, Port};
 use crate::error::UsageError;
 use crate::json::Json;
 #[cfg(feature = "request-state")]
 use crate::message::Method;
-use crate::server::{Change, Input, Notification, Peer, Progress, ReplyId};
+use crate::server::{Change, Notification, Peer, Progress, ReplyId};
 use crate::time::Duration;
 use crate::trace::TraceContext;
 use crate::types::{LoggingLevel, LoggingMessageNotificationParams};
@@ -34,7 +35,7 @@ pub(super) struct Asked {
     pub(super) peer: Peer,
     pub(super) wants_progress: bool,
     pub(super) log_level: Option<LoggingLevel>,
-    pub(super) input: Option<Arc<Input>>,
+    pub(super) round: Option<Arc<Round>>,
     pub(super) trace: Option<Arc<TraceContext>>,
     /// The request itself, if its handler may ask for input.
     #[cfg(feature = "request-state")]

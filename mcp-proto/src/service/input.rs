@@ -4,7 +4,11 @@
 //! for is there at once if the client has given it, in this round or an earlier one: the answers of
 //! earlier rounds travel in the `requestState`. They are the client's word either way.
 
+use alloc::boxed::Box;
 use alloc::string::String;
+#[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,6 +25,15 @@ use crate::types::{
 };
 use crate::version::Era;
 
+/// A round in which there are answers.
+#[derive(Debug)]
+pub(super) struct Round {
+    input: Input,
+    /// What the handler has asked in this round and got an answer to.
+    #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
+    answered: Mutex<InputRequests>,
+}
+
 /// The answers of earlier rounds, as they travel in the `requestState`.
 #[derive(Serialize, Deserialize)]
 struct Answers {
@@ -28,7 +41,10 @@ struct Answers {
 }
 
 impl Context {
-    /// Asks the user. `key` tells what is asked from what else this handler asks.
+    /// Asks the user. `key` tells what is asked from what else this handler asks: an answer belongs
+    /// to its key, so that the same question has the same answer wherever the handler asks it. To
+    /// ask once more, after an answer that will not do, takes another key (`name-2`); two different
+    /// questions with one key are error -32603.
     ///
     /// Returns the answer if there is one; else an [`Interrupt`] to end the handler with, which is
     /// called again once the client has answered. So whatever stands before happens again, and
@@ -83,9 +99,13 @@ impl Context {
 
     /// Asks for several things at once; see [`Context::elicit`]. Returns the answers, among them
     /// those of earlier rounds, if none is missing.
-    pub fn ask(&self, mut requests: InputRequests) -> Result<InputResponses, Interrupt> {
+    pub fn ask(&self, requests: InputRequests) -> Result<InputResponses, Interrupt> {
         let answers = self.answers()?;
-        requests.retain(|key, _| !answers.contains_key(key));
+        let (answered, requests): (InputRequests, InputRequests) =
+            requests.into_iter().partition(|(key, _)| answers.contains_key(key));
+        if let Some(round) = &self.asked.round {
+            round.remember(answered)?;
+        }
         if requests.is_empty() {
             return Ok(answers);
         }
@@ -95,7 +115,7 @@ impl Context {
 
     /// What the client has given in this round; `None` the first time.
     pub fn input(&self) -> Option<&Input> {
-        self.asked.input.as_deref()
+        self.asked.round.as_deref().map(|round| &round.input)
     }
 
     /// What a sealed `requestState` of this request is bound to; add the principal if there is one.
@@ -167,6 +187,30 @@ impl Context {
         };
         answers.extend(responses.clone());
         Ok(answers)
+    }
+}
+
+impl Round {
+    pub(super) fn new(input: Box<Input>) -> Self {
+        #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
+        let answered = Mutex::new(InputRequests::new());
+        Self { input: *input, answered }
+    }
+
+    /// Fails if the handler has asked something else with one of these keys: its answer would be
+    /// taken for the answer to both.
+    fn remember(&self, requests: InputRequests) -> Result<(), Interrupt> {
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, request) in requests {
+            if answered.get(&key).is_some_and(|first| *first != request) {
+                let message = alloc::format!(
+                    "the handler asks two questions with the key `{key}`: each needs one of its own"
+                );
+                return Err(ErrorData::internal(message).into());
+            }
+            answered.insert(key, request);
+        }
+        Ok(())
     }
 }
 

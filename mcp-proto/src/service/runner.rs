@@ -11,6 +11,7 @@ use super::Spawned;
 use super::catalog::{Catalog, Offer};
 use super::context::{Asked, Context};
 use super::handler::{Given, Running};
+use super::input::Round;
 use super::port::{Cancel, Command, News, Port};
 use super::tasks::{Progressed, Tasks};
 use super::trace::{Span, fault};
@@ -197,7 +198,7 @@ impl Offer {
             peer: peer.detach(),
             wants_progress: request.wants_progress,
             log_level: request.log_level,
-            input: request.input.map(Arc::from),
+            round: request.input.map(|input| Arc::new(Round::new(input))),
             trace: request.trace,
             #[cfg(feature = "request-state")]
             request: request.handler.asks().then(|| (request.method, params.detach())),

@@ -265,7 +265,8 @@ impl CallToolResult {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// What a program reads, as a `T`; `None` if there is nothing for programs.
+    /// What a program reads, as a `T`; `None` if there is nothing for programs. `?` twice takes it
+    /// out.
     ///
     /// ```
     /// use mcp_proto::{Json, types::CallToolResult};
@@ -275,8 +276,23 @@ impl CallToolResult {
     /// assert_eq!(content["celsius"], 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// Legacy revisions know objects alone, so that their servers send anything else as the member
+    /// `result` of one. A `T` that does not fit the object is therefore taken from that member, if
+    /// the object has no other and the result is a legacy one, which has no `resultType`:
+    /// `structured::<Vec<i32>>()` reads both `[1,2]` and `{"result":[1,2]}`. A `T` that fits any
+    /// object, such as a [`Value`](serde_json::Value), a map, or a struct without required fields,
+    /// is made of the whole.
+    ///
+    /// Fails with why the whole does not fit.
     pub fn structured<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
-        self.structured_content.as_ref().map(Json::decode)
+        let content = self.structured_content.as_ref()?;
+        let whole = content.decode();
+        if whole.is_ok() || self.result_type.is_some() {
+            return Some(whole);
+        }
+        let inner = sole_result(content).and_then(|inner| inner.decode().ok());
+        Some(inner.map_or(whole, Ok))
     }
 
     /// Sets what a program reads.
@@ -284,4 +300,14 @@ impl CallToolResult {
         self.structured_content = Some(content);
         self
     }
+}
+
+/// The member `result` of an object that has no other.
+fn sole_result(content: &Json) -> Option<Json> {
+    let (mut count, mut result) = (0_usize, None);
+    content.raw().members(|key, value| {
+        count += 1;
+        result = Some(value).filter(|_| key.string().as_deref() == Some("result"));
+    });
+    result.filter(|_| count == 1).map(|value| Json::trusted(value.0.to_vec()))
 }

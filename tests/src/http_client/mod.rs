@@ -8,7 +8,9 @@ mod calls;
 mod ends;
 mod proxy;
 mod refusals;
+#[cfg(feature = "tls")]
 mod tls;
+mod without_tls;
 
 use std::error::Error;
 use std::future::Future;
@@ -59,6 +61,11 @@ const ERAS: &[Mode] = &[Mode::Modern, Mode::Legacy];
 const MODERN: &[Mode] = &[Mode::Modern];
 const LEGACY: &[Mode] = &[Mode::Legacy];
 
+#[cfg(feature = "tls")]
+const WITH_TLS: &[Named] = tls::CHECKS;
+#[cfg(not(feature = "tls"))]
+const WITH_TLS: &[Named] = without_tls::UNTESTED;
+
 type Named = (&'static str, &'static [Mode], fn(Site) -> Check);
 
 /// Where a check is done.
@@ -69,10 +76,10 @@ struct Site {
     mode: Mode,
 }
 
-/// The tests of one way to drive a client, with TLS or without.
+/// The tests of one way to drive a client, with TLS or without: with it they need the feature `tls`.
 pub fn trials(name: &str, serve: Serve, meet: Meet, has_tls: bool) -> Vec<Trial> {
     let mut trials = Vec::new();
-    let tls = if has_tls { tls::CHECKS } else { tls::WITHOUT };
+    let tls = if has_tls { WITH_TLS } else { without_tls::CHECKS };
     let checks = calls::CHECKS.iter().chain(ends::CHECKS).chain(refusals::CHECKS).chain(tls);
     for (check, modes, run) in checks {
         for mode in *modes {

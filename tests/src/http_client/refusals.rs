@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_proto::client::{CallError, ConnectError};
 use mcp_proto::http::Authorization;
-use mcp_proto::service::HttpClientConfig;
+use mcp_proto::service::{HttpClientConfig, Unreached};
 use serde_json::json;
 
 use super::{ALL, ERAS, MODERN, Named, Site, to};
@@ -83,8 +83,12 @@ fn nobody_is_there(site: Site) -> Check {
 fn something_else_is_there(site: Site) -> Check {
     let server = site.server()?;
     let url = format!("http://{}/another", server.address);
-    site.meet_with(&site.client(), HttpClientConfig::parse(&url)?, |connected| async {
-        assert_eq!(why(connected)?, ConnectError::Http { status: 404 });
+    let config = HttpClientConfig::parse(&format!("{url}?key=secret"))?;
+    site.meet_with(&site.client(), config, |connected| async move {
+        let error = connected.err().ok_or("it is connected")?;
+        let text = format!("{url}: the server has answered with HTTP status 404");
+        assert_eq!(error.to_string(), text);
+        assert_eq!(why::<()>(Err(error))?, ConnectError::Http { status: 404 });
         Ok(())
     })?;
     server.end()
@@ -102,6 +106,6 @@ fn a_host_without_an_address(site: Site) -> Check {
 /// Why there is no connection.
 pub(super) fn why<T>(connected: io::Result<T>) -> Result<ConnectError, Box<dyn Error>> {
     let error = connected.err().ok_or("it is connected")?;
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ConnectError>());
-    Ok(inner.ok_or_else(|| error.to_string())?.clone())
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Unreached>());
+    Ok(inner.ok_or_else(|| error.to_string())?.error.clone())
 }

@@ -34,9 +34,6 @@ pub(super) const CHECKS: &[Named] = &[
     ("no_tls_is_there", MODERN, no_tls_is_there),
 ];
 
-/// Without the feature `tls`.
-pub(super) const WITHOUT: &[Named] = &[("https_needs_a_feature", MODERN, https_needs_a_feature)];
-
 fn calls_within_tls(site: Site) -> Check {
     let server = site.server()?;
     let gate = Gate::start(server.address, &Certified::new("localhost", 2040)?)?;
@@ -118,16 +115,6 @@ fn no_tls_is_there(site: Site) -> Check {
         Ok(())
     })?;
     server.end()
-}
-
-fn https_needs_a_feature(site: Site) -> Check {
-    let config = HttpClientConfig::parse("https://localhost/mcp")?;
-    site.meet_with(&site.client(), config, |connected| async {
-        let error = connected.err().ok_or("it is connected")?;
-        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
-        assert!(error.to_string().contains("the feature `tls`"), "{error}");
-        Ok(())
-    })
 }
 
 /// The words in which a client does not trust a server.

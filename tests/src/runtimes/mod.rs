@@ -88,6 +88,7 @@ pub struct Suite {
     serve_stdio: process::Serve,
     serve_http: Serve,
     meet: fn(Client, UnixStream, Script) -> Check,
+    connect_command: fn(Client, Command) -> io::Result<ServerInfo>,
     meet_command: Connect,
     meet_http: Meet,
     has_tls: bool,
@@ -110,6 +111,7 @@ impl Suite {
             meet: |client, stream, script| {
                 R::block_on(async { script(Box::pin(A::connect(client, stream))).await })
             },
+            connect_command: |client, command| R::block_on(A::connect_command(client, command)),
             meet_command: meet_command::<A, R>,
             meet_http: |client, config, script| {
                 R::block_on(async { script(Box::pin(A::connect_http(client, config))).await })

@@ -1,23 +1,30 @@
 //! Quoted by `docs/guide/client.md`.
 
 use std::error::Error;
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use mcp_proto::testing::Pair;
 use mcp_tokio::types::{
-    CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
-    ElicitRequestURLParams, ElicitResult, LoggingLevel, RequestedSchema, Resource,
-    ResourceContents, Root, SamplingMessage, SamplingMessageContentBlock, StringSchema,
-    SubscriptionFilter,
+    CompleteRequestParams, CompletionReference, CreateMessageRequestParams, CreateMessageResult,
+    ElicitAction, ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult, LoggingLevel,
+    ResourceContents, Root, SamplingMessageContentBlock, SubscriptionFilter,
 };
 use mcp_tokio::{
-    CallError, CallToolResult, Change, Client, ClientConfig, Command, Context, ErrorData, Handler,
-    HttpClientConfig, HttpConfig, Implementation, Interrupt, Json, List, Negotiation, Progress,
-    ProtocolVersion, Registry, ServerInfo, Stderr, Structured, UsageError, Verdict,
+    CallError, CallToolResult, Client, ClientConfig, Command, ConnectError, ErrorData,
+    HttpClientConfig, Implementation, Negotiation, ProtocolVersion, Stderr, Unreached, Verdict,
     connect_command, connect_http,
 };
 use serde_json::{Value, json};
+
+use std::sync::mpsc::channel;
+
+use mcp_proto::testing::Pair;
+use mcp_tokio::types::{
+    Prompt, PromptMessage, RequestedSchema, Resource, Role, SamplingMessage, StringSchema,
+};
+use mcp_tokio::{
+    Change, ContentBlock, Context, Handler, HttpConfig, Interrupt, Json, List, Progress, Registry,
+    ServerInfo, Structured, UsageError,
+};
 use tokio::net::TcpListener;
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -29,7 +36,7 @@ struct Place {
     city: String,
 }
 
-#[derive(serde::Serialize, schemars::JsonSchema)]
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 struct Weather {
     celsius: f32,
 }
@@ -62,6 +69,10 @@ fn weather() -> Result<Registry<Handler>, UsageError> {
     registry.resource(Resource::new("weather://map", "map"), |uri, _| async {
         ResourceContents::text(uri, "Rain everywhere")
     })?;
+    registry.prompt(Prompt::of::<Place>("pack")?, |_: Place, _| async {
+        PromptMessage::new(Role::User, ContentBlock::text("What do I take along?"))
+    })?;
+    registry.completion(CompletionReference::prompt("pack"), |_, _| async { vec!["Oslo"] })?;
     registry.method("com.example/now", |_: Json, _| async {
         Json::parse(r#"{"hour":12}"#).map_err(|error| ErrorData::internal(error.to_string()))
     })?;
@@ -73,10 +84,8 @@ async fn ask(place: Place, context: Context) -> Result<String, Interrupt> {
     let form = context.elicit("form", ElicitRequestFormParams::new("Who is it for?", fields))?;
     let url = ElicitRequestURLParams::new("Pay here", "https://pay.example.com");
     let paid = context.elicit("url", url)?;
-    let question = SamplingMessage::new(
-        mcp_tokio::types::Role::User,
-        SamplingMessageContentBlock::text("A poem on rain?"),
-    );
+    let question =
+        SamplingMessage::new(Role::User, SamplingMessageContentBlock::text("A poem on rain?"));
     let asked = CreateMessageRequestParams::new(vec![question], 100);
     let poem = context.create_message("poem", asked)?;
     let roots = context.list_roots("roots")?.roots;
@@ -89,13 +98,33 @@ fn calls() -> Outcome {
     let mut pair = Pair::new(weather()?);
     let client = pair.client();
     let oslo = json!({ "city": "Oslo" });
-    let tools = pair.run(client.list_tools())?.tools;
-    assert_eq!(tools.len(), 5);
+    let seen = pair.run(look(&client))?;
+    assert_eq!(seen.len(), 7);
+    assert_eq!(seen.get(5..).unwrap_or_default(), ["Rain everywhere", "Oslo"]);
     let result = pair.run(client.call_tool("forecast", &json!({ "city": "Atlantis" })))?;
     assert_eq!(told(&result), "the tool failed: There is no such city.");
     let result = pair.run(client.call_tool("measure", &oslo))?;
     assert_eq!(told(&result), r#"{"celsius":7.5}"#);
+    let weather: Weather = result.structured().ok_or("there is only text")??;
+    assert!(weather.celsius > 7.0);
     Ok(())
+}
+
+/// What there is.
+async fn look(client: &Client) -> Result<Vec<String>, CallError> {
+    let mut seen = Vec::new();
+    for tool in client.list_tools().await?.tools {
+        seen.push(tool.name);
+    }
+    for contents in client.read_resource("weather://map").await?.contents {
+        if let ResourceContents::Text(text) = contents {
+            seen.push(text.text);
+        }
+    }
+    let pack = CompletionReference::prompt("pack");
+    let begun = CompleteRequestParams::new(pack, "city", "O");
+    seen.extend(client.complete(&begun).await?.completion.values);
+    Ok(seen)
 }
 
 /// What a result says.
@@ -300,5 +329,16 @@ async fn a_program_that_is_not_there() -> Outcome {
     let client = Client::new(Implementation::new("app", "1.0.0"));
     let error = in_a_process(&client, "/nowhere/weather").await.err().ok_or("it is there")?;
     assert!(error.to_string().starts_with("cannot start /nowhere/weather"), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_program_that_is_no_server() -> Outcome {
+    let client = Client::new(Implementation::new("app", "1.0.0"));
+    let error = in_a_process(&client, "true").await.err().ok_or("it is a server")?;
+    let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<Unreached>());
+    assert_eq!(unreached.map(|it| &it.error), Some(&ConnectError::Closed));
+    assert_eq!(unreached.and_then(|it| it.exit?.code()), Some(0));
+    assert!(error.to_string().starts_with("true: "), "{error}");
     Ok(())
 }

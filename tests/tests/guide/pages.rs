@@ -20,8 +20,9 @@ const ALIASES: [(&str, &str); 2] =
     [("HttpConfig", "http::Config"), ("ClientConfig", "client::Config")];
 
 /// What paths of other crates begin with.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
     "serde_json",
+    "std",
     "tokio",
     "ServerHandler",
     "ServerCapabilities",

@@ -5,22 +5,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_proto::testing::Pair;
 use mcp_tokio::types::{
-    BooleanSchema, CompleteRequestParams, CompletionReference, ContentBlock,
-    ElicitRequestFormParams, LoggingLevel, Prompt, PromptMessage, RequestedSchema, Resource,
-    ResourceContents, ResourceTemplate, Role, SubscriptionFilter,
+    BooleanSchema, CompletionReference, ContentBlock, ElicitRequestFormParams, LoggingLevel,
+    Prompt, PromptMessage, RequestedSchema, Resource, ResourceContents, ResourceTemplate, Role,
 };
 use mcp_tokio::{
-    Catalog, Change, Client, Context, ErrorData, Handler, HttpClientConfig, HttpConfig,
-    Implementation, Interrupt, List, Negotiation, Progress, Registry, Structured, Tool,
-    ToolAnnotations, UsageError, connect_http,
+    Catalog, Change, Context, ErrorData, Handler, HttpConfig, Implementation, Interrupt, List,
+    Progress, Registry, Structured, Tool, ToolAnnotations, UsageError,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+
+use mcp_proto::testing::Pair;
+use mcp_tokio::types::{CompleteRequestParams, SubscriptionFilter};
+use mcp_tokio::{Client, HttpClientConfig, Negotiation, connect_http};
 
 use crate::wire::assert_said;
 

@@ -1,16 +1,17 @@
 //! Quoted by `docs/guide/testing.md`, and by the README.
 
-use std::error::Error;
 use std::time::Duration;
 
-use mcp_proto::Instant;
-use mcp_proto::testing::{Network, Pair};
-use mcp_tokio::types::{ElicitAction, ElicitRequestFormParams, ElicitResult, RequestedSchema};
-use mcp_tokio::{
-    CallError, Client, Config, Context, Handler, Implementation, Interrupt, Negotiation, Registry,
-    UsageError,
-};
+use mcp_tokio::mcp_proto::Instant;
+use mcp_tokio::testing::{Network, Pair};
+use mcp_tokio::types::{ElicitAction, ElicitResult};
+use mcp_tokio::{CallError, Client, Config, Implementation, Negotiation};
 use serde_json::json;
+
+use std::error::Error;
+
+use mcp_tokio::types::{ElicitRequestFormParams, RequestedSchema};
+use mcp_tokio::{Context, Handler, Interrupt, Registry, UsageError};
 
 type Outcome = Result<(), Box<dyn Error>>;
 

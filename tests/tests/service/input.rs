@@ -127,6 +127,50 @@ fn a_handler_asks_for_several_things_at_once() {
 }
 
 #[test]
+fn two_questions_with_one_key_are_told_from_one_question_asked_twice() {
+    let twice = |second: &'static str| {
+        registry(move |_: Value, context: Context| async move {
+            let form = |text: &str| ElicitRequestFormParams::new(text, RequestedSchema::new());
+            let first = context.elicit("sure", form("Sure?"))?.action;
+            Ok::<_, Interrupt>(format!(
+                "{first:?} {:?}",
+                context.elicit("sure", form(second))?.action
+            ))
+        })
+    };
+    for era in ERAS {
+        let call = json!({"name": "t"});
+        let mut client = Client::new(era, twice("Sure?"));
+        assert_eq!(client.converse("tools/call", &call, obliging), text("Decline Decline"));
+
+        let mut client = Client::new(era, twice("Quite sure?"));
+        let why = "the handler asks two questions with the key `sure`: each needs one of its own";
+        assert_eq!(client.converse("tools/call", &call, obliging), error(-32603, why), "{era:?}");
+    }
+}
+
+#[test]
+fn a_question_may_have_other_words_in_another_round() {
+    for era in ERAS {
+        let rounds = std::sync::atomic::AtomicU32::new(0);
+        let rounds = std::sync::Arc::new(rounds);
+        let asks = registry(move |_: Value, context: Context| {
+            let round = rounds.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            async move {
+                let form =
+                    ElicitRequestFormParams::new(format!("{round}?"), RequestedSchema::new());
+                context.elicit("sure", form)?;
+                context.list_roots("roots")?;
+                Ok::<_, Interrupt>("done")
+            }
+        });
+        let mut client = Client::new(era, asks);
+        let result = client.converse("tools/call", &json!({"name": "t"}), obliging);
+        assert_eq!(result, text("done"), "{era:?}");
+    }
+}
+
+#[test]
 fn one_answer_of_several_is_kept_until_the_other_comes() {
     let mut client = Client::new(Era::Modern, registry(two_at_once));
     let responses = json!({"b": {"roots": []}});

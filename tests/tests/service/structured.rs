@@ -3,8 +3,9 @@
 use mcp_proto::Era;
 use mcp_proto::server::Registry;
 use mcp_proto::service::{Handler, IntoToolResult, Structured};
-use mcp_proto::types::Implementation;
+use mcp_proto::types::{CallToolResult, Implementation};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -17,6 +18,11 @@ struct Nothing {}
 struct Point {
     x: u32,
     y: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct Sum {
+    result: u32,
 }
 
 #[test]
@@ -43,6 +49,35 @@ fn anything_else_is_inside_of_an_object_for_legacy_clients() {
     assert_eq!(tool["outputSchema"]["properties"]["result"]["type"], "array");
     let wrapped = json!({"content": content, "structuredContent": {"result": [1, 2]}});
     assert_eq!(result["result"], wrapped);
+}
+
+#[test]
+fn a_program_reads_the_same_in_both_eras() {
+    for era in ERAS {
+        let result = called(era, Structured(vec![1, 2]));
+        assert_eq!(read(&result), Some(vec![1, 2]), "{era:?}");
+        let result = called(era, Structured(7));
+        assert_eq!(read(&result), Some(7), "{era:?}");
+        // An object that has such a member is not taken apart.
+        let result = called(era, Structured(Sum { result: 7 }));
+        assert_eq!(read(&result), Some(Sum { result: 7 }), "{era:?}");
+        // It cannot be told from what any object fits.
+        let result = called(era, Structured(json!([1])));
+        let whole = if era == Era::Legacy { json!({"result": [1]}) } else { json!([1]) };
+        assert_eq!(read(&result), Some(whole));
+    }
+}
+
+#[test]
+fn only_what_a_legacy_server_wraps_is_unwrapped() {
+    let modern = json!({"resultType": "complete", "structuredContent": {"result": 7}});
+    let more = json!({"structuredContent": {"result": 7, "unit": "m"}});
+    let other = json!({"structuredContent": {"results": 7}});
+    let misfit = json!({"structuredContent": {"result": "seven"}});
+    for mut result in [modern, more, other, misfit] {
+        result["content"] = json!([]);
+        assert_eq!(read::<u32>(&result), None, "{result}");
+    }
 }
 
 #[test]
@@ -76,6 +111,21 @@ fn what_is_no_json_is_an_error() {
         let (_, result) = shown(era, Structured(Unwritable {}));
         assert_eq!(result, error(-32603, "the result cannot be written as JSON"), "{era:?}");
     }
+}
+
+/// What a client makes of the structured content of a result; `None` if it does not fit.
+fn read<T: DeserializeOwned>(result: &Value) -> Option<T> {
+    let result: CallToolResult = serde_json::from_value(result.clone()).unwrap();
+    result.structured().unwrap().ok()
+}
+
+/// The result of a tool that returns `value`, as it is on the wire.
+fn called(era: Era, value: impl IntoToolResult + Clone + Send + Sync + 'static) -> Value {
+    let mut result = shown(era, value).1["result"].take();
+    if era == Era::Modern {
+        result["resultType"] = json!("complete");
+    }
+    result
 }
 
 /// How a tool that returns `value` is listed, and what comes of calling it.

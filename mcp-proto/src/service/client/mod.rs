@@ -9,6 +9,7 @@ mod port;
 mod runner;
 mod side;
 mod subscription;
+mod unreached;
 
 use alloc::boxed::Box;
 use core::task::Waker;
@@ -30,6 +31,7 @@ pub use handle::Client;
 pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService, Socket};
 use runner::Runner;
 pub use subscription::Subscription;
+pub use unreached::Unreached;
 
 /// With more answers than this waiting for a server to read them, nothing more is read from it.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
