@@ -88,8 +88,8 @@ mcp: the connection has ended before the server was known; the server has exited
     let ran = run(&["probe", "--", "false"]);
     fails(&ran, 3, err);
     let out = "\u{20}N ms  server/discover is sent
- N ms  the end of the stream, so it is started anew and initialize is sent  [legacy-by-eof]
- N ms  the end of the stream, so it is given up                             [eof]
+ N ms  the end of the stream, so it is started anew and initialize is sent [legacy-by-eof]
+ N ms  the end of the stream, so it is given up [eof]
 ";
     assert_eq!(ran.out, out);
 }
@@ -160,7 +160,7 @@ fn failures_for_programs() {
 fn help_says_what_exit_codes_mean() {
     let ran = run(&["--help"]);
     assert_eq!((ran.exit, &*ran.err), (0, ""));
-    for code in 0..=7 {
-        assert!(ran.out.contains(&format!("\n  {code}  ")), "{code}: {}", ran.out);
+    for code in [0, 1, 2, 3, 4, 5, 6, 7, 130] {
+        assert!(ran.out.contains(&format!("\n{code:>5}  ")), "{code}: {}", ran.out);
     }
 }

@@ -159,14 +159,16 @@ A server is a URL, or a command that starts it, behind two dashes at the end:
   mcp call http://127.0.0.1:8000/mcp add a=1 b=2
 
 Exit codes:
-  0  all went well
-  1  the tool says that it has failed
-  2  the command line is wrong: an option, a tool or an argument that there is not
-  3  there is no connection, the server could not be started, or it has ended
-  4  the server speaks no common version, refuses to, or is no MCP server
-  5  the server has answered with a JSON-RPC error
-  6  the server has not answered in time
-  7  the server wants to know who asks
+    0  all went well
+    1  the tool says that it has failed
+    2  the command line is wrong: an option, a tool or an argument that there is not
+    3  there is no connection, the server could not be started, or it has ended
+    4  the server speaks no common version, refuses to, or is no MCP server
+    5  the server has answered with a JSON-RPC error
+    6  the server has not answered in time
+    7  the server wants to know who asks
+  130  it was interrupted (^C): what was out is cancelled, and the connection closed; a second ^C
+       does not wait for that
 
 With --json what went wrong is the last line: {\"error\":{\"exit\":7,\"kind\":\"unauthorized\",\"message\":…}}.
 MCP_WIRE=1 in the environment shows the conversation on standard error. A server that is started

@@ -45,9 +45,7 @@ pub(crate) fn decline(client: &Client) {
 
 async fn asked(
     message: &str,
-    ask: impl FnOnce(&mut Dialogue<io::StdinLock<'_>, io::StderrLock<'_>>) -> ElicitResult
-    + Send
-    + 'static,
+    ask: impl FnOnce(&mut Dialogue<io::StdinLock<'_>, io::Stderr>) -> ElicitResult + Send + 'static,
 ) -> ElicitResult {
     if !print::is_interactive() {
         print::note(&format!("the server asks: {message}"));
@@ -56,7 +54,8 @@ async fn asked(
     }
     let answer = spawn_blocking(move || {
         let _alone = TERMINAL.lock().unwrap_or_else(PoisonError::into_inner);
-        ask(&mut Dialogue::new(io::stdin().lock(), io::stderr().lock()))
+        // Standard error is not locked: others have something to say while the user thinks.
+        ask(&mut Dialogue::new(io::stdin().lock(), io::stderr()))
     });
     answer.await.unwrap_or_else(|_| ElicitResult::new(ElicitAction::Cancel))
 }
