@@ -27,6 +27,14 @@ fn the_command_line() {
     let both = run(&["probe", "http://a/", "--", "b"]);
     let err = "mcp: there are two servers, \"http://a/\" and the command behind the dashes: leave one out\n";
     fails(&both, 2, err);
+    for words in [&["call"][..], &["record"], &["probe"]] {
+        fails(&run(words), 2, "mcp: which server? Give a URL, or -- and a command\n");
+    }
+    let err = "mcp: which file?
+     it comes last: mcp record <URL> <FILE>, or mcp record <FILE> -- <COMMAND>
+";
+    fails(&run(&["record", "http://a/"]), 2, err);
+    fails(&run(&["record", "--", "cat"]), 2, err);
     for words in [
         &["call", "http://a/", "--args", "[]", "t"][..],
         &["call", "http://a/", "--args", "{", "t"],
@@ -41,7 +49,6 @@ fn the_command_line() {
         &["probe", "http://a/", "--bearer-env", "MCP_NO_SUCH_VARIABLE"],
         &["probe", "ftp://a/"],
         &["probe", "cat"],
-        &["record", "http://a/"],
         &["cook"],
     ] {
         let ran = run(words);
@@ -60,7 +67,7 @@ fn tools_and_arguments() {
             &["call", "-q", "brew", "cup=1"],
             "mcp: the tool has no argument \"cup\"\n     the tool has cups (required), notes, sugar\n",
         ),
-        (&["call", "-q", "brew", "cups=many"], "mcp: cups=many: the tool wants integer there\n"),
+        (&["call", "-q", "brew", "cups=many"], "mcp: cups=many: the tool wants an integer there\n"),
         (
             &["call", "-q", "brew", "2"],
             "mcp: \"2\" is no argument\n     arguments are KEY=VALUE, or JSON behind --args; the tool has cups (required), notes, sugar\n",

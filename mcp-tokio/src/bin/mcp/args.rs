@@ -54,7 +54,7 @@ pub(crate) struct Alone {
 #[derive(clap::Args)]
 pub(crate) struct CallArgs {
     /// The URL of the server, unless a command follows; the tool; its arguments
-    #[arg(value_name = "WORDS", required = true)]
+    #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
     /// The arguments as a whole, a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
@@ -70,8 +70,11 @@ pub(crate) struct CallArgs {
 #[derive(clap::Args)]
 pub(crate) struct RecordArgs {
     /// The URL of the server, unless a command follows; the file
-    #[arg(value_name = "WORDS", required = true)]
+    #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<PathBuf>,
+    /// Writes over a file that is there already
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -202,7 +205,8 @@ const HELP_CALL: &str = "\
 A VALUE is what the input schema of the tool says: a number, true or false, JSON for arrays and
 objects, else text. Without a terminal what the server asks is declined.
 
-With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, and in the end {\"result\"} or {\"error\"}.";
+With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, and in the end {\"result\"} or
+{\"error\"}. What is asked is {\"message\",\"action\"}, with the {\"content\"} of a form that was sent.";
 
 const USAGE_RECORD: &str = "mcp record [OPTIONS] <URL> <FILE>
        mcp record [OPTIONS] <FILE> -- <COMMAND>...";

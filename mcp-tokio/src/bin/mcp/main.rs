@@ -12,6 +12,7 @@ mod call;
 mod failure;
 mod interrupt;
 mod list;
+mod nearest;
 mod print;
 mod probe;
 mod record;
