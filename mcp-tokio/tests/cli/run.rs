@@ -119,8 +119,9 @@ impl Running {
         let (mut out, mut err) = (String::new(), String::new());
         self.out.read_to_string(&mut out).unwrap();
         self.err.read_to_string(&mut err).unwrap();
-        let exit = self.child.wait().unwrap().code();
-        Ran { exit: exit.expect("a signal has ended it"), out: masked(&out), err: errors(&err) }
+        // A signal that ends it leaves no code.
+        let exit = self.child.wait().unwrap().code().unwrap();
+        Ran { exit, out: masked(&out), err: errors(&err) }
     }
 
     pub(crate) fn is_running(&mut self) -> bool {

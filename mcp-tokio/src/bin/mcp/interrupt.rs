@@ -30,6 +30,6 @@ pub(crate) async fn unless_interrupted<T>(
 async fn interrupted() {
     if ctrl_c().await.is_err() {
         // It cannot be heard, and ends the program.
-        pending().await
+        pending::<()>().await;
     }
 }

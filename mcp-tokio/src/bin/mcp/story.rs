@@ -29,10 +29,8 @@ pub(crate) struct Story<'a> {
 
 impl<'a> Story<'a> {
     pub(crate) fn new(client: &'a Client, negotiation: Negotiation) -> Self {
-        let is_legacy = match negotiation {
-            Negotiation::Pinned(version) => version.era() == Era::Legacy,
-            other => other == Negotiation::Legacy,
-        };
+        let is_legacy = negotiation == Negotiation::Legacy
+            || matches!(negotiation, Negotiation::Pinned(version) if version.era() == Era::Legacy);
         let opening = if is_legacy { "initialize" } else { "server/discover" };
         Self { client, opening, told: 0 }
     }
