@@ -237,7 +237,7 @@ fn note(site: &Site, arguments: &Json) -> Outcome {
         Ok(note) => {
             site.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.text);
             let change = Change::ResourceUpdated(NOTES.into());
-            // That can be subscribed to is declared below, and after the end nobody listens.
+            // It fails after the end, when nobody listens; `new` declares subscriptions.
             site.at_endpoint(|endpoint| _ = endpoint.publish(site.now(), &change));
             CallToolResult::text("noted")
         }

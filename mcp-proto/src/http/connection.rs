@@ -281,29 +281,23 @@ impl Connection {
         self.deadlines.set(Reason::Linger, self.now + self.limits().drain);
     }
 
-    /// Sets the deadlines of the state that it is in.
+    /// Sets the deadline of the state that it is in.
     fn watch(&mut self) {
-        let in_head = self.reader.is_in_head();
+        let limits = &self.config.server.limits;
         let running = match self.state {
-            State::Between if in_head => Some(Reason::Head),
-            State::Between => Some(Reason::Idle),
-            State::Body(_) => Some(Reason::Body),
+            State::Between if self.reader.is_in_head() => Some((Reason::Head, limits.head_timeout)),
+            State::Between => Some((Reason::Idle, limits.connection_idle_timeout)),
+            State::Body(_) => Some((Reason::Body, limits.body_timeout)),
             State::Answering(_) | State::Lingering => None,
         };
-        if running == self.watched {
+        let watched = running.map(|(reason, _)| reason);
+        if watched == self.watched {
             return;
         }
-        let Limits { connection_idle_timeout, head_timeout, body_timeout, .. } =
-            self.config.server.limits;
-        if let Some(reason) = core::mem::replace(&mut self.watched, running) {
-            self.deadlines.clear(reason);
+        if let Some(before) = core::mem::replace(&mut self.watched, watched) {
+            self.deadlines.clear(before);
         }
-        if let Some(reason) = running {
-            let after = match reason {
-                Reason::Head => head_timeout,
-                Reason::Body => body_timeout,
-                Reason::Idle | Reason::Linger | Reason::Drain => connection_idle_timeout,
-            };
+        if let Some((reason, after)) = running {
             self.deadlines.set(reason, self.now + after);
         }
     }

@@ -3,11 +3,9 @@
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::{fmt, ptr};
-#[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
 use super::Handler;
+use super::lock::Lock;
 use super::port::Port;
 use super::trace::Hook;
 use crate::error::UsageError;
@@ -40,11 +38,9 @@ pub struct Catalog {
 }
 
 struct Shared {
-    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
-    state: Mutex<State>,
+    state: Lock<State>,
     /// Held for as long as somebody changes the registry.
-    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
-    updating: Mutex<()>,
+    updating: Lock<()>,
     hook: Hook,
 }
 
@@ -71,10 +67,9 @@ impl Offer {
 }
 
 impl From<Registry<Handler>> for Catalog {
-    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
     fn from(registry: Registry<Handler>) -> Self {
         let state = State { offer: Offer::new(registry, 0), ports: Vec::new() };
-        let (state, updating) = (Mutex::new(state), Mutex::new(()));
+        let (state, updating) = (Lock::new(state), Lock::new(()));
         Self { shared: Arc::new(Shared { state, updating, hook: Hook::default() }) }
     }
 }
@@ -92,7 +87,7 @@ impl Catalog {
         change: impl FnOnce(&mut Registry<Handler>) -> Result<T, UsageError>,
     ) -> Result<T, UsageError> {
         let (result, offer, _before, ports) = {
-            let _alone = self.shared.updating.lock().unwrap_or_else(PoisonError::into_inner);
+            let _alone = self.shared.updating.lock();
             let before = self.with(|state| state.offer.clone());
             let mut registry = Registry::clone(&before.registry);
             let result = change(&mut registry)?;
@@ -152,7 +147,7 @@ impl Catalog {
 
     /// Nothing that may run code of others is called with this.
     fn with<R>(&self, look: impl FnOnce(&mut State) -> R) -> R {
-        look(&mut self.shared.state.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut self.shared.state.lock())
     }
 }
 

@@ -25,6 +25,7 @@ mod driver;
 mod handler;
 mod http;
 mod input;
+pub(crate) mod lock;
 mod output;
 mod port;
 mod result;

@@ -8,12 +8,10 @@ use alloc::vec::Vec;
 use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
-#[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
-use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
 
 use super::catalog::{Catalog, Offer};
 use super::driver::{Driver, wake};
+use super::lock::Lock;
 use crate::deadlines::Deadlines;
 use crate::server::{Change, Notification, Outcome, Reply, ReplyId};
 use crate::time::{Duration, Instant};
@@ -63,8 +61,7 @@ impl News {
 #[derive(Debug)]
 pub(super) struct Port {
     catalog: Catalog,
-    #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
-    state: Mutex<State>,
+    state: Lock<State>,
 }
 
 #[derive(Debug)]
@@ -85,8 +82,7 @@ struct State {
 
 impl Port {
     pub(super) fn new(catalog: Catalog) -> Self {
-        #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
-        let state = Mutex::new(State {
+        let state = Lock::new(State {
             now: Instant::ZERO,
             driver: Driver::default(),
             closed: false,
@@ -104,7 +100,7 @@ impl Port {
     }
 
     pub(super) fn begin_turn(&self, now: Instant, waker: &Waker) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.now = now;
         let before = state.driver.begin_turn(waker);
         for (sleep, duration) in mem::take(&mut state.falling_asleep) {
@@ -123,18 +119,18 @@ impl Port {
 
     /// What has come in.
     pub(super) fn take_work(&self) -> Option<Work> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
     }
 
     /// Whether anything has come in.
     pub(super) fn has_work(&self) -> bool {
-        !self.lock().work.is_empty()
+        !self.state.lock().work.is_empty()
     }
 
     /// What has come in beside wakes.
     pub(super) fn take_commands(&self) -> Option<(Vec<Command>, News)> {
-        let work = &mut self.lock().work;
+        let work = &mut self.state.lock().work;
         if work.commands.is_empty() && work.news.is_empty() {
             return None;
         }
@@ -148,13 +144,13 @@ impl Port {
 
     /// Has the driver look again.
     pub(super) fn wake_driver(&self) {
-        let driver = self.lock().driver.sleeping();
+        let driver = self.state.lock().driver.sleeping();
         wake(driver);
     }
 
     /// Ends the turn; what has come in meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let has_work = !state.work.is_empty();
         let driver = state.driver.end_turn(has_work);
         drop(state);
@@ -164,7 +160,7 @@ impl Port {
     /// Drops what comes in from now on, and lets nobody sleep any more.
     pub(super) fn close(&self) {
         let (work, sleepers) = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.closed = true;
             if state.work.is_empty() && state.sleepers.is_empty() {
                 return;
@@ -217,7 +213,7 @@ impl Port {
 
     /// Wakes `waker` in `duration`; returns what the sleep is called.
     pub(super) fn sleep(&self, duration: Duration, waker: Waker) -> u64 {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.sleeps += 1;
         let sleep = state.sleeps;
         if state.closed {
@@ -241,7 +237,7 @@ impl Port {
     /// Whether a sleep is over; if not, `waker` is woken then.
     pub(super) fn has_slept(&self, sleep: u64, waker: &Waker) -> bool {
         // Dropping a waker may run anything, and must not find the lock held.
-        let before = match self.lock().sleepers.get_mut(&sleep) {
+        let before = match self.state.lock().sleepers.get_mut(&sleep) {
             Some(sleeper) if sleeper.will_wake(waker) => return false,
             Some(sleeper) => mem::replace(sleeper, waker.clone()),
             None => return true,
@@ -252,7 +248,7 @@ impl Port {
 
     pub(super) fn forget_sleep(&self, sleep: u64) {
         let sleeper = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.deadlines.clear(sleep);
             state.sleepers.remove(&sleep)
         };
@@ -260,11 +256,11 @@ impl Port {
     }
 
     pub(super) fn next_sleep(&self) -> Option<Instant> {
-        self.lock().deadlines.next()
+        self.state.lock().deadlines.next()
     }
 
     fn add(&self, push: impl FnOnce(&mut Work)) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.closed {
             return;
         }
@@ -273,18 +269,13 @@ impl Port {
         drop(state);
         wake(driver);
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Whether a request is over, by an answer or a cancellation, and who wants to know.
 #[derive(Debug)]
 pub(super) struct Cancel {
     set: AtomicBool,
-    #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
-    watchers: Mutex<Watchers>,
+    watchers: Lock<Watchers>,
 }
 
 #[derive(Debug, Default)]
@@ -295,8 +286,7 @@ struct Watchers {
 
 impl Cancel {
     pub(super) fn new() -> Self {
-        #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
-        let watchers = Mutex::new(Watchers::default());
+        let watchers = Lock::new(Watchers::default());
         Self { set: AtomicBool::new(false), watchers }
     }
 
@@ -307,7 +297,7 @@ impl Cancel {
     pub(super) fn set(&self) {
         self.set.store(true, Ordering::Release);
         let wakers = {
-            let wakers = &mut self.watchers().wakers;
+            let wakers = &mut self.watchers.lock().wakers;
             // Mostly nobody wants to know.
             if wakers.is_empty() {
                 return;
@@ -320,7 +310,7 @@ impl Cancel {
     /// Wakes `waker` when it is set; `false` if it is set already. `watcher` is what a watcher is
     /// called, from its first look on.
     pub(super) fn watch(&self, watcher: &mut Option<u64>, waker: &Waker) -> bool {
-        let mut watchers = self.watchers();
+        let mut watchers = self.watchers.lock();
         if self.is_set() {
             return false;
         }
@@ -335,11 +325,7 @@ impl Cancel {
     }
 
     pub(super) fn unwatch(&self, watcher: u64) {
-        let waker = self.watchers().wakers.remove(&watcher);
+        let waker = self.watchers.lock().wakers.remove(&watcher);
         drop(waker);
-    }
-
-    fn watchers(&self) -> MutexGuard<'_, Watchers> {
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

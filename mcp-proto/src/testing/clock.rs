@@ -8,11 +8,9 @@ use alloc::vec::Vec;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-#[expect(clippy::disallowed_types, reason = "handlers are `Send`, and so is what they hold")]
-use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
 
 use crate::service;
+use crate::service::lock::Lock;
 use crate::time::{Duration, Instant};
 
 /// The time of a [`Pair`](super::Pair), cheap to clone: a user who takes a minute to answer is a
@@ -35,8 +33,7 @@ use crate::time::{Duration, Instant};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    #[expect(clippy::disallowed_types, reason = "handlers are `Send`, and so is what they hold")]
-    state: Arc<Mutex<State>>,
+    state: Arc<Lock<State>>,
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +47,7 @@ struct State {
 impl Clock {
     /// The time that has passed.
     pub fn now(&self) -> Instant {
-        self.lock().now
+        self.state.lock().now
     }
 
     /// Completes when `duration` has passed since it was first polled.
@@ -60,18 +57,18 @@ impl Clock {
 
     /// It is `now`.
     pub(super) fn set(&self, now: Instant) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.now = state.now.max(now);
     }
 
     /// When the next sleep is over.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.lock().sleepers.keys().next().map(|(until, _)| *until)
+        self.state.lock().sleepers.keys().next().map(|(until, _)| *until)
     }
 
     /// Wakes those whose sleep is over; says whether there were any.
     pub(super) fn ring(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let (now, mut due) = (state.now, Vec::new());
         while let Some(sleeper) = state.sleepers.first_entry().filter(|first| first.key().0 <= now)
         {
@@ -82,10 +79,6 @@ impl Clock {
         let any = !due.is_empty();
         due.into_iter().for_each(Waker::wake);
         any
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -104,7 +97,7 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let mut state = this.clock.lock();
+        let mut state = this.clock.state.lock();
         let key = *this.key.get_or_insert_with(|| {
             state.serials += 1;
             (state.now + this.duration, state.serials)
@@ -151,7 +144,7 @@ impl service::Clock for Timer {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        let sleeper = self.key.and_then(|key| self.clock.lock().sleepers.remove(&key));
+        let sleeper = self.key.and_then(|key| self.clock.state.lock().sleepers.remove(&key));
         drop(sleeper);
     }
 }

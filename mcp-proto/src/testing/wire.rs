@@ -2,29 +2,23 @@
 
 use alloc::string::String;
 use alloc::sync::Arc;
-#[expect(clippy::disallowed_types, reason = "wires are written where sides are driven")]
-use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
+
+use crate::service::lock::Lock;
 
 /// Lines. Cheap to clone: all are the same conversation.
 #[derive(Clone, Default)]
 pub(super) struct Wire {
-    #[expect(clippy::disallowed_types, reason = "wires are written where sides are driven")]
-    text: Arc<Mutex<String>>,
+    text: Arc<Lock<String>>,
 }
 
 impl Wire {
     pub(super) fn push(&self, line: &str) {
-        let mut text = self.lock();
+        let mut text = self.text.lock();
         text.push_str(line);
         text.push('\n');
     }
 
     pub(super) fn text(&self) -> String {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, String> {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner)
+        self.text.lock().clone()
     }
 }

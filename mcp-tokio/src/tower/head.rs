@@ -5,10 +5,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use mcp_proto::http::{Head, ResponseHead};
 
-#[expect(
-    clippy::declare_interior_mutable_const,
-    reason = "a text that is there for ever changes nothing"
-)]
+/// What nearly all answers are.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The head of a request. Whom it is for is the authority of its URI if there is one, which is

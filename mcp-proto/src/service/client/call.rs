@@ -6,11 +6,9 @@ use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-#[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
-use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
 
 use super::super::driver::wake;
+use super::super::lock::Lock;
 use super::super::trace::Span;
 use super::port::{Ask, Command, OnProgress, Port};
 use crate::client::{CallError, CallId, CallOptions, Progress};
@@ -159,8 +157,7 @@ impl<R> fmt::Debug for Call<R> {
 /// Where the response to a call is put.
 #[derive(Default)]
 pub(super) struct Slot {
-    #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
-    state: Mutex<SlotState>,
+    state: Lock<SlotState>,
 }
 
 #[derive(Default)]
@@ -173,15 +170,15 @@ struct SlotState {
 
 impl Slot {
     pub(super) fn begin(&self, call: CallId) {
-        self.lock().call = Some(call);
+        self.state.lock().call = Some(call);
     }
 
     pub(super) fn call(&self) -> Option<CallId> {
-        self.lock().call
+        self.state.lock().call
     }
 
     pub(super) fn finish(&self, result: Result<Json, CallError>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.result = Some(result);
         let waker = state.waker.take();
         drop(state);
@@ -190,7 +187,7 @@ impl Slot {
 
     /// The response; if there is none yet, `waker` is woken then.
     fn take(&self, waker: &Waker) -> Option<Result<Json, CallError>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let result = state.result.take();
         let known = state.waker.as_ref().is_some_and(|known| known.will_wake(waker));
         let before =
@@ -199,9 +196,5 @@ impl Slot {
         // Dropping a waker may run anything, and must not find the lock held.
         drop(before);
         result
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SlotState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

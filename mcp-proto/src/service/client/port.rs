@@ -9,11 +9,10 @@ use alloc::vec::Vec;
 use alloc::{borrow::Cow, string::String};
 use core::mem;
 use core::task::Waker;
-#[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
-use std::sync::Mutex;
-use std::sync::{MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use super::super::driver::{Driver, wake};
+use super::super::lock::Lock;
 use super::answers::Answers;
 use super::call::Slot;
 use super::subscription::Feed;
@@ -88,11 +87,9 @@ pub(super) enum Stage {
 }
 
 pub(super) struct Port {
-    #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
-    state: Mutex<State>,
+    state: Lock<State>,
     /// Held for as long as somebody changes what is declared.
-    #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
-    changing: Mutex<()>,
+    changing: Lock<()>,
     trace: OnceLock<Box<Trace>>,
 }
 
@@ -116,26 +113,22 @@ struct State {
 impl Port {
     pub(super) fn new(config: Config) -> Self {
         let capabilities = config.capabilities.clone();
-        #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
-        let (changing, state) = (
-            Mutex::new(()),
-            Mutex::new(State {
-                stage: Stage::Idle(Box::new(config)),
-                decisions: Vec::new(),
-                ended: false,
-                driver: Driver::default(),
-                work: Work::default(),
-                answers: Answers::default(),
-                capabilities,
-                watchers: Vec::new(),
-            }),
-        );
-        Self { state, changing, trace: OnceLock::new() }
+        let state = Lock::new(State {
+            stage: Stage::Idle(Box::new(config)),
+            decisions: Vec::new(),
+            ended: false,
+            driver: Driver::default(),
+            work: Work::default(),
+            answers: Answers::default(),
+            capabilities,
+            watchers: Vec::new(),
+        });
+        Self { state, changing: Lock::default(), trace: OnceLock::new() }
     }
 
     /// A service is there; it may be only once.
     pub(super) fn connect(&self) -> Result<Config, UsageError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Stage::Idle(config) = &state.stage else { return Err(UsageError::AlreadyConnected) };
         let config = (**config).clone();
         state.stage = Stage::Connecting;
@@ -143,14 +136,14 @@ impl Port {
     }
 
     pub(super) fn begin_turn(&self, waker: &Waker) {
-        let before = self.lock().driver.begin_turn(waker);
+        let before = self.state.lock().driver.begin_turn(waker);
         drop(before);
     }
 
     /// Takes what has come in, and leaves `work`, which is empty, for more to come; false if there
     /// is nothing.
     pub(super) fn take_work(&self, work: &mut Work) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.work.is_empty() {
             return false;
         }
@@ -160,7 +153,7 @@ impl Port {
 
     /// Ends the turn; what has come in meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let has_work = !state.work.is_empty();
         let driver = state.driver.end_turn(has_work);
         drop(state);
@@ -170,7 +163,7 @@ impl Port {
     /// Passes a command on. What comes after the end goes nowhere, and a call has its response at
     /// once.
     pub(super) fn command(&self, command: Command) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.ended {
             let cause = state.stage.cause();
             drop(state);
@@ -183,7 +176,7 @@ impl Port {
     }
 
     pub(super) fn ready(&self, input: InputId) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.ended && !state.work.ready.contains(&input) {
             state.work.ready.push(input);
         }
@@ -194,13 +187,13 @@ impl Port {
 
     /// Why nobody can be asked any more.
     pub(super) fn cause(&self) -> CallError {
-        self.lock().stage.cause()
+        self.state.lock().stage.cause()
     }
 
     /// The connection has come as far as this.
     pub(super) fn set_stage(&self, stage: Stage) {
         let watchers = {
-            let mut port = self.lock();
+            let mut port = self.state.lock();
             port.stage = stage;
             mem::take(&mut port.watchers)
         };
@@ -209,22 +202,22 @@ impl Port {
 
     /// The negotiation has come as far as this.
     pub(super) fn set_decisions(&self, decisions: &[Decision]) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.decisions.clear();
         state.decisions.extend_from_slice(decisions);
     }
 
     pub(super) fn decisions(&self) -> Vec<Decision> {
-        self.lock().decisions.clone()
+        self.state.lock().decisions.clone()
     }
 
     pub(super) fn stage(&self) -> Stage {
-        self.lock().stage.clone()
+        self.state.lock().stage.clone()
     }
 
     /// What the server speaks, while it is connected.
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
-        match &self.lock().stage {
+        match &self.state.lock().stage {
             Stage::Connected(known) => Some(known.0.version),
             Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
         }
@@ -236,7 +229,7 @@ impl Port {
         waker: &Waker,
         look: impl FnOnce(&Stage, bool) -> Option<T>,
     ) -> Option<T> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let seen = look(&state.stage, state.ended);
         if seen.is_none() && !state.watchers.iter().any(|watcher| watcher.will_wake(waker)) {
             state.watchers.push(waker.clone());
@@ -246,7 +239,7 @@ impl Port {
 
     /// The service is gone.
     pub(super) fn end(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.ended = true;
         let (work, watchers) = (mem::take(&mut state.work), mem::take(&mut state.watchers));
         // A function may hold on to the client that it was given to.
@@ -259,20 +252,20 @@ impl Port {
     }
 
     pub(super) fn answers(&self) -> Answers {
-        self.lock().answers.clone()
+        self.state.lock().answers.clone()
     }
 
     /// Changes what the client answers with, and what it declares. Changes wait for each other;
     /// `change` may look at the client, and must not change it.
     pub(super) fn change(&self, change: impl FnOnce(&mut Answers, &mut ClientCapabilities)) {
         let (before, driver) = {
-            let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let _alone = self.changing.lock();
             let (mut answers, mut capabilities) = {
-                let state = self.lock();
+                let state = self.state.lock();
                 (state.answers.clone(), state.capabilities.clone())
             };
             change(&mut answers, &mut capabilities);
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let tells = state.capabilities != capabilities && !state.ended;
             if tells {
                 state.work.commands.push(Command::Capabilities(capabilities.clone()));
@@ -295,10 +288,6 @@ impl Port {
     pub(super) fn trace(&self) -> Option<Box<TraceContext>> {
         let trace = self.trace.get()?();
         (!trace.is_empty()).then(|| Box::new(trace))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,11 +6,9 @@ use core::fmt;
 use core::future::Future;
 use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
-#[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
-use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
 
 use super::super::driver::wake;
+use super::super::lock::Lock;
 use super::port::{Command, Port};
 use crate::client::{CallError, Change, SubscriptionId};
 use crate::types::SubscriptionFilter;
@@ -45,7 +43,7 @@ impl Subscription {
     /// Why it has ended, once it has: `Ok` if the server has ended it, which means that it is not to
     /// be opened again.
     pub fn ended(&self) -> Option<Result<(), CallError>> {
-        self.feed.lock().ended.clone()
+        self.feed.state.lock().ended.clone()
     }
 
     /// What the server honours of what was asked for.
@@ -83,8 +81,7 @@ impl fmt::Debug for Subscription {
 /// Where the changes of a subscription are put.
 #[derive(Default)]
 pub(super) struct Feed {
-    #[expect(clippy::disallowed_types, reason = "handles may be on other threads")]
-    state: Mutex<State>,
+    state: Lock<State>,
 }
 
 #[derive(Default)]
@@ -100,11 +97,11 @@ struct State {
 
 impl Feed {
     pub(super) fn begin(&self, subscription: SubscriptionId) {
-        self.lock().subscription = Some(subscription);
+        self.state.lock().subscription = Some(subscription);
     }
 
     pub(super) fn subscription(&self) -> Option<SubscriptionId> {
-        self.lock().subscription
+        self.state.lock().subscription
     }
 
     pub(super) fn honour(&self, honoured: SubscriptionFilter) {
@@ -130,7 +127,7 @@ impl Feed {
     }
 
     fn tell(&self, tell: impl FnOnce(&mut State)) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         tell(&mut state);
         let waker = state.waker.take();
         drop(state);
@@ -162,7 +159,7 @@ impl Feed {
         context: &Context<'_>,
         take: impl FnOnce(&mut State) -> Option<T>,
     ) -> Poll<T> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(taken) = take(&mut state) {
             return Poll::Ready(taken);
         }
@@ -171,9 +168,5 @@ impl Feed {
         // Dropping a waker may run anything, and must not find the lock held.
         drop(before);
         Poll::Pending
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

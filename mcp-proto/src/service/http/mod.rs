@@ -20,13 +20,11 @@ use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll, Waker};
-#[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
-use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
 use super::catalog::{Catalog, Offer};
+use super::lock::Lock;
 use super::port::{Cancel, Command, Port};
 use super::runner::{Called, gone};
 use super::tasks::{Elsewhere, Started, begin};
@@ -64,13 +62,10 @@ pub(super) struct Hub {
     catalog: Catalog,
     /// What the handlers of sessions report to.
     port: Arc<Port>,
-    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
-    shared: Mutex<Shared>,
+    shared: Lock<Shared>,
     /// The handlers of sessions that have not ended.
-    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
-    running: Mutex<BTreeMap<ReplyId, Arc<Cancel>>>,
-    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
-    on_event: Mutex<Option<Arc<OnEvent>>>,
+    running: Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
+    on_event: Lock<Option<Arc<OnEvent>>>,
     spawn: Box<dyn Fn(Spawned) + Send + Sync>,
     /// How many connections there were.
     connections: AtomicU64,
@@ -90,7 +85,6 @@ type OnEvent = dyn Fn(&ServerEvent) + Send + Sync;
 impl HttpServer {
     /// A server that nobody is connected to. `ids` makes 128 random bits that nobody can guess;
     /// `spawn` drives a future to its end somewhere.
-    #[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
     pub fn new(
         catalog: impl Into<Catalog>,
         config: Config,
@@ -106,9 +100,9 @@ impl HttpServer {
             config,
             catalog,
             port,
-            shared: Mutex::new(shared),
-            running: Mutex::default(),
-            on_event: Mutex::new(None),
+            shared: Lock::new(shared),
+            running: Lock::default(),
+            on_event: Lock::new(None),
             spawn: Box::new(spawn),
             connections: AtomicU64::new(0),
             told: Arc::default(),
@@ -119,7 +113,7 @@ impl HttpServer {
     /// Tells `f` what happens in sessions: faults of clients, messages that were lost. It may be
     /// told by several threads at a time.
     pub fn on_event(&self, f: impl Fn(&ServerEvent) + Send + Sync + 'static) {
-        let before = lock(&self.hub.on_event).replace(Arc::new(f));
+        let before = self.hub.on_event.lock().replace(Arc::new(f));
         drop(before);
     }
 
@@ -161,7 +155,7 @@ impl HttpServer {
 
     /// How many sessions are open.
     pub fn sessions(&self) -> usize {
-        lock(&self.hub.shared).endpoint.sessions()
+        self.hub.shared.lock().endpoint.sessions()
     }
 
     /// Does what no connection does, for as long as it is polled: runs beside them, once.
@@ -206,7 +200,7 @@ impl Hub {
 
     /// Does something with what is shared, and says what is to be done after that.
     fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, Todo) {
-        let mut shared = lock(&self.shared);
+        let mut shared = self.shared.lock();
         let result = f(&mut shared);
         let Shared { endpoint, offer, tended } = &mut *shared;
         let first = endpoint.poll_action();
@@ -260,7 +254,7 @@ impl Hub {
             EndpointAction::Event(ServerEvent::Request(request)) => {
                 // Another connection may have cancelled it meanwhile.
                 let offer = {
-                    let shared = lock(&self.shared);
+                    let shared = self.shared.lock();
                     let is_owed = shared.endpoint.is_owed(request.reply.id());
                     is_owed.then(|| shared.offer.clone())
                 };
@@ -275,13 +269,13 @@ impl Hub {
     fn react(&self, event: ServerEvent) {
         match event {
             ServerEvent::Cancelled { about, .. } => {
-                let cancel = lock(&self.running).remove(&about);
+                let cancel = self.running.lock().remove(&about);
                 if let Some(cancel) = cancel {
                     cancel.set();
                 }
             }
             ServerEvent::Notification { handler, params, .. } => {
-                let offer = lock(&self.shared).offer.clone();
+                let offer = self.shared.lock().offer.clone();
                 offer.notify(handler, &params);
             }
             event @ (ServerEvent::Request(_)
@@ -293,7 +287,7 @@ impl Hub {
                     fault(error);
                 }
                 // It may do anything, and must not find the lock held.
-                let on_event = lock(&self.on_event).clone();
+                let on_event = self.on_event.lock().clone();
                 if let Some(on_event) = on_event {
                     on_event(&event);
                 }
@@ -319,10 +313,10 @@ impl Hub {
             Started::Done(reply, outcome) => self.respond(now, reply, outcome, visit),
             Started::Pending(job) => {
                 let cancel = job.cancel();
-                lock(&self.running).insert(about, cancel.clone());
+                self.running.lock().insert(about, cancel.clone());
                 // Or before it was among those that run.
-                if !lock(&self.shared).endpoint.is_owed(about) {
-                    lock(&self.running).remove(&about);
+                if !self.shared.lock().endpoint.is_owed(about) {
+                    self.running.lock().remove(&about);
                     cancel.set();
                 }
                 (self.spawn)(Box::pin(Elsewhere::new(job, self.port.clone())));
@@ -376,7 +370,7 @@ impl Hub {
                 let _ = endpoint.close_stream(now, about);
             }
             Command::Respond(reply, outcome) => {
-                lock(&self.running).remove(&reply.id());
+                self.running.lock().remove(&reply.id());
                 endpoint.respond(now, reply, outcome);
             }
         }
@@ -401,7 +395,7 @@ impl Hub {
             }
         }
         self.port.end_turn();
-        let due = lock(&self.shared).endpoint.poll_timeout();
+        let due = self.shared.lock().endpoint.poll_timeout();
         due.into_iter().chain(self.port.next_sleep()).min()
     }
 }
@@ -423,7 +417,7 @@ impl Drop for Hub {
     fn drop(&mut self) {
         self.catalog.leave(&self.port);
         self.port.close();
-        let running = core::mem::take(&mut *lock(&self.running));
+        let running = core::mem::take(&mut *self.running.lock());
         for cancel in running.into_values() {
             cancel.set();
         }
@@ -440,9 +434,4 @@ impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hub").finish_non_exhaustive()
     }
-}
-
-#[expect(clippy::disallowed_types, reason = "connections may be on other threads")]
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,15 +12,13 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-#[expect(clippy::disallowed_types, reason = "servers may spawn from other threads")]
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
 use super::clock::{Clock, Timer};
 use super::lane::Network;
 use super::random::Random;
 use super::wire::Wire;
 use crate::http::{Config, Url};
+use crate::service::lock::Lock;
 use crate::service::{
     Catalog, Client, HttpClientConfig, HttpClientService, HttpServer, Spawned, drive,
 };
@@ -51,8 +49,7 @@ struct Site {
     spawned: Queue,
 }
 
-#[expect(clippy::disallowed_types, reason = "servers may spawn from other threads")]
-type Queue = Arc<Mutex<Vec<Spawned>>>;
+type Queue = Arc<Lock<Vec<Spawned>>>;
 
 impl Http {
     pub(super) fn new(catalog: Catalog, clock: &Clock) -> Self {
@@ -94,8 +91,7 @@ impl Http {
                 let _ = drive(&mut service, &mut stream).await;
             }));
         }
-        let handlers =
-            core::mem::take(&mut *spawned.lock().unwrap_or_else(PoisonError::into_inner));
+        let handlers = core::mem::take(&mut *spawned.lock());
         for handler in handlers {
             tasks.spawn(handler);
         }
@@ -135,7 +131,7 @@ impl Http {
         let (spawned, bits) = (Queue::default(), self.net.clone());
         let queue = spawned.clone();
         let spawn = move |handler| {
-            queue.lock().unwrap_or_else(PoisonError::into_inner).push(handler);
+            queue.lock().push(handler);
         };
         let (catalog, config) = (self.catalog.clone(), self.config.clone());
         let server = HttpServer::new(catalog, config, move || bits.bits(), spawn);

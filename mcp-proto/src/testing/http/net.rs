@@ -9,14 +9,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::task::{Context, Poll, Waker};
 use std::io::{self, ErrorKind};
-#[expect(clippy::disallowed_types, reason = "sockets are `Send`, and so is what they hold")]
-use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
 use super::super::lane::{Lane, Network};
 use super::super::random::Random;
+use crate::service::lock::Lock;
 use crate::time::{Duration, Instant};
 
 /// How many bytes a direction holds.
@@ -28,8 +26,7 @@ const CUT_WITHIN: u64 = 2048;
 /// Cheap to clone: all are the same network.
 #[derive(Clone)]
 pub(super) struct Net {
-    #[expect(clippy::disallowed_types, reason = "sockets are `Send`, and so is what they hold")]
-    state: Arc<Mutex<State>>,
+    state: Arc<Lock<State>>,
 }
 
 /// One of the two ends of a connection.
@@ -87,7 +84,6 @@ pub(super) enum Found {
 }
 
 impl Net {
-    #[expect(clippy::disallowed_types, reason = "sockets are `Send`, and so is what they hold")]
     pub(super) fn new() -> Self {
         let state = State {
             network: Network::calm(),
@@ -99,33 +95,33 @@ impl Net {
             cut_request: None,
             cut_response: None,
         };
-        Self { state: Arc::new(Mutex::new(state)) }
+        Self { state: Arc::new(Lock::new(state)) }
     }
 
     pub(super) fn set_network(&self, network: Network) {
-        self.lock().network = network;
+        self.state.lock().network = network;
     }
 
     pub(super) fn set_random(&self, random: Random) {
-        self.lock().random = random;
+        self.state.lock().random = random;
     }
 
     /// 128 bits that follow from the seed.
     pub(super) fn bits(&self) -> [u8; 16] {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let (high, low) = (state.random.next(), state.random.next());
         ((u128::from(high) << 64) | u128::from(low)).to_be_bytes()
     }
 
     /// How long a connection takes to be made.
     pub(super) fn delay(&self) -> Duration {
-        let State { network, random, .. } = &mut *self.lock();
+        let State { network, random, .. } = &mut *self.state.lock();
         network.delay(random)
     }
 
     /// A connection, unless it is refused.
     pub(super) fn connect(&self, now: Instant) -> io::Result<u64> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let State { network, random, .. } = &mut *state;
         let mut one_in = |count: u32| count > 0 && random.between(1, count.into()) == 1;
         let (is_refused, is_cut) = (one_in(network.refusals), one_in(network.cuts));
@@ -145,11 +141,11 @@ impl Net {
 
     /// The connections that the server has not got yet.
     pub(super) fn accept(&self) -> Vec<u64> {
-        core::mem::take(&mut self.lock().arrived)
+        core::mem::take(&mut self.state.lock().arrived)
     }
 
     pub(super) fn read(&self, now: Instant, number: u64, end: End, context: &Context<'_>) -> Found {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some(connection) = state.connections.get_mut(&number) else {
             return Found::Read(Ok(Bytes::new()));
         };
@@ -169,7 +165,7 @@ impl Net {
         data: &[u8],
         context: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let State { network, random, connections, cut_request, cut_response, .. } = &mut *state;
         let Some(connection) = connections.get_mut(&number) else {
             return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
@@ -205,7 +201,7 @@ impl Net {
 
     /// One end is gone: the other has its end when everything has arrived.
     pub(super) fn close(&self, now: Instant, number: u64, end: End) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some(connection) = state.connections.get_mut(&number) else { return };
         let written = connection.written_by(end);
         written.is_mute = true;
@@ -238,11 +234,11 @@ impl Net {
     }
 
     pub(super) fn refuse_until(&self, until: Instant) {
-        self.lock().refused_until = until;
+        self.state.lock().refused_until = until;
     }
 
     pub(super) fn cut_next(&self, end: End, after: usize) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match end {
             End::Client => state.cut_request = Some(after),
             End::Server => state.cut_response = Some(after),
@@ -251,20 +247,16 @@ impl Net {
 
     /// How many connections there are.
     pub(super) fn count(&self) -> usize {
-        self.lock().connections.len()
+        self.state.lock().connections.len()
     }
 
     fn on_each(&self, f: impl FnMut(&mut Connection)) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.connections.values_mut().for_each(f);
         let woken: Vec<Waker> =
             state.connections.values_mut().flat_map(Connection::take_wakers).collect();
         drop(state);
         wake(woken);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

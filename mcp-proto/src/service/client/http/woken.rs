@@ -8,18 +8,15 @@ use alloc::vec::Vec;
 use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
-#[expect(clippy::disallowed_types, reason = "wakers may be on other threads")]
-use std::sync::Mutex;
-use std::sync::{MutexGuard, PoisonError};
 
 use super::super::super::driver::{Driver, wake};
+use super::super::super::lock::Lock;
 use crate::http::client::ExchangeId;
 
 /// What wakers and the driver share.
 #[derive(Default)]
 pub(super) struct Woken {
-    #[expect(clippy::disallowed_types, reason = "wakers may be on other threads")]
-    state: Mutex<State>,
+    state: Lock<State>,
 }
 
 #[derive(Default)]
@@ -38,13 +35,13 @@ pub(super) struct Bell {
 
 impl Woken {
     pub(super) fn begin_turn(&self, waker: &Waker) {
-        let before = self.lock().driver.begin_turn(waker);
+        let before = self.state.lock().driver.begin_turn(waker);
         drop(before);
     }
 
     /// Ends the turn; who was woken meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let has_work = !state.ids.is_empty();
         let driver = state.driver.end_turn(has_work);
         drop(state);
@@ -53,11 +50,7 @@ impl Woken {
 
     /// Takes those that were woken, and leaves `ids`, which are none, for more.
     pub(super) fn take(&self, ids: &mut Vec<ExchangeId>) {
-        mem::swap(&mut self.lock().ids, ids);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        mem::swap(&mut self.state.lock().ids, ids);
     }
 }
 
@@ -70,7 +63,7 @@ impl Bell {
         if self.is_rung.swap(true, Ordering::AcqRel) {
             return;
         }
-        let mut state = self.woken.lock();
+        let mut state = self.woken.state.lock();
         state.ids.push(self.id);
         let driver = state.driver.sleeping();
         drop(state);
