@@ -22,7 +22,9 @@ impl Shown {
     pub(super) fn shorten(&mut self, side: &str, line: &str) -> Option<String> {
         let Some(at) = line.find('{') else {
             let is_of_mcp = line.to_ascii_lowercase().starts_with("mcp-");
-            return (!is_of_mcp || self.0.insert(format!("{side} {line}"))).then(|| line.into());
+            // The client shows its conversation without what lets others join it.
+            let shown = line.replace(": ***", ": (masked)");
+            return (!is_of_mcp || self.0.insert(format!("{side} {line}"))).then_some(shown);
         };
         let (before, message) = line.split_at_checked(at)?;
         let mut out = before.to_owned();
@@ -59,11 +61,13 @@ impl Shown {
     }
 }
 
-/// A value that is no object, without the end of a long string.
+/// A value that is no object; of a long string the whole words of its beginning.
 fn beginning(value: &str) -> Cow<'_, str> {
     match value.char_indices().nth(LONG) {
         Some((at, _)) if value.starts_with('"') => {
-            format!("{}…\"", value.get(..at).unwrap_or_default()).into()
+            let beginning = value.get(..at).unwrap_or_default();
+            let words = beginning.rsplit_once(' ').map_or(beginning, |(words, _)| words);
+            format!("{words} …\"").into()
         }
         _ => value.into(),
     }

@@ -3,8 +3,7 @@
 //! You see five conversations, over pipes and over HTTP: on the left what the client sends, on the
 //! right what the server sends. Below each stands what the two have decided: the client which era its
 //! server belongs to, by rows of the table `client::probe::TABLE`, and the server which version it has
-//! served each request as. What was shown before is `…`, and of the fields of HTTP there are those that
-//! matter here.
+//! served each request as. The first lines say what is left out.
 
 mod columns;
 mod json;
@@ -26,6 +25,12 @@ use columns::Page;
 use restaurant::Restaurant;
 use wire::Wire;
 
+const LEFT_OUT: &str = "\
+Left out are \"jsonrpc\":\"2.0\", which is in every message, most fields of HTTP, and those of MCP that
+the same side has sent like that before. … is an object that was shown before, or the rest of a text;
+(masked) is a secret; in [brackets] is a row of the table `client::probe::TABLE`.
+";
+
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 #[tokio::main(flavor = "current_thread")]
@@ -37,6 +42,7 @@ async fn main() -> Result<()> {
 pub(crate) async fn show(out: &mut impl Write) -> Result<()> {
     let restaurant = Restaurant::open()?;
     let mut page = Page::new(out);
+    page.note(LEFT_OUT)?;
 
     page.title("A legacy client opens with a handshake, over a pipe")?;
     let guest = Guest::new(Negotiation::Legacy);
@@ -114,8 +120,8 @@ impl Guest {
         self.wire.answers().await;
         self.client.close().await;
         page.rows(&self.wire.rows())?;
-        let rows: Vec<_> = self.client.decisions().iter().map(|row| format!("row {row}")).collect();
-        page.note(&format!("client: {} → {version}", rows.join("\nclient: ")))?;
+        let decisions: Vec<_> = self.client.decisions().iter().map(ToString::to_string).collect();
+        page.note(&format!("client: {}; they speak {version}", decisions.join("\nclient: ")))?;
         let calls = server.served();
         if !calls.is_empty() {
             page.note(&format!("server: served `book` {}", calls.join(", and ")))?;

@@ -6,6 +6,8 @@
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod call;
+#[cfg(unix)]
+mod interrupted;
 mod lists;
 mod probe;
 mod record;
@@ -24,7 +26,11 @@ fn main() -> ExitCode {
     if let Some(served) = server::serve_if_told() {
         return served;
     }
-    let all = [probe::ALL, lists::ALL, call::ALL, record::ALL, wrong::ALL].concat();
+    #[cfg(unix)]
+    let interrupted = interrupted::ALL;
+    #[cfg(not(unix))]
+    let interrupted: &[Test] = &[];
+    let all = [probe::ALL, lists::ALL, call::ALL, record::ALL, wrong::ALL, interrupted].concat();
     let trial = |(name, test): Test| {
         Trial::test(name.trim_start_matches("cli::"), move || {
             test();

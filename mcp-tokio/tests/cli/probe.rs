@@ -1,15 +1,23 @@
 //! `mcp probe`.
 
-use super::run::{run, with_server};
+use super::run::{Running, run, with_server};
 use super::server::over_http;
 
-crate::all!(a_modern_server, a_legacy_server, a_server_over_http, for_programs, one_era_alone);
+crate::all!(
+    a_modern_server,
+    a_legacy_server,
+    a_server_over_http,
+    steps_are_seen_when_they_are_taken,
+    for_programs,
+    one_era_alone,
+);
 
-const MODERN: &str = "\
+const MODERN: &str = "\u{20}N ms  server/discover is sent
+ N ms  an answer as of a modern server, so the server is modern [modern]
+
 server        kitchen 1.0.0
 era           modern
 version       2026-07-28
-supports      2026-07-28
 capabilities  tools (tells of changes)
               resources (subscriptions)
               prompts
@@ -17,12 +25,9 @@ capabilities  tools (tells of changes)
               logging
 instructions  Ask for coffee.
               Do not ask for tea.
-
- N ms  server/discover is sent
- N ms  an answer as of a modern server, so the server is modern  [modern]
 ";
 
-const LEGACY: &str = "\
+const LEGACY: &str = "
 server        kitchen 1.0.0
 era           legacy
 version       2025-11-25
@@ -44,12 +49,11 @@ fn a_modern_server() {
 
 fn a_legacy_server() {
     let ran = with_server("legacy", &["probe", "--quiet"]);
-    let story = "
- N ms  server/discover is sent
- N ms  an error, so initialize is sent                           [legacy-by-error]
- N ms  an answer with a legacy version, so the server is legacy  [legacy]
+    let story = "\u{20}N ms  server/discover is sent
+ N ms  an error, so initialize is sent [legacy-by-error]
+ N ms  an answer with a legacy version, so the server is legacy [legacy]
 ";
-    assert_eq!((ran.exit, ran.out, &*ran.err), (0, format!("{LEGACY}{story}"), ""));
+    assert_eq!((ran.exit, ran.out, &*ran.err), (0, format!("{story}{LEGACY}"), ""));
 }
 
 fn a_server_over_http() {
@@ -57,11 +61,25 @@ fn a_server_over_http() {
     let ran = run(&["probe", &url]);
     assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, MODERN, ""));
     let ran = run(&["probe", &url, "--era", "legacy"]);
-    let story = "
- N ms  initialize is sent
- N ms  an answer with a legacy version, so the server is legacy  [legacy]
+    let story = "\u{20}N ms  initialize is sent
+ N ms  an answer with a legacy version, so the server is legacy [legacy]
 ";
-    assert_eq!((ran.exit, ran.out, &*ran.err), (0, format!("{LEGACY}{story}"), ""));
+    assert_eq!((ran.exit, ran.out, &*ran.err), (0, format!("{story}{LEGACY}"), ""));
+}
+
+fn steps_are_seen_when_they_are_taken() {
+    let mut running = Running::start("silent", &["probe", "--quiet"]);
+    assert!(running.out_line().ends_with("0 ms  server/discover is sent"));
+    running.kill();
+    let mut running = Running::start("silent", &["probe", "--quiet", "--timeout", "2"]);
+    running.out_line();
+    assert!(
+        running
+            .out_line()
+            .ends_with("  nothing in time, so initialize is sent [legacy-by-silence]")
+    );
+    assert!(running.is_running(), "there is time left for initialize");
+    running.kill();
 }
 
 fn for_programs() {

@@ -7,7 +7,12 @@ use mcp_tests::transcript::Transcript;
 use super::run::{run, run_in, with_server};
 use super::server::over_http;
 
-crate::all!(over_stdio_it_is_a_transcript, over_http_it_is_a_log, a_failure_is_recorded);
+crate::all!(
+    over_stdio_it_is_a_transcript,
+    over_http_it_is_a_log,
+    a_failure_is_recorded,
+    what_is_there_is_not_lost,
+);
 
 /// Runs `mcp` with a file, and reads it.
 fn recorded(name: &str, ran: impl FnOnce(&str)) -> String {
@@ -65,4 +70,19 @@ fn a_failure_is_recorded() {
     assert!(text.ends_with("! closed: the server has refused: not today (-32000)\n"), "{text}");
     let ran = run(&["record", "/nowhere/to/be/found", "--", "cat"]);
     assert_eq!(ran.exit, 2, "{ran:?}");
+}
+
+fn what_is_there_is_not_lost() {
+    let text = recorded("there", |path| {
+        fs::write(path, "dear").unwrap();
+        let ran = with_server("both", &["record", "--quiet", path]);
+        let err = format!("mcp: {path} is there already\n     --force writes over it\n");
+        assert_eq!((ran.exit, ran.err), (2, err));
+    });
+    assert_eq!(text, "dear");
+    let text = recorded("forced", |path| {
+        fs::write(path, "cheap").unwrap();
+        assert_eq!(with_server("both", &["record", "--quiet", "--force", path]).exit, 0);
+    });
+    assert!(!text.contains("cheap") && text.contains("! closed"), "{text}");
 }

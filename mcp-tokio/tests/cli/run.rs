@@ -1,7 +1,8 @@
 //! Runs the program.
 
 use std::env;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 use super::server::SERVER;
 
@@ -46,11 +47,90 @@ fn command(kind: &str, words: &[&str]) -> Command {
 
 fn finish(command: &mut Command) -> Ran {
     let output = command.output().unwrap();
-    let text = |bytes| masked(&String::from_utf8(bytes).unwrap());
     Ran {
         exit: output.status.code().unwrap(),
-        out: text(output.stdout),
-        err: text(output.stderr).replace(env!("CARGO_BIN_EXE_mcp"), "mcp"),
+        out: masked(&String::from_utf8(output.stdout).unwrap()),
+        err: errors(&String::from_utf8(output.stderr).unwrap()),
+    }
+}
+
+fn errors(text: &str) -> String {
+    masked(text).replace(env!("CARGO_BIN_EXE_mcp"), "mcp")
+}
+
+/// A run that goes on.
+pub(crate) struct Running {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    err: BufReader<ChildStderr>,
+}
+
+impl Running {
+    /// Starts `mcp` with these words, and behind them two dashes and a server of this kind.
+    pub(crate) fn start(kind: &str, words: &[&str]) -> Self {
+        let this = env::current_exe().unwrap();
+        Self::of(&mut command(kind, &[words, &["--", this.to_str().unwrap()]].concat()))
+    }
+
+    /// Starts `mcp` with these words, which shows the conversation.
+    #[cfg(unix)]
+    pub(crate) fn shown(kind: &str, words: &[&str]) -> Self {
+        Self::of(command(kind, words).env("MCP_WIRE", "1"))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let err = BufReader::new(child.stderr.take().unwrap());
+        Self { child, out, err }
+    }
+
+    /// The next line on standard output.
+    pub(crate) fn out_line(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// The lines on standard error, up to one that has this in it.
+    #[cfg(unix)]
+    pub(crate) fn err_until(&mut self, what: &str) {
+        let mut line = String::new();
+        while !line.contains(what) {
+            line.clear();
+            assert_ne!(self.err.read_line(&mut line).unwrap(), 0, "{what} does not come");
+        }
+    }
+
+    /// Presses ^C.
+    #[cfg(unix)]
+    pub(crate) fn interrupt(&self) {
+        use rustix::process::{Pid, Signal, kill_process};
+
+        let id = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        kill_process(id, Signal::INT).unwrap();
+    }
+
+    /// What comes of it from here on.
+    #[cfg(unix)]
+    pub(crate) fn end(mut self) -> Ran {
+        use std::io::Read;
+
+        let (mut out, mut err) = (String::new(), String::new());
+        self.out.read_to_string(&mut out).unwrap();
+        self.err.read_to_string(&mut err).unwrap();
+        // A signal that ends it leaves no code.
+        let exit = self.child.wait().unwrap().code().unwrap();
+        Ran { exit, out: masked(&out), err: errors(&err) }
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a negotiation went, as the handle of a client tells it.
 
-use mcp_proto::client::{ConnectError, Negotiation};
+use mcp_proto::client::{ConnectError, Decision, Negotiation};
 use mcp_proto::service::Client;
 use mcp_proto::testing::{Network, Pair};
 use mcp_proto::{EraPolicy, ProtocolVersion};
@@ -18,7 +18,7 @@ fn what_was_decided_is_told_with_its_time() {
         let client = modern.client();
         assert_eq!(client.decisions(), []);
         modern.run(client.connected()).unwrap();
-        assert_eq!(told(&client), ["modern: Modern at Probe, then Modern"]);
+        assert_eq!(told(&client), [MODERN]);
         assert_eq!(client.decisions()[0].at, modern.now());
 
         let mut legacy = fresh(over, EraPolicy::LegacyOnly).network(network);
@@ -31,9 +31,14 @@ fn what_was_decided_is_told_with_its_time() {
     }
 }
 
+const MODERN: &str = "Probe: an answer as of a modern server, so the server is modern [modern]";
+
+const CONFIRMED: &str =
+    "Unconfirmed: an answer as of a modern server, so the server is modern [modern]";
+
 const LEGACY: [&str; 2] = [
-    "legacy-by-error: Error at Probe, then Send(Fallback)",
-    "legacy: Initialized at Fallback, then Legacy",
+    "Probe: an error, so initialize is sent [legacy-by-error]",
+    "Fallback: an answer with a legacy version, so the server is legacy [legacy]",
 ];
 
 #[test]
@@ -54,7 +59,7 @@ fn what_was_decided_is_told_after_it_has_failed() {
         let client = pair.client();
         let failed = pair.run(client.connected());
         assert!(matches!(failed, Err(ConnectError::Refused(_))), "{failed:?}");
-        assert_eq!(told(&client), ["probe-refused: Error at Probe, then Fail(Refused)"]);
+        assert_eq!(told(&client), ["Probe: an error, so it is given up [probe-refused]"]);
         pair.run(client.close());
         assert_eq!(client.decisions().len(), 1);
     }
@@ -71,7 +76,7 @@ fn a_stored_verdict_is_confirmed_by_the_first_answer() {
         assert_eq!(client.decisions(), []);
         for _ in 0..2 {
             assert_eq!(text(second.run(call(&client))), "done");
-            assert_eq!(told(&client), ["modern: Modern at Unconfirmed, then Modern"]);
+            assert_eq!(told(&client), [CONFIRMED]);
         }
     }
 }
@@ -87,7 +92,10 @@ fn another_negotiation_is_told_of_alone() {
     pair.restart();
     pair.run(call(&client)).unwrap_err();
     assert_eq!(text(pair.run(call(&client))), "done");
-    assert_eq!(told(&client), ["legacy: Initialized at Stored, then Legacy"]);
+    assert_eq!(
+        told(&client),
+        ["Stored: an answer with a legacy version, so the server is legacy [legacy]"]
+    );
 }
 
 fn fresh(over: Over, policy: EraPolicy) -> Pair {
@@ -95,6 +103,8 @@ fn fresh(over: Over, policy: EraPolicy) -> Pair {
     pair(way, |_: Value, _| async { "done" }).era_policy(policy)
 }
 
+/// Where the negotiation was, and what people read of it.
 fn told(client: &Client) -> Vec<String> {
-    client.decisions().iter().map(ToString::to_string).collect()
+    let told = |decision: &Decision| format!("{:?}: {decision}", decision.step);
+    client.decisions().iter().map(told).collect()
 }

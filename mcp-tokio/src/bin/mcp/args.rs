@@ -54,7 +54,7 @@ pub(crate) struct Alone {
 #[derive(clap::Args)]
 pub(crate) struct CallArgs {
     /// The URL of the server, unless a command follows; the tool; its arguments
-    #[arg(value_name = "WORDS", required = true)]
+    #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
     /// The arguments as a whole, a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
@@ -70,8 +70,11 @@ pub(crate) struct CallArgs {
 #[derive(clap::Args)]
 pub(crate) struct RecordArgs {
     /// The URL of the server, unless a command follows; the file
-    #[arg(value_name = "WORDS", required = true)]
+    #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<PathBuf>,
+    /// Writes over a file that is there already
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -159,14 +162,16 @@ A server is a URL, or a command that starts it, behind two dashes at the end:
   mcp call http://127.0.0.1:8000/mcp add a=1 b=2
 
 Exit codes:
-  0  all went well
-  1  the tool says that it has failed
-  2  the command line is wrong: an option, a tool or an argument that there is not
-  3  there is no connection, the server could not be started, or it has ended
-  4  the server speaks no common version, refuses to, or is no MCP server
-  5  the server has answered with a JSON-RPC error
-  6  the server has not answered in time
-  7  the server wants to know who asks
+    0  all went well
+    1  the tool says that it has failed
+    2  the command line is wrong: an option, a tool or an argument that there is not
+    3  there is no connection, the server could not be started, or it has ended
+    4  the server speaks no common version, refuses to, or is no MCP server
+    5  the server has answered with a JSON-RPC error
+    6  the server has not answered in time
+    7  the server wants to know who asks
+  130  it was interrupted (^C): what was out is cancelled, and the connection closed; a second ^C
+       does not wait for that
 
 With --json what went wrong is the last line: {\"error\":{\"exit\":7,\"kind\":\"unauthorized\",\"message\":…}}.
 MCP_WIRE=1 in the environment shows the conversation on standard error. A server that is started
@@ -200,7 +205,8 @@ const HELP_CALL: &str = "\
 A VALUE is what the input schema of the tool says: a number, true or false, JSON for arrays and
 objects, else text. Without a terminal what the server asks is declined.
 
-With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, and in the end {\"result\"} or {\"error\"}.";
+With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, and in the end {\"result\"} or
+{\"error\"}. What is asked is {\"message\",\"action\"}, with the {\"content\"} of a form that was sent.";
 
 const USAGE_RECORD: &str = "mcp record [OPTIONS] <URL> <FILE>
        mcp record [OPTIONS] <FILE> -- <COMMAND>...";

@@ -82,8 +82,8 @@ pub(crate) fn read(words: &[String], schema: &Json) -> Result<Json, Failure> {
             );
         }
         let value = value(text, property.unwrap_or(&Value::Null)).ok_or_else(|| {
-            let kind = property.map(kind).unwrap_or_default();
-            Failure::usage(format!("{key}={text}: the tool wants {kind} there"))
+            let wanted = property.map(wanted).unwrap_or_default();
+            Failure::usage(format!("{key}={text}: the tool wants {wanted} there"))
         })?;
         arguments.insert(key.to_owned(), value);
     }
@@ -181,6 +181,16 @@ fn kind(property: &Value) -> String {
     }
 }
 
+/// The same in a sentence.
+fn wanted(property: &Value) -> String {
+    let kind = kind(property);
+    if property.get("enum").is_some() {
+        return format!("one of {kind}");
+    }
+    let article = if kind.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
+    format!("{article} {}", kind.replace('|', " or "))
+}
+
 fn text(property: &Value, name: &str) -> String {
     property.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
@@ -227,11 +237,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_told() {
         for (word, message) in [
-            ("count=many", "count=many: the tool wants integer there"),
-            ("count=1.5", "count=1.5: the tool wants integer there"),
-            ("flag=yes", "flag=yes: the tool wants boolean there"),
-            ("list=a", "list=a: the tool wants array of string there"),
-            ("size=big", "size=big: the tool wants integer|null there"),
+            ("count=many", "count=many: the tool wants an integer there"),
+            ("count=1.5", "count=1.5: the tool wants an integer there"),
+            ("flag=yes", "flag=yes: the tool wants a boolean there"),
+            ("list=a", "list=a: the tool wants an array of string there"),
+            ("size=big", "size=big: the tool wants an integer or null there"),
             ("other=1", "the tool has no argument \"other\""),
             ("count", "\"count\" is no argument"),
         ] {

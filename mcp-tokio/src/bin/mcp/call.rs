@@ -10,6 +10,7 @@ use crate::arguments;
 use crate::ask;
 use crate::failure::{Exit, Failure};
 use crate::list::all_tools;
+use crate::nearest::nearest;
 use crate::print::{self, Output};
 use crate::session;
 use crate::target::Target;
@@ -70,10 +71,21 @@ async fn call(
 fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Failure> {
     tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        let names = if names.is_empty() { "none".into() } else { names.join(", ") };
-        Failure::usage(format!("the server has no tool {name:?}"))
-            .advice(format!("its tools: {names}"))
+        Failure::usage(format!("the server has no tool {name:?}")).advice(instead(name, &names))
     })
+}
+
+/// What to call instead, in a line.
+fn instead(name: &str, names: &[&str]) -> String {
+    const WIDTH: usize = 80;
+
+    let list = names.join(", ");
+    match (nearest(name, names.iter().copied()), names.len()) {
+        (_, 0) => "it has none".into(),
+        (_, _) if list.len() <= WIDTH => format!("its tools: {list}"),
+        (Some(near), count) => format!("did you mean {near}? `mcp tools` lists all {count}"),
+        (None, count) => format!("`mcp tools` lists those that it has, {count} of them"),
+    }
 }
 
 fn show_progress(progress: &Progress, output: Output) {
@@ -133,4 +145,23 @@ fn binary(what: &str, mime_type: Option<&String>, base64: &str) -> String {
     let bytes = (base64.len() / 4 * 3).saturating_sub(padding);
     let mime_type = mime_type.map(|it| format!(" {it}")).unwrap_or_default();
     format!("[{what}{mime_type}, {bytes} bytes]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_tools_are_listed_and_of_many_the_nearest_is_named() {
+        let many: Vec<_> = (10..43).map(|it| format!("tool-{it}")).collect();
+        let many: Vec<_> = many.iter().map(String::as_str).collect();
+        for (name, names, advice) in [
+            ("echo", &[][..], "it has none"),
+            ("ecko", &["echo", "add"], "its tools: echo, add"),
+            ("tool42", &many, "did you mean tool-42? `mcp tools` lists all 33"),
+            ("nope", &many, "`mcp tools` lists those that it has, 33 of them"),
+        ] {
+            assert_eq!(instead(name, names), advice);
+        }
+    }
 }

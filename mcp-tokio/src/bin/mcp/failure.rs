@@ -19,6 +19,8 @@ pub(crate) enum Exit {
     Rpc = 5,
     Timeout = 6,
     Unauthorized = 7,
+    /// As shells have it: 128, and the number of SIGINT.
+    Interrupted = 130,
 }
 
 impl Exit {
@@ -33,6 +35,7 @@ impl Exit {
             Self::Rpc => "json-rpc",
             Self::Timeout => "timeout",
             Self::Unauthorized => "unauthorized",
+            Self::Interrupted => "interrupted",
         }
     }
 }

@@ -10,13 +10,15 @@ mod arguments;
 mod ask;
 mod call;
 mod failure;
+mod interrupt;
 mod list;
+mod nearest;
 mod print;
 mod probe;
 mod record;
 mod session;
+mod story;
 mod target;
-mod words;
 
 use std::process::ExitCode;
 

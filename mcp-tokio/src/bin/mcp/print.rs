@@ -52,6 +52,10 @@ pub(crate) fn document(document: &impl Serialize) {
 
 /// Tells people what is wrong, where programs know it or there are none.
 pub(crate) fn told(failure: &Failure) -> Exit {
+    if failure.exit == Exit::Interrupted && io::stderr().is_terminal() {
+        // The terminal has shown the key, and the line may have been begun before.
+        note("");
+    }
     note(&format!("mcp: {}", failure.message));
     if let Some(advice) = &failure.advice {
         note(&format!("     {advice}"));

@@ -1,7 +1,6 @@
 //! `mcp probe`: what a server is, and how that was found out.
 
 use mcp_tokio::mcp_proto::Era;
-use mcp_tokio::mcp_proto::client::Decision;
 use mcp_tokio::types::{Implementation, ServerCapabilities};
 use mcp_tokio::{Client, ServerInfo};
 use serde::Serialize;
@@ -9,39 +8,43 @@ use serde_json::json;
 
 use crate::args::Alone;
 use crate::failure::{Exit, Failure};
+use crate::interrupt::unless_interrupted;
 use crate::print::{self, Output, rows};
 use crate::session::{self, Session};
+use crate::story::{self, Story};
 use crate::target::Target;
-use crate::words;
 
 pub(crate) async fn run(args: Alone, output: Output) -> Result<Exit, Failure> {
     let target = Target::new(args.url.as_deref(), &args.common)?;
     let client = session::client(&args.common);
     let mut session = Session::open(&client, target);
-    let found = session.connected().await;
-    let decisions = session.decisions();
+    let connected = unless_interrupted(session.connected());
+    let found = if output.is_json() {
+        connected.await
+    } else {
+        // It may take as long as a server may take to answer: people see what is waited for.
+        Story::new(&client, args.common.era).until(connected).await
+    };
     let supported = found.as_ref().map(|server| supported(&client, server)).unwrap_or_default();
     session.close().await;
 
     match found {
         Ok(server) if output.is_json() => {
-            print::document(&document(&server, &supported, &decisions));
+            print::document(&document(&server, &supported, decisions(&client)));
         }
-        Ok(server) => {
-            print::text(&format!("{}\n{}", describe(&server, &supported), story(&decisions)));
-        }
+        Ok(server) => print::text(&format!("\n{}", describe(&server, &supported))),
         Err(failure) if output.is_json() => {
-            let decisions: Vec<_> = decisions.iter().map(words::Document::new).collect();
             let error = print::error(&failure);
-            print::document(&json!({ "error": error, "decisions": decisions }));
+            print::document(&json!({ "error": error, "decisions": decisions(&client) }));
             return Ok(print::told(&failure));
         }
-        Err(failure) => {
-            print::text(&story(&decisions));
-            return Err(failure);
-        }
+        Err(failure) => return Err(failure),
     }
     Ok(Exit::Fine)
+}
+
+fn decisions(client: &Client) -> Vec<story::Document> {
+    client.decisions().iter().map(story::Document::new).collect()
 }
 
 /// The versions that a server says it speaks; a legacy one says no more than which it takes.
@@ -60,13 +63,13 @@ struct Document<'a> {
     supported: &'a [String],
     capabilities: &'a ServerCapabilities,
     instructions: Option<&'a str>,
-    decisions: Vec<words::Document>,
+    decisions: Vec<story::Document>,
 }
 
 fn document<'a>(
     server: &'a ServerInfo,
     supported: &'a [String],
-    decisions: &[Decision],
+    decisions: Vec<story::Document>,
 ) -> Document<'a> {
     Document {
         server: server.implementation.as_ref(),
@@ -75,7 +78,7 @@ fn document<'a>(
         supported,
         capabilities: &server.capabilities,
         instructions: server.instructions.as_deref(),
-        decisions: decisions.iter().map(words::Document::new).collect(),
+        decisions,
     }
 }
 
@@ -96,8 +99,11 @@ fn describe(server: &ServerInfo, supported: &[String]) -> String {
         ("era", era(server).to_owned()),
         ("version", server.version.to_string()),
     ];
-    if server.era() == Era::Modern {
-        all.push(("supports", supported.join(", ")));
+    // A modern server need not list the legacy versions that it serves: one alone says nothing.
+    let version = server.version.as_str();
+    let others: Vec<_> = supported.iter().map(|it| &**it).filter(|it| *it != version).collect();
+    if !others.is_empty() {
+        all.push(("also", others.join(", ")));
     }
     let capabilities = capabilities(&server.capabilities);
     all.push(("capabilities", if capabilities.is_empty() { "none".into() } else { capabilities }));
@@ -139,17 +145,4 @@ fn capabilities(has: &ServerCapabilities) -> String {
         line(name, &[(true, "experimental")]);
     }
     lines.join("\n")
-}
-
-/// How it was found out, a line for each step.
-fn story(decisions: &[Decision]) -> String {
-    let Some(first) = decisions.first() else { return String::new() };
-    let sentences: Vec<_> = decisions.iter().map(words::sentence).collect();
-    let width = sentences.iter().map(|it| it.chars().count()).max().unwrap_or_default();
-    let mut out = format!("{:>8}  {} is sent\n", "0 ms", words::opening(first.step));
-    for (decision, sentence) in decisions.iter().zip(sentences) {
-        let at = format!("{} ms", words::millis(decision));
-        out.extend([format!("{at:>8}  {sentence:width$}  [{}]\n", decision.row)]);
-    }
-    out
 }

@@ -28,10 +28,16 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
     };
     let target = Target::new(url, &args.common)?;
     let [path] = words else {
-        return Err(Failure::usage("which file? It is the last word before the dashes"));
+        return Err(Failure::usage("which file?")
+            .advice("it comes last: mcp record <URL> <FILE>, or mcp record <FILE> -- <COMMAND>"));
     };
-    let file = Transcript::create(path, &target).map_err(|error| {
-        Failure::usage(format!("{} cannot be written: {error}", path.display()))
+    let file = Transcript::create(path, args.force, &target).map_err(|error| {
+        let name = path.display();
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return Failure::usage(format!("{name} is there already"))
+                .advice("--force writes over it");
+        }
+        Failure::usage(format!("{name} cannot be written: {error}"))
     })?;
 
     let client = session::client(&args.common);
@@ -98,8 +104,10 @@ struct Lines {
 }
 
 impl Transcript {
-    fn create(path: &Path, target: &Target) -> io::Result<Self> {
-        let mut file = BufWriter::new(File::create(path)?);
+    /// Fails if the file is there already, unless it may be written over.
+    fn create(path: &Path, force: bool, target: &Target) -> io::Result<Self> {
+        let file = if force { File::create(path) } else { File::create_new(path) };
+        let mut file = BufWriter::new(file?);
         let name = target.name();
         let has_acts = matches!(target, Target::Command(_));
         if has_acts {

@@ -8,16 +8,25 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use mcp_tokio::mcp_proto::client::Decision;
 use mcp_tokio::{
     Client, ClientConfig, ConnectError, Implementation, ServerInfo, run_command, run_http,
 };
 use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 
 use crate::args::Common;
 use crate::failure::{Exit, Failure};
+use crate::interrupt::unless_interrupted;
 use crate::target::Target;
+
+/// How long the end of a connection may take: longer than a server that has to be killed, and than one
+/// over HTTP may take to end a session.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// How long what was dropped has to say so.
+const PARTING: Duration = Duration::from_millis(300);
 
 /// A client that is yet to be connected.
 pub(crate) fn client(common: &Common) -> Client {
@@ -84,15 +93,19 @@ impl Session {
         })
     }
 
-    /// How it was found out what the server is, as far as it has come.
-    pub(crate) fn decisions(&self) -> Vec<Decision> {
-        self.client.decisions()
+    /// Ends the connection, and the server if it was started here; in its time, and unless it is
+    /// interrupted. What is left of it then ends with the program.
+    pub(crate) async fn close(self) {
+        self.close_after(Duration::ZERO).await;
     }
 
-    /// Ends the connection, and the server if it was started here.
-    pub(crate) async fn close(mut self) {
-        self.client.close().await;
-        poll_fn(|context| self.driver.poll(context)).await;
+    async fn close_after(mut self, parting: Duration) {
+        let closed = async {
+            sleep(parting).await;
+            self.client.close().await;
+            poll_fn(|context| self.driver.poll(context)).await;
+        };
+        let _ = unless_interrupted(async { Ok(timeout(PATIENCE, closed).await) }).await;
     }
 }
 
@@ -112,17 +125,20 @@ fn of_negotiation(error: &io::Error) -> bool {
     inner.and_then(|inner| inner.downcast_ref::<ConnectError>()).is_some()
 }
 
-/// Connects, does something, and ends the connection whatever came of it.
+/// Connects, does something unless it is interrupted, and ends the connection whatever came of it.
 pub(crate) async fn with<T>(
     client: &Client,
     target: Target,
     f: impl AsyncFnOnce(ServerInfo) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let mut session = Session::open(client, target);
-    let done = match session.connected().await {
-        Ok(server) => f(server).await,
-        Err(failure) => Err(failure),
-    };
-    session.close().await;
+    let done = unless_interrupted(async {
+        let server = session.connected().await?;
+        f(server).await
+    });
+    let done = done.await;
+    // Over HTTP what cancels a call is a request of its own, which the end would overtake.
+    let is_cancelled = done.as_ref().is_err_and(|failure| failure.exit == Exit::Interrupted);
+    session.close_after(if is_cancelled { PARTING } else { Duration::ZERO }).await;
     done
 }

@@ -78,7 +78,7 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
     fn field(&mut self, field: &Field<'_>) -> Result<Option<Value>, Stopped> {
         self.say(&field.describe())?;
         loop {
-            let line = self.answer(&format!("{}: ", field.name))?;
+            let line = self.answer("> ")?;
             match field.read(&line) {
                 Ok(value) => return Ok(value),
                 Err(wrong) => self.say(&format!("  {wrong}"))?,
@@ -93,7 +93,10 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
                 "y" | "yes" => Ok(()),
                 "n" | "no" => Err(Stopped::By(ElicitAction::Decline)),
                 "c" | "cancel" => Err(Stopped::By(ElicitAction::Cancel)),
-                _ => continue,
+                _ => {
+                    self.say("  it is yes, no or cancel")?;
+                    continue;
+                }
             };
         }
     }
@@ -104,6 +107,8 @@ impl<R: BufRead, W: Write> Dialogue<R, W> {
         self.out.flush()?;
         let mut line = String::new();
         if self.input.read_line(&mut line)? == 0 {
+            // What comes next begins on a line of its own.
+            self.say("")?;
             return Err(Stopped::Lost);
         }
         match line.trim() {
@@ -159,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_form_is_filled_in_field_by_field() {
-        let (answer, seen) = talk(&form(), "\nAda\n0\nx\n80\nyes\n3\n2\n1, c\nyes\n");
+        let (answer, seen) = talk(&form(), "\nAda\n0\nx\n80\nyes\n3\n2\n1, c\n\nyes\n");
         assert_eq!(answer.action, ElicitAction::Accept);
         let content = answer.content.unwrap();
         assert_eq!(
@@ -170,21 +175,22 @@ mod tests {
 the server asks: Who\u{fffd}[31m are you?
   An empty line takes the default, or leaves the field out.
   :decline says no, :cancel closes the form.
-  Your name (text, required)
-name:   it is required
-name:   Where to listen (number, default 8000)
-port:   it must be 1 or more
-port:   it must be a number
-port:   (yes or no)
-sure:   (one of them)
+name: Your name (text, required)
+>   it is required
+> port: Where to listen (number, default 8000)
+>   it must be 1 or more
+>   it must be a number
+> sure (yes or no)
+> colour (one of them)
     1  Red (r)
     2  Green (g)
-colour:   there is no choice 3
-colour:   (some of them, with commas between)
+>   there is no choice 3
+> extras (some of them, with commas between)
     1  a
     2  b
     3  c
-extras: send it? [yes, no, cancel] ";
+> send it? [yes, no, cancel]   it is yes, no or cancel
+send it? [yes, no, cancel] ";
         assert_eq!(seen, expected);
     }
 

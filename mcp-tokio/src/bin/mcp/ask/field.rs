@@ -20,7 +20,7 @@ struct About<'a> {
 }
 
 impl Field<'_> {
-    /// What it is, what it may be, and what it is if nothing is said.
+    /// Its name, what it is, what it may be, and what it is if nothing is said.
     pub(super) fn describe(&self) -> String {
         let About { texts, kind } = self.about();
         let mut notes = vec![kind.to_owned()];
@@ -32,8 +32,8 @@ impl Field<'_> {
         }
         let notes = notes.join(", ");
         let words: Vec<_> = texts.into_iter().flatten().map(|it| &**it).collect();
-        let gap = if words.is_empty() { "" } else { " " };
-        let mut lines = vec![format!("  {}{gap}({notes})", words.join(": "))];
+        let about = [self.name].into_iter().chain(words).collect::<Vec<_>>().join(": ");
+        let mut lines = vec![format!("{about} ({notes})")];
         for (number, (text, title)) in self.choices().iter().enumerate() {
             let text = if text == title { String::new() } else { format!(" ({text})") };
             lines.push(format!("    {}  {title}{text}", number + 1));

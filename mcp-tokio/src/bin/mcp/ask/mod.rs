@@ -15,7 +15,7 @@ use mcp_tokio::Client;
 use mcp_tokio::types::{
     ElicitAction, ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 use crate::print::{self, Output};
@@ -45,9 +45,7 @@ pub(crate) fn decline(client: &Client) {
 
 async fn asked(
     message: &str,
-    ask: impl FnOnce(&mut Dialogue<io::StdinLock<'_>, io::StderrLock<'_>>) -> ElicitResult
-    + Send
-    + 'static,
+    ask: impl FnOnce(&mut Dialogue<io::StdinLock<'_>, io::Stderr>) -> ElicitResult + Send + 'static,
 ) -> ElicitResult {
     if !print::is_interactive() {
         print::note(&format!("the server asks: {message}"));
@@ -56,14 +54,45 @@ async fn asked(
     }
     let answer = spawn_blocking(move || {
         let _alone = TERMINAL.lock().unwrap_or_else(PoisonError::into_inner);
-        ask(&mut Dialogue::new(io::stdin().lock(), io::stderr().lock()))
+        // Standard error is not locked: others have something to say while the user thinks.
+        ask(&mut Dialogue::new(io::stdin().lock(), io::stderr()))
     });
     answer.await.unwrap_or_else(|_| ElicitResult::new(ElicitAction::Cancel))
 }
 
 fn tell(output: Output, message: &str, answer: ElicitResult) -> ElicitResult {
     if output.is_json() {
-        print::document(&json!({ "asked": { "message": message, "action": answer.action } }));
+        print::document(&json!({ "asked": document(message, &answer) }));
     }
     answer
+}
+
+/// What was asked and answered, for programs.
+fn document(message: &str, answer: &ElicitResult) -> Value {
+    match &answer.content {
+        Some(content) => {
+            json!({ "message": message, "action": answer.action, "content": content })
+        }
+        None => json!({ "message": message, "action": answer.action }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_tokio::types::{RequestedSchema, StringSchema};
+
+    use super::*;
+
+    #[test]
+    fn programs_see_what_was_answered() {
+        let schema = RequestedSchema::new().required("name", StringSchema::new());
+        let form = ElicitRequestFormParams::new("Who?", schema);
+        let sent = form.accept(&json!({ "name": "Ada" })).unwrap();
+        let expected =
+            json!({ "message": "Who?", "action": "accept", "content": { "name": "Ada" } });
+        assert_eq!(document("Who?", &sent), expected);
+        let declined = ElicitResult::new(ElicitAction::Decline);
+        let expected = json!({ "message": "Who?", "action": "decline" });
+        assert_eq!(document("Who?", &declined), expected);
+    }
 }

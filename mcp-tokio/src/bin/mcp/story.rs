@@ -1,0 +1,95 @@
+//! How it is found out what a server is, step by step.
+//!
+//! In: the [`Decision`]s of a negotiation, as far as it has come. Out: for people a line for each, as
+//! soon as it is taken; for programs a document.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use mcp_tokio::mcp_proto::Era;
+use mcp_tokio::mcp_proto::client::Decision;
+use mcp_tokio::{Client, Negotiation};
+use serde::Serialize;
+use tokio::time::timeout;
+
+use crate::print;
+
+/// How often it is looked whether there is another decision.
+const TICK: Duration = Duration::from_millis(100);
+
+/// A negotiation, told while it goes on.
+pub(crate) struct Story<'a> {
+    client: &'a Client,
+    /// What is sent first.
+    opening: &'static str,
+    /// How many lines there are; the first is the opening.
+    told: usize,
+}
+
+impl<'a> Story<'a> {
+    pub(crate) fn new(client: &'a Client, negotiation: Negotiation) -> Self {
+        let is_legacy = negotiation == Negotiation::Legacy
+            || matches!(negotiation, Negotiation::Pinned(version) if version.era() == Era::Legacy);
+        let opening = if is_legacy { "initialize" } else { "server/discover" };
+        Self { client, opening, told: 0 }
+    }
+
+    /// Waits for what comes of the negotiation, and tells it meanwhile.
+    pub(crate) async fn until<T>(&mut self, found: impl Future<Output = T>) -> T {
+        let mut found = pin!(found);
+        loop {
+            if let Ok(found) = timeout(TICK, found.as_mut()).await {
+                // What has failed at once has not said anything.
+                if !self.client.decisions().is_empty() {
+                    self.tell();
+                }
+                return found;
+            }
+            self.tell();
+        }
+    }
+
+    /// Tells what has not been told.
+    fn tell(&mut self) {
+        if self.told == 0 {
+            print::text(&line(0, &format!("{} is sent", self.opening)));
+            self.told = 1;
+        }
+        for decision in self.client.decisions().iter().skip(self.told - 1) {
+            print::text(&line(millis(decision), &decision.to_string()));
+            self.told += 1;
+        }
+    }
+}
+
+fn line(ms: u64, what: &str) -> String {
+    format!("{:>8}  {what}", format!("{ms} ms"))
+}
+
+/// A decision for programs, in the words of the table.
+#[derive(Serialize)]
+pub(crate) struct Document {
+    ms: u64,
+    step: String,
+    outcome: String,
+    row: &'static str,
+    then: String,
+}
+
+impl Document {
+    pub(crate) fn new(decision: &Decision) -> Self {
+        Self {
+            ms: millis(decision),
+            step: format!("{:?}", decision.step),
+            outcome: format!("{:?}", decision.outcome),
+            row: decision.row,
+            then: format!("{:?}", decision.then),
+        }
+    }
+}
+
+/// When it was taken, in milliseconds since the start.
+fn millis(decision: &Decision) -> u64 {
+    decision.at.as_micros() / 1000
+}

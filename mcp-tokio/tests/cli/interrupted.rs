@@ -1,0 +1,81 @@
+//! ^C.
+
+use std::env;
+
+use super::run::{Ran, Running};
+use super::server::over_http;
+
+crate::all!(
+    a_call_is_cancelled,
+    a_call_over_http_is_cancelled_and_its_session_ends,
+    a_server_that_says_nothing_is_not_waited_for,
+    a_second_one_waits_for_nothing,
+    for_programs,
+);
+
+fn has(ran: &Ran, what: &str) -> bool {
+    ran.err.contains(what)
+}
+
+/// Runs with a server of this kind until it sends this, and is interrupted.
+fn interrupted(kind: &str, words: &[&str], sent: &str) -> Ran {
+    let this = env::current_exe().unwrap();
+    let words = [words, &["--", this.to_str().unwrap()]].concat();
+    let mut running = Running::shown(kind, &words);
+    running.err_until(sent);
+    running.interrupt();
+    running.end()
+}
+
+fn a_call_is_cancelled() {
+    for kind in ["both", "legacy"] {
+        let ran = interrupted(kind, &["call", "--quiet", "sleep"], "tools/call");
+        assert_eq!((ran.exit, &*ran.out), (130, ""), "{ran:?}");
+        assert!(
+            has(&ran, "C> {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\""),
+            "{ran:?}"
+        );
+        assert!(ran.err.ends_with("mcp: interrupted\n"), "{ran:?}");
+    }
+}
+
+fn a_call_over_http_is_cancelled_and_its_session_ends() {
+    let mut running = Running::shown("", &["call", &over_http(None), "--era", "legacy", "sleep"]);
+    running.err_until("tools/call");
+    running.interrupt();
+    let ran = running.end();
+    assert_eq!((ran.exit, &*ran.out), (130, ""), "{ran:?}");
+    for what in ["notifications/cancelled", "> DELETE /mcp HTTP/1.1", "< HTTP/1.1 204 "] {
+        assert!(has(&ran, what), "{what}: {ran:?}");
+    }
+    let mut running = Running::shown("", &["call", &over_http(None), "sleep"]);
+    running.err_until("tools/call");
+    running.interrupt();
+    assert_eq!(running.end().exit, 130);
+}
+
+fn a_server_that_says_nothing_is_not_waited_for() {
+    for command in ["probe", "tools", "resources", "prompts"] {
+        let ran = interrupted("silent", &[command], "server/discover");
+        assert_eq!((ran.exit, has(&ran, "mcp: interrupted\n")), (130, true), "{command}: {ran:?}");
+    }
+}
+
+fn a_second_one_waits_for_nothing() {
+    let words = ["tools", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"];
+    let mut running = Running::shown("", &words);
+    running.err_until("server/discover");
+    running.interrupt();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(running.is_running(), "the server has two seconds to end");
+    running.interrupt();
+    let start = std::time::Instant::now();
+    assert_eq!(running.end().exit, 130);
+    assert!(start.elapsed() < std::time::Duration::from_millis(1500), "{:?}", start.elapsed());
+}
+
+fn for_programs() {
+    let ran = interrupted("silent", &["probe", "--json"], "server/discover");
+    let expected = r#"{"decisions":[],"error":{"advice":null,"exit":130,"kind":"interrupted","message":"interrupted"}}"#;
+    assert_eq!((ran.exit, ran.out.trim_end()), (130, expected));
+}
