@@ -6,13 +6,11 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-#[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::lock::Lock;
 use super::{Context, Interrupt};
 use crate::json::Json;
 use crate::message::ErrorData;
@@ -30,8 +28,7 @@ use crate::version::Era;
 pub(super) struct Round {
     input: Input,
     /// What the handler has asked in this round and got an answer to.
-    #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
-    answered: Mutex<InputRequests>,
+    answered: Lock<InputRequests>,
 }
 
 /// The answers of earlier rounds, as they travel in the `requestState`.
@@ -191,16 +188,14 @@ impl Context {
 }
 
 impl Round {
-    pub(super) fn new(input: Box<Input>) -> Self {
-        #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
-        let answered = Mutex::new(InputRequests::new());
-        Self { input: *input, answered }
+    pub(super) fn new(input: Input) -> Self {
+        Self { input, answered: Lock::new(InputRequests::new()) }
     }
 
     /// Fails if the handler has asked something else with one of these keys: its answer would be
     /// taken for the answer to both.
     fn remember(&self, requests: InputRequests) -> Result<(), Interrupt> {
-        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answered = self.answered.lock();
         for (key, request) in requests {
             if answered.get(&key).is_some_and(|first| *first != request) {
                 let message = alloc::format!(

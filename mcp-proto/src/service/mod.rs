@@ -25,6 +25,7 @@ mod driver;
 mod handler;
 mod http;
 mod input;
+mod link;
 pub(crate) mod lock;
 mod output;
 mod port;
@@ -39,16 +40,13 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
-use core::sync::atomic::AtomicU64;
 use core::task::Waker;
 
 use bytes::Bytes;
 
-use crate::error::{ProtocolError, UsageError};
-use crate::machine::{Action, Machine};
-use crate::server::{
-    Change, Config, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
-};
+use crate::error::ProtocolError;
+use crate::machine::Action;
+use crate::server::{Config, Declaration, Server, ServerEvent};
 use crate::stdio::Connection;
 use crate::time::{Duration, Instant};
 
@@ -62,6 +60,7 @@ pub use context::{Cancelled, Context, Sleep};
 pub use drive::{Driven, Io, drive};
 pub use handler::Handler;
 pub use http::{Admission, Answering, Clock, HttpLink, HttpServer, Part, Visitor};
+pub use link::Link;
 use output::Output;
 #[cfg(feature = "schemars")]
 pub use result::Structured;
@@ -73,28 +72,6 @@ use wire::Wire;
 
 /// A future of an adapter's own, to be driven to its end somewhere.
 pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// A machine on a byte stream that a [`Service`] drives.
-pub trait Link: Scope + Machine<Event = ServerEvent> {
-    /// Whether it has anything to do with others.
-    const MEETS: bool;
-
-    /// The server is to stop.
-    fn shutdown(&mut self, now: Instant);
-
-    /// How long a peer may leave unread what is too much to say more; `None` is for ever.
-    fn patience(&self) -> Option<Duration>;
-
-    /// Nobody reads any more. Returns whether there is still something to do about it.
-    fn handle_disconnect(&mut self, now: Instant) -> bool;
-
-    /// Which of the connections of a server it is, and when something of them was told last.
-    fn number(&self) -> Option<(u64, Arc<AtomicU64>)>;
-
-    /// Does what is to be done with others; `woken` if they asked for it. Returns whether there
-    /// may be actions.
-    fn meet(&mut self, now: Instant, woken: bool, port: &Visitor) -> bool;
-}
 
 /// A connection and its handlers; see the [module](self).
 pub struct Service<L: Link = Connection<Server>> {
@@ -397,57 +374,5 @@ impl<L: Link> Drop for Service<L> {
 impl<L: Link> core::fmt::Debug for Service<L> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Service").field("life", &self.life).finish_non_exhaustive()
-    }
-}
-
-impl Scope for Connection<Server> {
-    fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        Self::respond(self, now, reply, outcome);
-    }
-
-    fn notify(
-        &mut self,
-        now: Instant,
-        about: ReplyId,
-        notification: Notification,
-    ) -> Result<(), UsageError> {
-        Self::notify(self, now, about, notification)
-    }
-
-    fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
-        Self::declare(self, now, declaration);
-    }
-
-    fn publish(&mut self, now: Instant, change: &Change) {
-        // It was declared when it was published; if it is not any more, nobody is told.
-        let _ = Self::publish(self, now, change);
-    }
-}
-
-impl Link for Connection<Server> {
-    const MEETS: bool = false;
-
-    fn shutdown(&mut self, now: Instant) {
-        Self::shutdown(self, now);
-    }
-
-    /// A pipe has one peer, which may take its time.
-    fn patience(&self) -> Option<Duration> {
-        None
-    }
-
-    /// There is nobody to serve.
-    fn handle_disconnect(&mut self, _now: Instant) -> bool {
-        false
-    }
-
-    /// It is the only one.
-    fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
-        None
-    }
-
-    /// A stream has nobody to share anything with.
-    fn meet(&mut self, _now: Instant, _woken: bool, _port: &Visitor) -> bool {
-        false
     }
 }
