@@ -4,7 +4,6 @@
 //! for is there at once if the client has given it, in this round or an earlier one: the answers of
 //! earlier rounds travel in the `requestState`. They are the client's word either way.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 
 use serde::de::DeserializeOwned;
