@@ -4,7 +4,6 @@
 //! for is there at once if the client has given it, in this round or an earlier one: the answers of
 //! earlier rounds travel in the `requestState`. They are the client's word either way.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
 use std::sync::Mutex;
@@ -191,10 +190,10 @@ impl Context {
 }
 
 impl Round {
-    pub(super) fn new(input: Box<Input>) -> Self {
+    pub(super) fn new(input: Input) -> Self {
         #[expect(clippy::disallowed_types, reason = "handlers may run on other threads")]
         let answered = Mutex::new(InputRequests::new());
-        Self { input: *input, answered }
+        Self { input, answered }
     }
 
     /// Fails if the handler has asked something else with one of these keys: its answer would be

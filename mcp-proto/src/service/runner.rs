@@ -198,7 +198,7 @@ impl Offer {
             peer: peer.detach(),
             wants_progress: request.wants_progress,
             log_level: request.log_level,
-            round: request.input.map(|input| Arc::new(Round::new(input))),
+            round: request.input.map(|input| Arc::new(Round::new(*input))),
             trace: request.trace,
             #[cfg(feature = "request-state")]
             request: request.handler.asks().then(|| (request.method, params.detach())),
