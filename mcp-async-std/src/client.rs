@@ -100,11 +100,9 @@ pub async fn connect_command(client: &Client, command: Command) -> io::Result<Se
         Ok(server) => return Ok(server),
         Err(error) => error,
     };
-    let exit = match error {
-        // Whoever drove it knows how it has ended, or that it could not be started once more.
-        ConnectError::Closed => end.recv().await.ok().transpose()?,
-        _ => None,
-    };
+    // Whoever drove it knows how it has ended, or that it could not be started once more.
+    let exit =
+        if error == ConnectError::Closed { end.recv().await.ok().transpose()? } else { None };
     Err(Unreached::command(&command, error, exit).into())
 }
 
