@@ -78,6 +78,7 @@ impl<V> Row<V> {
         self.entries.len()
     }
 
+    #[inline]
     fn find(&self, number: u64) -> Result<usize, usize> {
         let (Some((first, _)), Some((last, _))) = (self.entries.front(), self.entries.back())
         else {

@@ -104,6 +104,8 @@ impl RequestId {
                 Cow::Borrowed(_) => None,
                 Cow::Owned(text) => Some([b"\"", text.as_bytes(), b"\""].concat()),
             },
+            // Most are plain digits. JSON has no zeros before them.
+            b'0'..=b'9' if raw.0.iter().all(u8::is_ascii_digit) => None,
             b'-' | b'0'..=b'9' => match canonical_integer(raw.0)? {
                 digits if *digits == *raw.0 => None,
                 digits => Some(digits.into_owned()),

@@ -163,7 +163,9 @@ impl<W: Clone> Session<W> {
         let limits = self.server.limits();
         if let Some(stream) = self.streams.get_mut(stream) {
             let (wake, lost) = stream.say(now, event, limits);
-            queue.extend(wake.map(EndpointAction::Wake));
+            if let Some(wake) = wake {
+                queue.push_back(EndpointAction::Wake(wake));
+            }
             let count = lost + self.make_room();
             if count > 0 {
                 queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
@@ -249,15 +251,16 @@ impl<W: Clone> Session<W> {
         self.streams.iter().any(|(_, stream)| stream.is_read())
     }
 
-    /// Whether the client is there, or waits for something.
-    fn is_busy(&self) -> bool {
-        !self.server.is_idle() || self.is_read()
-    }
-
     /// When it ends unless something happens.
     pub(super) fn ends(&self) -> Instant {
+        self.ends_if(self.is_read())
+    }
+
+    /// The same, if it is known whether anybody reads a stream.
+    fn ends_if(&self, is_read: bool) -> Instant {
         let Limits { session_idle_timeout, session_init_timeout, .. } = *self.server.limits();
-        match (self.is_busy(), self.begun) {
+        // A client that is there, or waits for something, keeps it.
+        match (is_read || !self.server.is_idle(), self.begun) {
             (true, _) => Instant::NEVER,
             (false, true) => self.used + session_idle_timeout,
             (false, false) => self.used + session_init_timeout,
@@ -266,14 +269,13 @@ impl<W: Clone> Session<W> {
 
     /// When something is to be done about it at the latest.
     pub(super) fn due(&self) -> Instant {
-        let mut due = self.ends().min(self.rests());
-        if let Some(at) = self.server.poll_timeout() {
-            due = due.min(at);
-        }
+        let mut due = self.server.poll_timeout().unwrap_or(Instant::NEVER).min(self.rests());
+        let mut is_read = false;
         for (_, stream) in self.streams.iter() {
+            is_read |= stream.is_read();
             due = due.min(stream.kept_until());
         }
-        due
+        due.min(self.ends_if(is_read))
     }
 
     pub(super) fn set_used(&mut self, used: Instant) {
