@@ -5,6 +5,7 @@
 
 mod client;
 mod client_http;
+mod cut;
 mod headers;
 mod http;
 mod http1;

@@ -15,6 +15,7 @@ use mcp_proto::stdio::Connection;
 use mcp_proto::types::{LoggingLevel, Root, SubscriptionFilter};
 use mcp_proto::{Action, Bytes, Duration, ErrorData, Instant, Json, Machine, UsageError};
 
+use super::cut::{Cut, play_all};
 use model::Model;
 pub use script::{ClientOp, ClientScript};
 pub(super) use script::{capabilities, options};
@@ -31,23 +32,7 @@ pub fn client_stdio(data: &[u8]) {
 ///
 /// If the machine does what it must not.
 pub fn run_client(script: &ClientScript) {
-    let observed = Play::new(script, Cut::Lines).play(script);
-    for cut in [Cut::Whole, Cut::Every(1), Cut::Every(7)] {
-        let log = Play::new(script, cut).play(script);
-        for (entry, expected) in log.iter().zip(&observed) {
-            assert_eq!(entry, expected, "chunking mattered: {cut:?}");
-        }
-        assert_eq!(log.len(), observed.len(), "chunking mattered: {cut:?}");
-    }
-}
-
-/// How the server's bytes are cut.
-#[derive(Clone, Copy, Debug)]
-enum Cut {
-    /// After each newline.
-    Lines,
-    Whole,
-    Every(usize),
+    play_all(|cut| Play::new(script, cut).play(script));
 }
 
 /// What can be seen from outside, in order.
@@ -341,12 +326,7 @@ impl Play {
     }
 
     fn feed(&mut self, bytes: &[u8]) {
-        let pieces: Vec<&[u8]> = match self.cut {
-            Cut::Lines => bytes.split_inclusive(|byte| *byte == b'\n').collect(),
-            Cut::Whole => vec![bytes],
-            Cut::Every(size) => bytes.chunks(size).collect(),
-        };
-        for piece in pieces {
+        for piece in self.cut.pieces(bytes) {
             self.connection.handle_bytes(self.now, Bytes::copy_from_slice(piece));
             self.take();
         }

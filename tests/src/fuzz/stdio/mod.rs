@@ -28,6 +28,7 @@ use mcp_proto::{
     Action, Bytes, Duration, ErrorCode, ErrorData, Instant, Json, Machine, UsageError,
 };
 
+use super::cut::{Cut, play_all};
 use model::Model;
 pub use script::{Op, Script, answer};
 use seen::Seen;
@@ -52,14 +53,7 @@ pub fn server_stdio(data: &[u8]) {
 ///
 /// If the machine does what it must not.
 pub fn run(script: &Script) {
-    let observed = Play::new(script, Cut::Lines).play(script);
-    for cut in [Cut::Whole, Cut::Every(1), Cut::Every(7)] {
-        let log = Play::new(script, cut).play(script);
-        for (entry, expected) in log.iter().zip(&observed) {
-            assert_eq!(entry, expected, "chunking mattered: {cut:?}");
-        }
-        assert_eq!(log.len(), observed.len(), "chunking mattered: {cut:?}");
-    }
+    play_all(|cut| Play::new(script, cut).play(script));
 }
 
 /// A server with one of everything. The tool `echo` is answered at once, the others later; what
@@ -96,15 +90,6 @@ fn grow(registry: &mut Registry<Answers>) {
     debug_assert_eq!(added, Ok(()));
     let added = registry.add_prompt(Prompt::new("more"), Answers::Later).map(|_| ());
     debug_assert_eq!(added, Ok(()));
-}
-
-/// How the client's bytes are cut.
-#[derive(Clone, Copy, Debug)]
-enum Cut {
-    /// After each newline, with the model.
-    Lines,
-    Whole,
-    Every(usize),
 }
 
 /// What can be seen from outside, in order.
@@ -270,12 +255,7 @@ impl Play {
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
-        let pieces: Vec<&[u8]> = match self.cut {
-            Cut::Lines => bytes.split_inclusive(|byte| *byte == b'\n').collect(),
-            Cut::Whole => vec![bytes],
-            Cut::Every(size) => bytes.chunks(size).collect(),
-        };
-        for piece in pieces {
+        for piece in self.cut.pieces(bytes) {
             let piece = Bytes::copy_from_slice(piece);
             self.connection.handle_bytes(self.now, piece.clone());
             let now = self.now;
