@@ -1,5 +1,5 @@
-//! `tests/coverage.md` says where each known bug of other implementations is tested; this checks
-//! that it says so of all of them, and that it tells the truth.
+//! The check of `tests/coverage.md`, which lists the tests of each known bug: every case has a row,
+//! every test in a row exists, and every test with the number of a case is in its row.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
 
@@ -7,8 +7,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How many there are.
-const CASES: usize = 126;
+/// A series of numbered cases.
+struct Series {
+    /// The letter of its rows: `T12`.
+    letter: char,
+    /// The words before the number in the name of a test.
+    words: &'static [&'static str],
+    /// The letter directly before the digits; may be empty.
+    mark: &'static str,
+    /// The number of digits in the name of a test.
+    digits: usize,
+    /// The number of its cases.
+    count: usize,
+}
+
+/// The bugs of other implementations (`t012_…`), and what fails in connections that live on
+/// (`second_hour_05_…`).
+const SERIES: [Series; 2] = [
+    Series { letter: 'T', words: &[], mark: "t", digits: 3, count: 126 },
+    Series { letter: 'H', words: &["second", "hour"], mark: "", digits: 2, count: 28 },
+];
+
+/// A letter and a number.
+type Case = (char, usize);
 
 /// Where tests are, from the root of the workspace.
 const FOLDERS: [&str; 5] =
@@ -17,19 +38,22 @@ const FOLDERS: [&str; 5] =
 #[test]
 fn every_case_has_a_row_that_says_something() {
     let rows = rows();
-    assert_eq!(rows.keys().copied().collect::<Vec<_>>(), (1..=CASES).collect::<Vec<_>>());
-    for (case, places) in &rows {
+    for Series { letter, count, .. } in SERIES {
+        let numbers = rows.keys().filter(|case| case.0 == letter).map(|case| case.1);
+        assert!(numbers.eq(1..=count), "the rows of {letter} are not 1 to {count}");
+    }
+    for ((letter, number), places) in &rows {
         let tested = !names(places).is_empty();
-        assert!(tested || places.starts_with("not yet: "), "T{case}: {places}");
+        assert!(tested || places.starts_with("not yet: "), "{letter}{number}: {places}");
     }
 }
 
 #[test]
 fn every_place_exists() {
     let tests = tests();
-    for (case, places) in rows() {
+    for ((letter, number), places) in rows() {
         for name in names(&places) {
-            assert!(tests.contains(&name), "T{case} names `{name}`, which does not exist");
+            assert!(tests.contains(&name), "no test `{name}`, which {letter}{number} names");
         }
     }
 }
@@ -38,22 +62,25 @@ fn every_place_exists() {
 fn every_test_with_a_number_is_listed() {
     let rows = rows();
     for test in tests() {
-        for case in numbers(&test) {
+        for case in cases(&test) {
             let listed = rows.get(&case).is_some_and(|places| names(places).contains(&test));
-            assert!(listed, "`{test}` is not in the row of T{case}");
+            assert!(listed, "`{test}` is not in the row of {}{}", case.0, case.1);
         }
     }
 }
 
 /// The cases, and the text that stands behind each.
-fn rows() -> BTreeMap<usize, String> {
+fn rows() -> BTreeMap<Case, String> {
     let text = fs::read_to_string(root().join("tests/coverage.md")).unwrap();
     let mut rows = BTreeMap::new();
     for line in text.lines() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let case = cells.get(1).and_then(|cell| cell.strip_prefix('T')?.parse().ok());
+        let Some(cell) = cells.get(1) else { continue };
+        let case = SERIES.iter().find_map(|series| {
+            Some((series.letter, cell.strip_prefix(series.letter)?.parse().ok()?))
+        });
         if let (Some(case), Some(places)) = (case, cells.get(3)) {
-            assert!(rows.insert(case, (*places).to_owned()).is_none(), "T{case} stands twice");
+            assert!(rows.insert(case, (*places).to_owned()).is_none(), "two rows of {cell}");
         }
     }
     rows
@@ -92,7 +119,7 @@ fn functions(source: &str) -> Vec<String> {
         } else if let Some(name) = line.trim_start_matches("async ").strip_prefix("fn ") {
             let name = name.split(['(', '<']).next().unwrap_or_default();
             // Inside of a macro the mark may be written by the macro.
-            if marked || !numbers(name).is_empty() {
+            if marked || !cases(name).is_empty() {
                 names.push(name.to_owned());
             }
             marked = false;
@@ -101,14 +128,22 @@ fn functions(source: &str) -> Vec<String> {
     names
 }
 
-/// The cases that the last part of a name begins with: `t101_t102_…` or `t006-…`.
-fn numbers(name: &str) -> Vec<usize> {
+/// The cases that the last part of a name begins with: `t101_t102_…`, `t006-…`, `second_hour_05_…`.
+fn cases(name: &str) -> Vec<Case> {
     let last = name.rsplit(['/', ':']).next().unwrap_or_default();
-    let case = |word: &str| {
-        let digits = word.strip_prefix('t').filter(|digits| digits.len() == 3)?;
-        digits.parse().ok()
-    };
-    last.split(['-', '_']).map_while(case).collect()
+    let words: Vec<&str> = last.split(['-', '_']).collect();
+    for Series { letter, words: prefix, mark, digits, .. } in SERIES {
+        let Some(rest) = words.strip_prefix(prefix) else { continue };
+        let number = |word: &&str| {
+            let found = word.strip_prefix(mark).filter(|found| found.len() == digits)?;
+            found.parse().ok()
+        };
+        let numbers: Vec<usize> = rest.iter().map_while(number).collect();
+        if !numbers.is_empty() {
+            return numbers.into_iter().map(|number| (letter, number)).collect();
+        }
+    }
+    Vec::new()
 }
 
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
