@@ -17,6 +17,10 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The key of `_meta` under which a message names its subscription.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// The per-request fields that modern clients alone send, beside the version.
+pub(crate) const PER_REQUEST: &[Member] =
+    &[Member::MetaClientCapabilities, Member::MetaClientInfo, Member::MetaLogLevel];
+
 /// The `_meta` of a modern request, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestMeta {

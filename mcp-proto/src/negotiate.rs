@@ -1,7 +1,8 @@
 //! Which era a message belongs to: one pure table.
 //!
 //! In: what the connection has been opened as, the server's policy, the kind of the message, and
-//! whether its `_meta` claims a version. Out: a [`Row`], whose name tests and documentation use
+//! whether its `_meta` claims a version. A request of a modern client that forgot the version is
+//! told apart from one of a legacy client. Out: a [`Row`], whose name tests and documentation use
 //! and whose [`Route`] says what happens to the message. `ARCHITECTURE.md` shows [`TABLE`]
 //! ([`draw`]); a test walks every combination.
 //!
@@ -19,7 +20,7 @@ use alloc::string::String;
 
 use crate::error::ProtocolError;
 use crate::table::{self, cell};
-use crate::version::{Era, EraPolicy, MODERN, ProtocolVersion};
+use crate::version::{BOTH_ERAS, Era, EraPolicy, MODERN, ProtocolVersion};
 
 /// What a connection has been opened as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,12 +56,15 @@ pub enum Kind {
     Batch,
 }
 
-/// Whether `params._meta` holds `io.modelcontextprotocol/protocolVersion`.
+/// The per-request fields of the modern era in `params._meta`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Claim {
-    /// It does not.
+    /// None of them.
     Absent,
-    /// It does, whatever the value.
+    /// `io.modelcontextprotocol/clientCapabilities`, `clientInfo` or `logLevel`, without
+    /// `io.modelcontextprotocol/protocolVersion`.
+    Incomplete,
+    /// `io.modelcontextprotocol/protocolVersion`, whatever its value.
     Present,
 }
 
@@ -90,9 +94,11 @@ pub enum Refusal {
     ModernOnLegacy,
     /// -32600: a modern request to a legacy server.
     ModernNotServed,
-    /// -32022: a legacy request to a server, or on a connection, that is modern.
+    /// -32022: an `initialize` to a server, or on a connection, that is modern. It names the
+    /// versions that are served.
     LegacyNotServed,
-    /// -32602: a request without the keys of `_meta` that a modern one carries.
+    /// -32602: a request that lacks a required key of `_meta`. "The server MUST reject it with
+    /// JSON-RPC error code -32602."
     MissingMeta,
     /// -32600: a response to a modern server, which asks nothing.
     UnexpectedResponse,
@@ -124,12 +130,14 @@ const MODERN_ONLY: &[EraPolicy] = &[EraPolicy::ModernOnly];
 const SERVES_LEGACY: &[EraPolicy] = &[EraPolicy::Auto, EraPolicy::LegacyOnly];
 const SERVES_MODERN: &[EraPolicy] = &[EraPolicy::Auto, EraPolicy::ModernOnly];
 const REQUESTS: &[Kind] = &[Kind::Initialize, Kind::Ping, Kind::Request];
+const PLAIN: &[Kind] = &[Kind::Ping, Kind::Request];
 const CALLS: &[Kind] = &[Kind::Initialize, Kind::Ping, Kind::Request, Kind::Notification];
 const ANY_KIND: &[Kind] =
     &[Kind::Initialize, Kind::Ping, Kind::Request, Kind::Notification, Kind::Response, Kind::Batch];
-const ANY_CLAIM: &[Claim] = &[Claim::Absent, Claim::Present];
+const ANY_CLAIM: &[Claim] = &[Claim::Absent, Claim::Incomplete, Claim::Present];
 const CLAIM: &[Claim] = &[Claim::Present];
-const NO_CLAIM: &[Claim] = &[Claim::Absent];
+const NO_CLAIM: &[Claim] = &[Claim::Absent, Claim::Incomplete];
+const INCOMPLETE: &[Claim] = &[Claim::Incomplete];
 
 /// The table.
 #[rustfmt::skip]
@@ -146,8 +154,10 @@ pub const TABLE: &[Row] = &[
     row("modern",                  UNPINNED, SERVES_MODERN, REQUESTS, CLAIM, Route::Modern),
     row("modern-to-legacy-only",   UNPINNED, LEGACY_ONLY, REQUESTS, CLAIM, Route::Reject(Refusal::ModernNotServed)),
     row("initialize-on-modern",    &[Opened::Modern], ANY_POLICY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
-    row("no-claim-on-modern",      &[Opened::Modern], ANY_POLICY, &[Kind::Ping, Kind::Request], NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
-    row("legacy-to-modern-only",   UNDECIDED, MODERN_ONLY, REQUESTS, NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
+    row("no-claim-on-modern",      &[Opened::Modern], ANY_POLICY, PLAIN, NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
+    row("initialize-to-modern-only", UNDECIDED, MODERN_ONLY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
+    row("no-claim-to-modern-only", UNDECIDED, MODERN_ONLY, PLAIN, NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
+    row("incomplete-claim",        UNDECIDED, AUTO, PLAIN, INCOMPLETE, Route::Reject(Refusal::MissingMeta)),
     row("initialize",              UNDECIDED, SERVES_LEGACY, &[Kind::Initialize], NO_CLAIM, Route::Legacy),
     row("ping-before-initialize",  UNDECIDED, SERVES_LEGACY, &[Kind::Ping], NO_CLAIM, Route::Legacy),
     row("before-initialize",       UNDECIDED, SERVES_LEGACY, &[Kind::Request], NO_CLAIM, Route::Reject(Refusal::BeforeInitialize)),
@@ -156,12 +166,13 @@ pub const TABLE: &[Row] = &[
     row("http-modern",             EXCHANGE, SERVES_MODERN, CALLS, CLAIM, Route::Modern),
     row("http-initialize",         EXCHANGE, AUTO, &[Kind::Initialize], NO_CLAIM, Route::Legacy),
     row("http-initialize-to-modern-only", EXCHANGE, MODERN_ONLY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
-    row("http-no-claim",           &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Ping, Kind::Request], NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
+    row("http-no-claim",           &[Opened::ModernExchange], SERVES_MODERN, PLAIN, NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
+    row("http-incomplete-claim",   &[Opened::Exchange], AUTO, PLAIN, INCOMPLETE, Route::Reject(Refusal::MissingMeta)),
     row("http-modern-notification", &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Notification], NO_CLAIM, Route::Modern),
     row("http-modern-batch",       &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Batch], ANY_CLAIM, Route::Reject(Refusal::UnexpectedBatch)),
     row("http-modern-response",    &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Response], ANY_CLAIM, Route::Reject(Refusal::UnexpectedResponse)),
     row("http-legacy",             &[Opened::Exchange], AUTO, ANY_KIND, ANY_CLAIM, Route::Legacy),
-    row("http-legacy-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Ping, Kind::Request], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
+    row("http-no-claim-to-modern-only", &[Opened::Exchange], MODERN_ONLY, PLAIN, NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
     row("http-notification-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Notification], NO_CLAIM, Route::Modern),
     row("http-batch-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Batch], ANY_CLAIM, Route::Reject(Refusal::UnexpectedBatch)),
     row("http-response-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Response], ANY_CLAIM, Route::Reject(Refusal::UnexpectedResponse)),
@@ -240,20 +251,27 @@ pub fn legacy_version(requested: &str) -> ProtocolVersion {
         .unwrap_or(ProtocolVersion::LATEST_LEGACY)
 }
 
-/// The modern revision that a request claims.
+/// The modern revision that a request to a server with this policy claims.
 ///
 /// Fails with [`ProtocolError::UnsupportedVersion`].
-pub fn modern_version(claim: &str) -> Result<ProtocolVersion, ProtocolError> {
+pub fn modern_version(claim: &str, policy: EraPolicy) -> Result<ProtocolVersion, ProtocolError> {
     ProtocolVersion::from_name(claim)
         .filter(|version| version.era() == Era::Modern)
-        .ok_or_else(|| unsupported(Some(claim)))
+        .ok_or_else(|| unsupported(Some(claim), policy))
 }
 
 /// The -32022 that answers `requested`, of which it quotes what could be a version.
-pub(crate) fn unsupported(requested: Option<&str>) -> ProtocolError {
+///
+/// It lists the legacy revisions too if the policy serves them: "it MUST respond with an
+/// `UnsupportedProtocolVersionError` listing the versions it does support". A client that knows
+/// legacy revisions and a later modern one would find no version in common otherwise.
+pub(crate) fn unsupported(requested: Option<&str>, policy: EraPolicy) -> ProtocolError {
     ProtocolError::UnsupportedVersion {
         requested: requested.map(|version| version.chars().take(100).collect()),
-        supported: MODERN,
+        supported: match policy {
+            EraPolicy::Auto | EraPolicy::LegacyOnly => BOTH_ERAS,
+            EraPolicy::ModernOnly => MODERN,
+        },
     }
 }
 

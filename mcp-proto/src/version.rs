@@ -53,6 +53,10 @@ pub enum EraPolicy {
 /// The modern revisions, newest first, as `supportedVersions` lists them.
 pub(crate) const MODERN: &[&str] = &["2026-07-28"];
 
+/// The revisions of both eras, newest first, as error -32022 lists them.
+pub(crate) const BOTH_ERAS: &[&str] =
+    &["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
 impl ProtocolVersion {
     /// All revisions, oldest first.
     pub const ALL: &'static [Self] = &[
@@ -141,5 +145,12 @@ mod tests {
             assert_eq!(ProtocolVersion::from_name(version.as_str()), Some(version));
             assert_eq!(MODERN.contains(&version.as_str()), version.era() == Era::Modern);
         }
+        assert!(
+            ProtocolVersion::ALL
+                .iter()
+                .rev()
+                .map(|version| version.as_str())
+                .eq(BOTH_ERAS.iter().copied())
+        );
     }
 }

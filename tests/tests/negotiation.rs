@@ -48,8 +48,10 @@ fn a_server_serves_no_era_that_its_policy_excludes() {
 
 #[test]
 fn a_server_of_both_eras_serves_whatever_a_server_of_one_does() {
-    // Over HTTP a server of one era takes what does not say its era for one of its own.
-    for case in reachable().filter(|case| case.is_in_stream() && case.policy != EraPolicy::Auto) {
+    // Over HTTP a server of one era takes what does not say its era for one of its own, and a
+    // legacy server knows no fields of the modern era.
+    let is_clear = |case: &Case| case.is_in_stream() && case.claim != Claim::Incomplete;
+    for case in reachable().filter(|case| is_clear(case) && case.policy != EraPolicy::Auto) {
         if let Route::Modern | Route::Legacy = case.route() {
             let auto = Case { policy: EraPolicy::Auto, ..case };
             assert_eq!(auto.route(), case.route(), "{case:?}");
@@ -68,7 +70,7 @@ fn t001_a_legacy_server_never_says_that_it_is_modern() {
 
 #[test]
 fn what_claims_no_version_is_not_modern() {
-    for case in streams().filter(|case| case.claim == Claim::Absent) {
+    for case in streams().filter(|case| case.claim != Claim::Present) {
         let modern = case.kind == Kind::Notification && case.opened == Opened::Modern;
         assert_eq!(case.route() == Route::Modern, modern, "{case:?}");
     }
@@ -100,7 +102,7 @@ fn t027_initialize_is_served_once_and_where_legacy_is() {
     for case in streams().filter(|case| case.kind == Kind::Initialize) {
         let served = case.opened == Opened::Undecided
             && case.policy != EraPolicy::ModernOnly
-            && case.claim == Claim::Absent;
+            && case.claim != Claim::Present;
         assert_eq!(case.route() == Route::Legacy, served, "{case:?}");
     }
 }
@@ -161,7 +163,7 @@ fn over_http_a_request_that_claims_a_version_is_modern_wherever_that_is_served()
 
 #[test]
 fn over_http_initialize_without_a_claim_is_legacy_whatever_the_header() {
-    let opens = |case: &Case| case.kind == Kind::Initialize && case.claim == Claim::Absent;
+    let opens = |case: &Case| case.kind == Kind::Initialize && case.claim != Claim::Present;
     for case in exchanges().filter(opens) {
         let expected = match case.policy {
             EraPolicy::ModernOnly => Route::Reject(Refusal::LegacyNotServed),
@@ -173,14 +175,40 @@ fn over_http_initialize_without_a_claim_is_legacy_whatever_the_header() {
 
 #[test]
 fn over_http_a_request_without_a_claim_goes_by_its_header() {
-    let is_plain = |case: &Case| matches!(case.kind, Kind::Ping | Kind::Request);
-    for case in exchanges().filter(|case| is_plain(case) && case.claim == Claim::Absent) {
+    for case in exchanges().filter(|case| case.is_plain() && case.claim == Claim::Absent) {
         let expected = match (case.opened, case.policy) {
             (_, EraPolicy::LegacyOnly) | (Opened::Exchange, EraPolicy::Auto) => Route::Legacy,
-            (Opened::ModernExchange, _) => Route::Reject(Refusal::MissingMeta),
-            _ => Route::Reject(Refusal::LegacyNotServed),
+            _ => Route::Reject(Refusal::MissingMeta),
         };
         assert_eq!(case.route(), expected, "{case:?}");
+    }
+}
+
+#[test]
+fn second_hour_15_a_server_of_one_era_or_a_half_claim_names_the_missing_meta() {
+    // "A request missing any required field is malformed; the server MUST reject it with JSON-RPC
+    // error code -32602."
+    let is_modern = |case: &Case| match case.policy {
+        EraPolicy::ModernOnly => true,
+        EraPolicy::Auto => case.claim == Claim::Incomplete,
+        EraPolicy::LegacyOnly => false,
+    };
+    let is_open = |case: &Case| !matches!(case.opened, Opened::Legacy | Opened::LegacyWithBatches);
+    let lacks = |case: &Case| case.is_plain() && case.claim != Claim::Present;
+    for case in all().filter(|case| lacks(case) && is_open(case) && is_modern(case)) {
+        assert_eq!(case.route(), Route::Reject(Refusal::MissingMeta), "{case:?}");
+    }
+}
+
+#[test]
+fn a_half_claim_changes_nothing_on_a_legacy_connection() {
+    let is_legacy = |case: &Case| {
+        case.policy == EraPolicy::LegacyOnly
+            || matches!(case.opened, Opened::Legacy | Opened::LegacyWithBatches)
+    };
+    for case in all().filter(|case| is_legacy(case) && case.claim == Claim::Incomplete) {
+        let other = Case { claim: Claim::Absent, ..case };
+        assert_eq!(case.row().name, other.row().name, "{case:?}");
     }
 }
 
@@ -247,6 +275,11 @@ impl Case {
         !matches!(self.opened, Opened::Exchange | Opened::ModernExchange)
     }
 
+    /// Whether it is a request that opens no session.
+    fn is_plain(self) -> bool {
+        matches!(self.kind, Kind::Ping | Kind::Request)
+    }
+
     fn is_request(self) -> bool {
         matches!(self.kind, Kind::Initialize | Kind::Ping | Kind::Request)
     }
@@ -274,7 +307,7 @@ fn all() -> impl Iterator<Item = Case> {
     for opened in opened {
         for policy in policies {
             for kind in kinds {
-                for claim in [Claim::Absent, Claim::Present] {
+                for claim in [Claim::Absent, Claim::Incomplete, Claim::Present] {
                     cases.push(Case { opened, policy, kind, claim });
                 }
             }

@@ -95,7 +95,7 @@ pub enum ProtocolError {
     UnsupportedVersion {
         /// The version that was asked for, `None` if none was.
         requested: Option<String>,
-        /// The versions that may be claimed.
+        /// The versions that are served, those that open with `initialize` included.
         supported: &'static [&'static str],
     },
     /// A method that does not exist in this era, or whose capability is not declared.

@@ -75,10 +75,16 @@ impl fmt::Display for ProtocolError {
             Self::InvalidMeta { key, expected } => write!(f, "`{key}` must be {expected}"),
             Self::UnsupportedVersion { requested, supported } => {
                 match requested {
-                    None => f.write_str("a request without a protocol version"),
-                    Some(version) => write!(f, "protocol version {}", Quoted(version)),
+                    None => f.write_str("a request without a protocol version is not served here"),
+                    Some(version) if supported.contains(&version.as_str()) => write!(
+                        f,
+                        "protocol version {} opens with `initialize`, and not with `_meta`",
+                        Quoted(version)
+                    ),
+                    Some(version) => {
+                        write!(f, "protocol version {} is not served here", Quoted(version))
+                    }
                 }?;
-                f.write_str(" is not served here")?;
                 write!(f, "; served: {}", supported.join(", "))
             }
             Self::MethodNotFound { method } => write!(f, "no method {} here", Quoted(method)),

@@ -241,17 +241,19 @@ pub(crate) struct Origin<'a, 'h> {
     pub(super) via: Via,
     /// What the head of its HTTP request repeats of it.
     pub(super) head: Option<&'a Mirrored<'h>>,
+    /// The eras that its HTTP endpoint serves, which may be fewer than those of the machine.
+    pub(super) policy: Option<EraPolicy>,
 }
 
 impl<'a, 'h> Origin<'a, 'h> {
     /// The HTTP request of a legacy client, whose answers go out on `stream`.
     pub(crate) fn stream(stream: StreamId) -> Self {
-        Self { via: Via { stream: Some(stream), batch: None }, head: None }
+        Self { via: Via { stream: Some(stream), batch: None }, ..Self::default() }
     }
 
-    /// The HTTP request of a modern client, with its head.
-    pub(crate) fn head(head: &'a Mirrored<'h>) -> Self {
-        Self { head: Some(head), ..Self::default() }
+    /// The HTTP request of a modern client, with its head, at an endpoint of this policy.
+    pub(crate) fn head(head: &'a Mirrored<'h>, policy: EraPolicy) -> Self {
+        Self { head: Some(head), policy: Some(policy), ..Self::default() }
     }
 }
 
@@ -276,6 +278,7 @@ pub(crate) fn request_id(incoming: &Incoming) -> Option<RequestId> {
 fn message_facts(message: &Message) -> (Kind, Claim) {
     let claim = |params: &Params| match params.raw(Member::MetaProtocolVersion) {
         Some(_) => Claim::Present,
+        None if params.has_any(meta::PER_REQUEST) => Claim::Incomplete,
         None => Claim::Absent,
     };
     match message {
@@ -322,7 +325,9 @@ fn refused(refusal: Refusal, policy: EraPolicy, params: &Params) -> ProtocolErro
         Refusal::ModernNotServed => ProtocolError::ModernNotServed,
         Refusal::LegacyNotServed => {
             let requested = params.raw(Member::ProtocolVersion);
-            negotiate::unsupported(requested.and_then(Raw::string).as_deref())
+            // What refuses `initialize` serves no legacy revision, here or any more.
+            let policy = EraPolicy::ModernOnly;
+            negotiate::unsupported(requested.and_then(Raw::string).as_deref(), policy)
         }
         Refusal::MissingMeta if meta::is_malformed(params) => {
             ProtocolError::InvalidMeta { key: Member::Meta.name(), expected: "an object" }

@@ -53,7 +53,8 @@ impl Server {
         if let Some(head) = origin.head {
             head.check_version(&claim).map_err(ProtocolError::header(Rung::Version))?;
         }
-        let version = negotiate::modern_version(&claim)?;
+        let policy = origin.policy.unwrap_or(self.config.era_policy);
+        let version = negotiate::modern_version(&claim, policy)?;
         if let Some(head) = origin.head {
             check_standard(head, &request)?;
         }

@@ -220,7 +220,7 @@ impl Exchange {
         let config = self.config.server.share();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
         let mirrored = Mirrored::of_raw(head.raw_fields());
-        server.handle_message_from(now, incoming, Origin::head(&mirrored));
+        server.handle_message_from(now, incoming, Origin::head(&mirrored, self.config.policy()));
         self.state = State::Alone(server);
     }
 

@@ -121,7 +121,7 @@ impl Exchange {
         let (count, bytes) = endpoint.listeners.load();
         server.share_subscriptions(count, bytes);
         let mirrored = Mirrored::of_raw(head.raw_fields());
-        server.handle_message_from(now, incoming, Origin::head(&mirrored));
+        server.handle_message_from(now, incoming, Origin::head(&mirrored, self.config.policy()));
         self.state = match server.filter() {
             Some(filter) => {
                 let listener = endpoint.listeners.add(me.clone(), filter);

@@ -35,7 +35,7 @@ impl Server {
                     if let Message::Request(request) = &mut message {
                         request.size = 0;
                     }
-                    self.message(now, message, Origin { via, head: None });
+                    self.message(now, message, Origin { via, ..Origin::default() });
                 }
                 Ok(Incoming::Batch(_)) => self.refuse(via, None, &ProtocolError::NotAMessage),
                 Err(malformed) => self.malformed(malformed, via),
