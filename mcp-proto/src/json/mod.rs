@@ -4,7 +4,9 @@
 //! the buffer that it arrived in, until somebody asks for a typed value with [`Json::decode`].
 
 pub(crate) mod canonical;
+pub(crate) mod decimal;
 mod decode;
+mod integers;
 pub(crate) mod scan;
 pub(crate) mod walk;
 pub(crate) mod write;
@@ -55,6 +57,20 @@ impl Json {
     /// wanted, an array is an error. (Not inside of what serde derives for an enum with data.)
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         decode::decode(self.as_str())
+    }
+
+    /// Reads the arguments of a tool, or other values that a JSON Schema describes: as
+    /// [`Json::decode`] does, and a number that is whole is an integer however it is written
+    /// (`42.0`, `4.2e1`, `-0`), as JSON Schema has it.
+    ///
+    /// Fails as [`Json::decode`] does. Where the first attempt fails, the second one sees all whole
+    /// numbers as integers of up to 39 digits, those inside of [`Json`] values too.
+    pub fn decode_arguments<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        self.decode().or_else(|error| {
+            let text = integers::rewrite(self.as_bytes());
+            let text = text.and_then(|text| alloc::string::String::from_utf8(text).ok());
+            text.map_or(Err(error), |text| decode::decode(&text))
+        })
     }
 
     /// The text.

@@ -101,7 +101,7 @@ impl Declaration {
 
     fn list(&self, era: Era, list: Cacheable, params: &Params) -> Result<Served, ProtocolError> {
         let cursor = match params.raw(Member::Cursor) {
-            None => None,
+            None | Some(Raw(b"null")) => None,
             Some(raw) => Some(raw.string().ok_or(ProtocolError::InvalidCursor)?),
         };
         let page = self.page(era, list, cursor.as_deref()).cloned();
@@ -198,10 +198,12 @@ pub(super) fn string(
     value.ok_or(ProtocolError::InvalidParam { member: member.name(), expected })
 }
 
+/// The arguments of a tool or a prompt. Some clients write `null` for none.
 fn arguments(params: &Params) -> Result<Json, ProtocolError> {
     match params.get(Member::Arguments) {
         None => Ok(Json::EMPTY_OBJECT),
         Some(arguments) if arguments.raw().is_object() => Ok(arguments),
+        Some(arguments) if arguments.as_bytes() == b"null" => Ok(Json::EMPTY_OBJECT),
         Some(_) => Err(ProtocolError::InvalidParam { member: "arguments", expected: "an object" }),
     }
 }

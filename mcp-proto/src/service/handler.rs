@@ -80,7 +80,7 @@ impl Handler {
         R: IntoToolResult,
     {
         Self::request(move |given, context| {
-            let arguments = given.arguments.decode();
+            let arguments = given.arguments.decode_arguments();
             drop(given);
             match arguments {
                 Ok(arguments) => {
@@ -182,7 +182,7 @@ impl Handler {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoResult<Json>,
     {
-        Self::request(move |given, context| match given.params.decode() {
+        Self::request(move |given, context| match given.params.decode_arguments() {
             Ok(params) => Running::to(f(params, context)),
             Err(error) => Running::invalid(&error),
         })

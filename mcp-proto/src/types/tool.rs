@@ -287,11 +287,11 @@ impl CallToolResult {
     /// Fails with why the whole does not fit.
     pub fn structured<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
         let content = self.structured_content.as_ref()?;
-        let whole = content.decode();
+        let whole = content.decode_arguments();
         if whole.is_ok() || self.result_type.is_some() {
             return Some(whole);
         }
-        let inner = sole_result(content).and_then(|inner| inner.decode().ok());
+        let inner = sole_result(content).and_then(|inner| inner.decode_arguments().ok());
         Some(inner.map_or(whole, Ok))
     }
 

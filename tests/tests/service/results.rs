@@ -21,9 +21,19 @@ fn arguments_are_typed() {
 }
 
 #[test]
+fn second_hour_13_whole_numbers_are_integers_however_they_are_written() {
+    let mut bench = Bench::new(|count: Count, _| async move { count.count.to_string() });
+    bench.call_with(1, &json!({"count": 42.0}));
+    bench.call_with(2, &json!({"count": 1e2}));
+    bench.call_with(3, &json!({"count": -0.0}));
+    assert_eq!(bench.out(), [answer(1, "42"), answer(2, "100"), answer(3, "0")]);
+}
+
+#[test]
 fn arguments_that_do_not_fit_are_told_to_the_model() {
     let mut bench = Bench::new(|count: Count, _| async move { count.count.to_string() });
-    for arguments in [json!({}), json!({"count": "7"}), json!({"count": -1})] {
+    for arguments in [json!({}), json!({"count": "7"}), json!({"count": -1}), json!({"count": 1.5})]
+    {
         bench.call_with(1, &arguments);
         let [line]: [String; 1] = bench.out().try_into().unwrap();
         let answer: Value = serde_json::from_str(&line).unwrap();
