@@ -93,10 +93,12 @@ pub struct Limits {
     /// default 60 s. Then its session ends.
     pub session_init_timeout: Duration,
     /// The most events of a stream that are kept for a client that is not connected, or that
-    /// comes back; default 256. Older ones are dropped.
+    /// comes back; default 256. Above it the oldest notifications are dropped, then the oldest
+    /// requests to the client, and no answer.
     pub max_replay_events: usize,
-    /// The most bytes of the events that are kept on all streams of a session; default 1 MiB. The
-    /// newest of a stream is kept whatever its size.
+    /// The most bytes of the events that are kept on all streams of a session; default 1 MiB.
+    /// Above it events are dropped in the same order. An answer that is longer than this goes to a
+    /// client that is there, and is not kept for one that comes back: that one gets -32603.
     pub max_replay_bytes: usize,
     /// How long the events of a stream are kept once all is said; default 60 s.
     pub replay_timeout: Duration,

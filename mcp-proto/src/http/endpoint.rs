@@ -14,7 +14,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use super::Config;
-use super::legacy::Sessions;
+use super::legacy::{Place, Sessions};
 use super::listeners::Listeners;
 use crate::error::UsageError;
 use crate::server::{
@@ -150,6 +150,11 @@ impl<W: Clone> Endpoint<W> {
     #[cfg(feature = "service")]
     pub(crate) fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
         if self.queue.is_empty() { VecDeque::new() } else { core::mem::take(&mut self.queue) }
+    }
+
+    /// A reader goes away from a stream of a session.
+    pub(super) fn leave(&mut self, now: Instant, place: &Place, has_heard_all: bool) {
+        self.sessions.leave(now, place, has_heard_all, &mut self.queue);
     }
 
     /// When [`Endpoint::handle_timeout`] is to be called at the latest.

@@ -37,11 +37,11 @@ impl Exchange {
                 if let State::Reading(place) = &self.state
                     && self.gone
                 {
-                    endpoint.sessions.leave(now, place, false);
+                    endpoint.leave(now, place, false);
                     self.state = State::Answered;
                 }
             }
-            State::Reading(place) if self.gone => endpoint.sessions.leave(now, &place, false),
+            State::Reading(place) if self.gone => endpoint.leave(now, &place, false),
             State::Reading(place) => self.read(now, endpoint, place, true),
             State::Listening { listener, .. } if self.gone => endpoint.listeners.remove(listener),
             State::Listening { mut server, listener } => {
@@ -159,7 +159,7 @@ impl Exchange {
                 Next::Nothing => break,
                 Next::Event { data, status: Some(status) } => {
                     self.answer.finish(status, data, Some(&place.event_id()));
-                    return endpoint.sessions.leave(now, &place, false);
+                    return endpoint.leave(now, &place, false);
                 }
                 Next::Event { data, status: None } => {
                     taken += data.len();
@@ -169,7 +169,7 @@ impl Exchange {
                 Next::Poll => {
                     let retry = self.config.server.limits.retry;
                     self.answer.retry(retry, place.priming(before).as_deref());
-                    return endpoint.sessions.leave(now, &place, false);
+                    return endpoint.leave(now, &place, false);
                 }
                 Next::End => {
                     // A session that ends with its server has nothing to say about a request.
@@ -184,7 +184,7 @@ impl Exchange {
                         }
                         self.answer.end();
                     }
-                    return endpoint.sessions.leave(now, &place, true);
+                    return endpoint.leave(now, &place, true);
                 }
                 Next::Gone if self.answer.is_undecided() => {
                     let error = ProtocolError::SessionNotFound;

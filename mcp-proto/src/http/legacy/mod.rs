@@ -16,6 +16,7 @@
 //! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
 
 mod caller;
+mod replay;
 mod schedule;
 mod session;
 mod stream;
@@ -40,11 +41,12 @@ use crate::version::{EraPolicy, ProtocolVersion};
 
 pub(super) use caller::{Caller, Named, Place, Posted, Token};
 use caller::{check_version, differs, opens};
+use replay::Resumed;
 use schedule::Schedule;
 pub(super) use session::text;
 use session::{COMMON, Queue, Session};
 pub(super) use stream::Next;
-use stream::{Resumed, Stream, parse_event_id};
+use stream::{Stream, parse_event_id};
 
 /// The sessions of an endpoint.
 #[expect(clippy::struct_field_names, reason = "they are its sessions")]
@@ -145,7 +147,7 @@ impl<W: Clone> Sessions<W> {
         let mut session = Box::new(Session::new(now, server));
         let (stream, reader) = session.ask(now, incoming, me, queue);
         let Some(version) = session.version() else {
-            let next = session.streams.get_mut(stream).map(|stream| stream.next(reader, 0));
+            let next = session.streams.get_mut(stream).map(|stream| stream.next(reader, 0).1);
             return match next {
                 Some(Next::Event { data, status }) => {
                     Ok(Posted::Answered { status: status.unwrap_or(400), data })
@@ -187,18 +189,18 @@ impl<W: Clone> Sessions<W> {
         let stream = session.streams.get_mut(number).ok_or(ProtocolError::UnknownEvent)?;
         let mut after = after.unwrap_or(stream.before_untaken());
         let resumed = stream.resumes(after);
-        match resumed {
+        let count = match resumed {
             Resumed::Never => return Err(ProtocolError::UnknownEvent),
-            Resumed::Exactly => {}
-            Resumed::Gap => {
-                let count = stream.skip(after);
-                after = stream.count();
-                queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
-            }
+            Resumed::Exactly => 0,
+            Resumed::Without(count) | Resumed::Broken(count) => count,
+        };
+        if count > 0 {
+            queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
         }
         let (reader, woken) = stream.attach(me.clone());
         queue.extend(woken.map(EndpointAction::Wake));
-        if resumed == Resumed::Gap && number != COMMON {
+        if matches!(resumed, Resumed::Broken(_)) && number != COMMON {
+            after = stream.count();
             session.give_up(now, number, queue);
         }
         // Somebody is there to be told of changes.
@@ -240,11 +242,8 @@ impl<W: Clone> Sessions<W> {
         let stream = self.sessions.get_mut(&place.session);
         let stream = stream.and_then(|session| session.streams.get_mut(place.stream));
         let Some(stream) = stream else { return Next::Gone };
-        let behind = stream.number_behind(place.after);
-        let next = stream.next(place.reader, place.after);
-        if let Next::Event { .. } = next {
-            place.after = behind;
-        }
+        let (number, next) = stream.next(place.reader, place.after);
+        place.after = number;
         next
     }
 
@@ -255,9 +254,15 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// A reader goes away; if it has heard all there is no use in keeping it.
-    pub(super) fn leave(&mut self, now: Instant, place: &Place, has_heard_all: bool) {
+    pub(super) fn leave(
+        &mut self,
+        now: Instant,
+        place: &Place,
+        has_heard_all: bool,
+        queue: &mut Queue<W>,
+    ) {
         if let Some(session) = self.sessions.get_mut(&place.session) {
-            session.detach(now, place.stream, place.reader, has_heard_all);
+            session.detach(now, place.stream, place.reader, has_heard_all, queue);
             self.schedule.plan(place.session, session);
         }
     }

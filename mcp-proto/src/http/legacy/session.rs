@@ -13,7 +13,8 @@ use bytes::Bytes;
 
 use super::super::endpoint::EndpointAction;
 use super::super::status;
-use super::stream::{Event, Stream};
+use super::replay::{Event, EventKind};
+use super::stream::Stream;
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Outgoing};
 use crate::row::Row;
@@ -117,9 +118,8 @@ impl<W: Clone> Session<W> {
             let Some(action) = action else { break };
             match action {
                 ServerAction::Send { message, stream, rung } => {
-                    let answers = message.is_answer();
                     let status = rung.map_or(200, |rung| status(rung, Era::Legacy));
-                    let event = Event { data: text(&message), status: answers.then_some(status) };
+                    let event = Event { data: text(&message), kind: kind(&message, status) };
                     self.say(now, stream.map_or(COMMON, |stream| stream.0), event, queue);
                 }
                 ServerAction::Unanswered(stream) => {
@@ -161,42 +161,65 @@ impl<W: Clone> Session<W> {
             self.streams.insert(COMMON, Stream::new(None));
         }
         let limits = self.server.limits();
-        if let Some(stream) = self.streams.get_mut(stream) {
-            let (wake, lost) = stream.say(now, event, limits);
-            if let Some(wake) = wake {
-                queue.push_back(EndpointAction::Wake(wake));
-            }
-            let count = lost + self.make_room();
-            if count > 0 {
-                queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
-            }
+        let Some(said) = self.streams.get_mut(stream) else { return };
+        let (wake, lost) = said.say(now, event, limits);
+        queue.extend(wake.map(EndpointAction::Wake));
+        let count = lost + self.make_room();
+        if count > 0 {
+            queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
+        }
+        self.release(now, stream, queue);
+    }
+
+    /// Forgets an event that is too long to be kept, if the reader that it was for is gone.
+    fn release(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
+        let Some(stream) = self.streams.get_mut(number) else { return };
+        if !stream.is_stranded() {
+            return;
+        }
+        let is_over = stream.is_finished();
+        let count = stream.forget_events();
+        if count > 0 {
+            queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
+        }
+        if is_over {
+            self.answer_lost(now, number, TOO_LONG, queue);
         }
     }
 
-    /// Has the streams that keep the most forget their oldest events, until all of them together
-    /// keep what a session may. Returns how many of the events nobody had taken.
+    /// Has the streams that keep the most forget their oldest events, notifications first, until
+    /// all of them together keep what a session may. Returns how many of the events nobody had
+    /// taken.
     fn make_room(&mut self) -> u64 {
         let max_replay_bytes = self.server.limits().max_replay_bytes;
         let mut lost = 0;
         while self.streams.iter().map(|(_, stream)| stream.bytes()).sum::<usize>()
             > max_replay_bytes
         {
-            let older = self.streams.values_mut().filter(|stream| stream.has_older());
+            let older = self.streams.values_mut().filter(|stream| stream.can_forget());
             let longest = older.max_by_key(|stream| stream.bytes());
-            let Some(was_taken) = longest.and_then(Stream::forget_oldest) else { break };
+            let Some(was_taken) = longest.and_then(Stream::forget_one) else { break };
             lost += u64::from(!was_taken);
         }
         lost
     }
 
     /// The reader of a stream goes away; if it has heard all, the stream goes too.
-    pub(super) fn detach(&mut self, now: Instant, stream: u64, reader: u64, has_heard_all: bool) {
+    pub(super) fn detach(
+        &mut self,
+        now: Instant,
+        stream: u64,
+        reader: u64,
+        has_heard_all: bool,
+        queue: &mut Queue<W>,
+    ) {
         if let Some(left) = self.streams.get_mut(stream) {
             // Whoever was replaced has not heard what those behind it wait for.
             let reads = left.detach(now, reader, self.server.limits());
             if reads && has_heard_all && left.is_finished() {
                 self.streams.remove(stream);
             } else {
+                self.release(now, stream, queue);
                 self.forget_streams(now);
             }
         }
@@ -206,17 +229,23 @@ impl<W: Clone> Session<W> {
     /// The client cannot be told the answer to the request of a stream any more.
     pub(super) fn give_up(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
         let Some(stream) = self.streams.get_mut(number) else { return };
-        stream.forget_events();
         let id = stream.request.clone();
-        let error = ErrorData::internal("what came before this was not kept for long enough");
-        let data = text(&Outgoing::Error { id: id.clone(), error });
-        let event = Event { data, status: Some(200) };
-        let wake = stream.reopen(now, event, self.server.limits());
-        queue.extend(wake.map(EndpointAction::Wake));
+        stream.forget_events();
+        self.answer_lost(now, number, LOST, queue);
         if let Some(id) = id {
             self.server.abandon(&id);
             self.act(now, queue);
         }
+    }
+
+    /// Says an error in place of the answer.
+    fn answer_lost(&mut self, now: Instant, number: u64, why: &'static str, queue: &mut Queue<W>) {
+        let Some(stream) = self.streams.get_mut(number) else { return };
+        let answer =
+            Outgoing::Error { id: stream.request.clone(), error: ErrorData::internal(why) };
+        let event = Event { data: text(&answer), kind: EventKind::Answer { status: 200 } };
+        let wake = stream.reopen(now, event, self.server.limits());
+        queue.extend(wake.map(EndpointAction::Wake));
     }
 
     /// Everybody who reads is to go.
@@ -284,6 +313,24 @@ impl<W: Clone> Session<W> {
 
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
         self.server.session_version()
+    }
+}
+
+/// The answer to a request whose answer, or a question before it, is lost.
+const LOST: &str = "what came before this was not kept for long enough";
+
+/// The answer to a request whose answer nobody was there to read.
+const TOO_LONG: &str = "nobody read the answer, which is longer than Limits::max_replay_bytes \
+                        and so was not kept; stay connected until it has come";
+
+/// What the client loses with a message; `status` is that of an answer.
+fn kind(message: &Outgoing, status: u16) -> EventKind {
+    match message {
+        Outgoing::Result { .. } | Outgoing::Error { .. } | Outgoing::Batch(_) => {
+            EventKind::Answer { status }
+        }
+        Outgoing::Request { .. } => EventKind::Request,
+        Outgoing::Notification { .. } => EventKind::Notification,
     }
 }
 

@@ -3,15 +3,15 @@
 //! In: messages of the session's machine. Out: events with numbers, to whoever is attached; the
 //! same again to a client that comes back and says which one it had last. A stream keeps as many
 //! as `Limits::max_replay_events` allows, and all of a session together no more bytes than
-//! `Limits::max_replay_bytes`.
+//! `Limits::max_replay_bytes`; [`Replay`] says which go first.
 //!
 //! [Specification: Resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
 
-use alloc::collections::VecDeque;
 use alloc::string::String;
 
 use bytes::Bytes;
 
+use super::replay::{Event, Replay, Resumed};
 use crate::limits::Limits;
 use crate::message::RequestId;
 use crate::time::Instant;
@@ -20,15 +20,7 @@ use crate::time::Instant;
 pub(super) struct Stream<W> {
     /// The request that its answer ends it for; `None` for a batch, and for the stream of a GET.
     pub(super) request: Option<RequestId>,
-    /// The newest event, if it is kept. Most streams have no other.
-    newest: Option<Event>,
-    /// Those before it that are kept; numbers are counted from 1.
-    older: VecDeque<Event>,
-    bytes: usize,
-    /// How many there were.
-    count: u64,
-    /// The last one that somebody has taken.
-    taken: u64,
+    replay: Replay,
     /// Whether all is said.
     finished: bool,
     /// Whether whoever reads it is to go away, and to come back.
@@ -44,14 +36,6 @@ struct Reader<W> {
     number: u64,
     wake: W,
     woken: bool,
-}
-
-/// Something that is said on a stream.
-#[derive(Clone, Debug)]
-pub(super) struct Event {
-    pub(super) data: Bytes,
-    /// Of the answer that ends the stream: its status, should it be all that is said.
-    pub(super) status: Option<u16>,
 }
 
 /// What a reader finds.
@@ -72,25 +56,11 @@ pub(in super::super) enum Next {
     Gone,
 }
 
-/// Whether a reader can go on from where it was.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Resumed {
-    Exactly,
-    /// Some of the events in between are lost.
-    Gap,
-    /// There was no such event.
-    Never,
-}
-
 impl<W: Clone> Stream<W> {
     pub(super) fn new(request: Option<RequestId>) -> Self {
         Self {
             request,
-            newest: None,
-            older: VecDeque::new(),
-            bytes: 0,
-            count: 0,
-            taken: 0,
+            replay: Replay::default(),
             finished: false,
             polls: false,
             reader: None,
@@ -105,25 +75,22 @@ impl<W: Clone> Stream<W> {
         if self.finished {
             return (None, 0);
         }
-        self.finished = event.status.is_some();
+        self.finished = event.kind.status().is_some();
         self.kept_until = now + limits.replay_timeout;
-        self.bytes = self.bytes.saturating_add(event.data.len());
-        self.count += 1;
-        self.older.extend(self.newest.replace(event));
+        self.replay.push(event, limits.max_replay_bytes);
         let mut lost = 0;
-        while self.kept() > limits.max_replay_events
-            && let Some(was_taken) = self.forget_oldest()
+        while self.replay.len() > limits.max_replay_events
+            && let Some(was_taken) = self.forget_one()
         {
             lost += u64::from(!was_taken);
         }
         (self.wake(), lost)
     }
 
-    /// Forgets the oldest event, unless it is the newest. Returns whether somebody had taken it.
-    pub(super) fn forget_oldest(&mut self) -> Option<bool> {
-        let was_taken = self.first() <= self.taken;
-        self.bytes -= self.older.pop_front()?.data.len();
-        Some(was_taken)
+    /// Forgets the event that is missed least, if there is one; never the answer. Returns whether
+    /// somebody had taken it.
+    pub(super) fn forget_one(&mut self) -> Option<bool> {
+        self.replay.forget_one()
     }
 
     /// Says something for the last time, whatever was said before.
@@ -166,85 +133,62 @@ impl<W: Clone> Stream<W> {
         reads
     }
 
-    /// What a reader finds behind the event `after`; the number of that is one more.
-    pub(super) fn next(&mut self, reader: u64, after: u64) -> Next {
+    /// What a reader finds behind the event `after`, and the number of that event.
+    pub(super) fn next(&mut self, reader: u64, after: u64) -> (u64, Next) {
         match &mut self.reader {
             Some(current) if current.number == reader => current.woken = false,
-            Some(_) | None => return Next::End,
+            Some(_) | None => return (after, Next::End),
         }
-        // What was lost meanwhile is passed over.
-        let number = (after + 1).max(self.first());
-        let at = usize::try_from(number - self.first()).unwrap_or(usize::MAX);
-        let newest = self.newest.as_ref().filter(|_| at == self.older.len());
-        if let Some(event) = self.older.get(at).or(newest) {
-            self.taken = self.taken.max(number);
-            return Next::Event { data: event.data.clone(), status: event.status };
+        if let Some((number, Event { data, kind })) = self.replay.take(after) {
+            return (number, Next::Event { data, status: kind.status() });
         }
-        match (self.finished, self.polls) {
+        let next = match (self.finished, self.polls) {
             (true, _) => Next::End,
             (false, true) => Next::Poll,
             (false, false) => Next::Nothing,
-        }
+        };
+        (after, next)
     }
 
     /// The answer, if nothing else is kept of what is behind the event `after`. The stream is of no
     /// use then.
     pub(super) fn take_whole(&mut self, reader: u64, after: u64) -> Option<(u16, Bytes)> {
         let reads = self.reader.as_ref().is_some_and(|current| current.number == reader);
-        let is_next = self.older.is_empty() && self.count > after;
-        let answers = |event: &mut Event| event.status.is_some() && reads && is_next;
-        let Event { data, status } = self.newest.take_if(answers)?;
-        Some((status?, data))
+        if reads { self.replay.take_answer(after) } else { None }
     }
 
-    /// The number of the event that a reader has, once it has taken the next one behind `after`.
-    pub(super) fn number_behind(&self, after: u64) -> u64 {
-        (after + 1).max(self.first())
-    }
-
-    /// Whether a reader that has the event `after` misses none.
+    /// Whether a reader that has the event `after` misses something that it needs.
     pub(super) fn resumes(&self, after: u64) -> Resumed {
-        if after > self.count {
-            Resumed::Never
-        } else if after + 1 < self.first() {
-            Resumed::Gap
-        } else {
-            Resumed::Exactly
-        }
+        self.replay.resumes(after)
     }
 
-    /// A reader that has the event `after` goes on with what comes from here on. Returns how many
-    /// events it misses, but for those that were reported when they had to go.
-    pub(super) fn skip(&mut self, after: u64) -> u64 {
-        let reported = (self.first() - 1).saturating_sub(after.max(self.taken));
-        self.taken = self.count;
-        self.count.saturating_sub(after).saturating_sub(reported)
-    }
-
-    /// Forgets what was said.
-    pub(super) fn forget_events(&mut self) {
-        self.newest = None;
-        self.older.clear();
-        self.bytes = 0;
+    /// Forgets what was said. Returns how many events nobody had taken.
+    pub(super) fn forget_events(&mut self) -> u64 {
+        self.replay.clear()
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.count
+        self.replay.count()
     }
 
     /// The event before the first one that is kept and that nobody has taken.
     pub(super) fn before_untaken(&self) -> u64 {
-        self.taken.max(self.first() - 1)
+        self.replay.before_untaken()
     }
 
     /// The bytes of the events that are kept.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.replay.bytes()
     }
 
     /// Whether there are events to forget.
-    pub(super) fn has_older(&self) -> bool {
-        !self.older.is_empty()
+    pub(super) fn can_forget(&self) -> bool {
+        self.replay.can_forget()
+    }
+
+    /// Whether an event waits for a reader that is gone, and is too long to be kept.
+    pub(super) fn is_stranded(&self) -> bool {
+        self.reader.is_none() && self.replay.has_passing()
     }
 
     pub(super) fn is_read(&self) -> bool {
@@ -258,16 +202,6 @@ impl<W: Clone> Stream<W> {
     /// Until when it is kept: for ever, unless all is said and nobody reads it.
     pub(super) fn kept_until(&self) -> Instant {
         if self.finished && self.reader.is_none() { self.kept_until } else { Instant::NEVER }
-    }
-
-    /// The number of the first event that is kept, or of the next one.
-    fn first(&self) -> u64 {
-        self.count + 1 - self.kept() as u64
-    }
-
-    /// How many events are kept.
-    fn kept(&self) -> usize {
-        self.older.len() + usize::from(self.newest.is_some())
     }
 
     /// Who is to be woken, unless it was and has not looked.

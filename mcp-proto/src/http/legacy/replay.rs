@@ -1,0 +1,228 @@
+//! The events of one stream that are kept, for a reader that has not come yet or comes back.
+//!
+//! In: events as they are said; what a reader takes; orders to make room. Out: the event after a
+//! number; how many events were lost.
+//!
+//! What goes first where there is no room:
+//!
+//! | event | goes | a reader that misses it |
+//! |---|---|---|
+//! | notification | first, the oldest before the others | goes on; the loss is counted |
+//! | request to the client | once no notification is left | gets an error for an answer |
+//! | answer | with its stream, never before | gets an error for an answer |
+//! | any that is longer than `Limits::max_replay_bytes` | as soon as a reader has taken it | as above |
+
+use alloc::collections::VecDeque;
+
+use bytes::Bytes;
+
+/// Something that is said on a stream.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) data: Bytes,
+    pub(super) kind: EventKind,
+}
+
+/// The kind of an event: what a client loses with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum EventKind {
+    Notification,
+    /// The server waits for the client's answer.
+    Request,
+    /// It ends the stream. Its status, should it be all that is said.
+    Answer {
+        status: u16,
+    },
+}
+
+impl EventKind {
+    pub(super) fn status(self) -> Option<u16> {
+        match self {
+            Self::Answer { status } => Some(status),
+            Self::Notification | Self::Request => None,
+        }
+    }
+}
+
+/// Whether a reader can go on from where it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Resumed {
+    Exactly,
+    /// Notifications are lost; so many of them were not counted yet.
+    Without(u64),
+    /// The same, and a request or the answer with them.
+    Broken(u64),
+    /// There was no such event.
+    Never,
+}
+
+/// The events of one stream that are kept.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    /// The newest event, if it is kept. Most streams have no other.
+    newest: Option<Kept>,
+    /// Those before it that are kept, by their numbers, which are counted from 1.
+    older: VecDeque<Kept>,
+    /// The bytes of the events that may be kept once they are taken.
+    bytes: usize,
+    /// The bytes of those that may not.
+    passing: usize,
+    /// How many there were.
+    count: u64,
+    /// The last one that somebody has taken.
+    taken: u64,
+    /// The last request or answer that is lost.
+    broken: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    number: u64,
+    event: Event,
+    /// Whether it is kept once it is taken.
+    stays: bool,
+}
+
+impl Replay {
+    /// Adds an event. One that is longer than `max_bytes` goes when it is taken.
+    pub(super) fn push(&mut self, event: Event, max_bytes: usize) {
+        let length = event.data.len();
+        let stays = length <= max_bytes;
+        let total = if stays { &mut self.bytes } else { &mut self.passing };
+        *total = total.saturating_add(length);
+        self.count += 1;
+        let kept = Kept { number: self.count, event, stays };
+        self.older.extend(self.newest.replace(kept));
+    }
+
+    /// The first event after number `after`, with its number.
+    pub(super) fn after(&self, after: u64) -> Option<(u64, &Event)> {
+        let at = self.older.partition_point(|kept| kept.number <= after);
+        let kept = self.older.get(at).or(self.newest.as_ref());
+        kept.filter(|kept| kept.number > after).map(|kept| (kept.number, &kept.event))
+    }
+
+    /// A reader takes the first event after number `after`.
+    pub(super) fn take(&mut self, after: u64) -> Option<(u64, Event)> {
+        let (number, event) = self.after(after)?;
+        let event = event.clone();
+        self.taken = self.taken.max(number);
+        if self.passing > 0 {
+            self.forget_passing(number);
+        }
+        Some((number, event))
+    }
+
+    /// A reader takes the answer, if nothing else is kept after number `after`.
+    pub(super) fn take_answer(&mut self, after: u64) -> Option<(u16, Bytes)> {
+        let is_next = self.older.is_empty() && self.count > after;
+        let kept = self.newest.take_if(|kept| is_next && kept.event.kind.status().is_some())?;
+        self.subtract(&kept);
+        Some((kept.event.kind.status()?, kept.event.data))
+    }
+
+    /// Forgets the oldest notification, or the oldest request if there is none, and no answer.
+    /// Returns whether somebody had taken it.
+    pub(super) fn forget_one(&mut self) -> Option<bool> {
+        let find = |kind| move |kept: &Kept| kept.event.kind == kind && kept.stays;
+        let notification = find(EventKind::Notification);
+        let request = find(EventKind::Request);
+        let kept = self.remove(notification).or_else(|| self.remove(request))?;
+        if kept.event.kind == EventKind::Request {
+            self.broken = self.broken.max(kept.number);
+        }
+        Some(kept.number <= self.taken)
+    }
+
+    /// Whether [`Self::forget_one`] finds something.
+    pub(super) fn can_forget(&self) -> bool {
+        self.all().any(|kept| kept.stays && kept.event.kind.status().is_none())
+    }
+
+    /// Forgets everything. Returns how many of the events nobody had taken.
+    pub(super) fn clear(&mut self) -> u64 {
+        let untaken = self.all().filter(|kept| kept.number > self.taken).count() as u64;
+        let essential = |kept: &&Kept| kept.event.kind != EventKind::Notification;
+        let broken = self.all().filter(essential).map(|kept| kept.number).max();
+        self.broken = self.broken.max(broken.unwrap_or(0));
+        self.newest = None;
+        self.older = VecDeque::new();
+        self.bytes = 0;
+        self.passing = 0;
+        untaken
+    }
+
+    /// Whether a reader that has the event `after` can go on.
+    pub(super) fn resumes(&self, after: u64) -> Resumed {
+        if after > self.count {
+            return Resumed::Never;
+        }
+        // What nobody had taken was counted when it went.
+        let missing = self.missing(after, self.taken);
+        let answer = self.newest.as_ref().filter(|kept| kept.event.kind.status().is_some());
+        if self.broken > after && answer.is_none() {
+            Resumed::Broken(missing)
+        } else if self.missing(after, self.count) > 0 {
+            Resumed::Without(missing)
+        } else {
+            Resumed::Exactly
+        }
+    }
+
+    /// The event before the first one that is kept and that nobody has taken.
+    pub(super) fn before_untaken(&self) -> u64 {
+        self.after(self.taken).map_or(self.count, |(number, _)| number - 1)
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The bytes of the events that may be kept once they are taken.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether an event waits that cannot be kept.
+    pub(super) fn has_passing(&self) -> bool {
+        self.passing > 0
+    }
+
+    /// How many events are kept.
+    pub(super) fn len(&self) -> usize {
+        self.older.len() + usize::from(self.newest.is_some())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Kept> {
+        self.older.iter().chain(&self.newest)
+    }
+
+    /// How many events after `after`, up to `last`, are not kept.
+    fn missing(&self, after: u64, last: u64) -> u64 {
+        let there = self.all().filter(|kept| kept.number > after && kept.number <= last);
+        last.saturating_sub(after).saturating_sub(there.count() as u64)
+    }
+
+    /// Forgets the event `number` if it cannot be kept.
+    fn forget_passing(&mut self, number: u64) {
+        if let Some(kept) = self.remove(|kept| kept.number == number && !kept.stays)
+            && kept.event.kind != EventKind::Notification
+        {
+            self.broken = self.broken.max(kept.number);
+        }
+    }
+
+    fn remove(&mut self, finds: impl Fn(&Kept) -> bool) -> Option<Kept> {
+        let kept = match self.older.iter().position(&finds) {
+            Some(at) => self.older.remove(at),
+            None => self.newest.take_if(|kept| finds(kept)),
+        }?;
+        self.subtract(&kept);
+        Some(kept)
+    }
+
+    fn subtract(&mut self, kept: &Kept) {
+        let total = if kept.stays { &mut self.bytes } else { &mut self.passing };
+        *total = total.saturating_sub(kept.event.data.len());
+    }
+}
