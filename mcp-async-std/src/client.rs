@@ -48,7 +48,8 @@ pub async fn run_command(client: &Client, command: &Command) -> io::Result<ExitS
     run_process(service, clock, command, process).await
 }
 
-/// [`run`] in a task of its own, on smol's threads; returns once the server is known.
+/// [`run`] in a task of its own, on smol's threads; returns once the server is known. Dropping this
+/// before it has returned ends the task.
 ///
 /// Fails with a [`ConnectError`] inside of an error, and as [`run`] does.
 pub async fn connect(
@@ -58,8 +59,11 @@ pub async fn connect(
 ) -> io::Result<ServerInfo> {
     let clock = Clock::start();
     let mut service = service(client, &clock)?;
-    smol::spawn(async move { drop(clock.drive(&mut service, reader, writer).await) }).detach();
-    client.connected().await.map_err(io::Error::other)
+    // Cancelled when this future is dropped.
+    let driver = smol::spawn(async move { drop(clock.drive(&mut service, reader, writer).await) });
+    let connected = client.connected().await;
+    driver.detach();
+    connected.map_err(io::Error::other)
 }
 
 /// [`run_command`] in a task of its own, on smol's threads; returns once the server is known.
@@ -78,7 +82,8 @@ pub async fn connect(
 /// # }
 /// ```
 ///
-/// Dropping all handles of the client does not end the server; [`Client::close`] does. A server that
+/// Dropping this before it has returned, as a timeout around it does, kills the server. Later,
+/// dropping all handles of the client does not end the server; [`Client::close`] does. A server that
 /// ends by itself later on is not started again: that is the application's to do, with another
 /// client.
 ///
@@ -88,22 +93,18 @@ pub async fn connect_command(client: &Client, command: Command) -> io::Result<Se
     let clock = Clock::start();
     let process = Process::start(&command)?;
     let service = service(client, &clock)?;
-    let (ended, end) = smol::channel::bounded(1);
     let started = command.clone();
-    smol::spawn(async move {
-        let end = run_process(service, clock, &started, process).await;
-        // Nobody waits for it once the server is known.
-        drop(ended.try_send(end));
-    })
-    .detach();
-    let error = match client.connected().await {
-        Ok(server) => return Ok(server),
-        Err(error) => error,
+    // Cancelled when this future is dropped, which kills the server.
+    let driver = smol::spawn(async move { run_process(service, clock, &started, process).await });
+    let connected = client.connected().await;
+    // The driver knows how the server has ended, or that it could not be started once more.
+    let exit = if connected == Err(ConnectError::Closed) {
+        Some(driver.await?)
+    } else {
+        driver.detach();
+        None
     };
-    // Whoever drove it knows how it has ended, or that it could not be started once more.
-    let exit =
-        if error == ConnectError::Closed { end.recv().await.ok().transpose()? } else { None };
-    Err(Unreached::command(&command, error, exit).into())
+    connected.map_err(|error| Unreached::command(&command, error, exit).into())
 }
 
 fn service(client: &Client, clock: &Clock) -> io::Result<ClientService> {

@@ -42,7 +42,8 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
 /// # }
 /// ```
 ///
-/// Dropping all handles of the client does not end it; [`Client::close`] does.
+/// Dropping this before it has returned ends the task. Later, dropping all handles of the client
+/// does not end it; [`Client::close`] does.
 ///
 /// Fails with an [`Unreached`] inside of an error, which says why there is no connection and to
 /// which URL, and as [`run_http`] does before there is any.
@@ -53,8 +54,11 @@ pub async fn connect_http(
     let config = config.into();
     let url = config.url.clone();
     let driver = Driver::new(client, config)?;
-    smol::spawn(async move { drop(driver.run().await) }).detach();
-    client.connected().await.map_err(|error| Unreached::url(&url, error).into())
+    // Cancelled when this future is dropped.
+    let driver = smol::spawn(async move { drop(driver.run().await) });
+    let connected = client.connected().await;
+    driver.detach();
+    connected.map_err(|error| Unreached::url(&url, error).into())
 }
 
 /// A client with all that drives it.

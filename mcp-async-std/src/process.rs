@@ -1,23 +1,25 @@
 //! A server as a child process.
 //!
 //! In: a [`Command`]. Out: a process whose standard input and output are streams, whose standard
-//! error goes where it was sent, and which ends in steps. Nothing that is started here is left
-//! behind: whoever drops a [`Process`], or the future of its end, kills the server.
+//! error goes where it was sent, and which ends in the steps of a [`ProcessGroup`]. Nothing that is
+//! started here is left behind: whoever drops a [`Process`], or the future of its end, kills the
+//! server and every process in its group.
 //!
 //! [Specification: stdio, shutdown](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#shutdown)
 
-use std::future::{self, Future};
+use std::future::Future;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use event_listener::{Event, EventListener};
-use mcp_proto::service::Command;
-use smol::Timer;
+use mcp_proto::service::{Command, ProcessGroup};
 use smol::future::{or, yield_now};
 use smol::io::{AsyncRead, AsyncReadExt};
 use smol::process::{Child, ChildStdin, ChildStdout};
+
+use crate::driver::{Clock, Timer};
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -26,11 +28,13 @@ const CHUNK: usize = 64 * 1024;
 ///
 /// Dropped, it is killed, and reaped by the thread that `async-process` has for that.
 pub(crate) struct Process {
+    /// Dropped before the child, whose id is its own until it is reaped.
+    group: ProcessGroup,
     child: Child,
     stdin: ChildStdin,
     stdout: ChildStdout,
-    /// Told at the end of the pipe, which may outlive the server, in a process that the server
-    /// started.
+    /// Notified at the end of the pipe, which may outlive the server, in a process that has left its
+    /// group.
     stderr: Option<EventListener>,
     grace: Duration,
 }
@@ -48,11 +52,12 @@ impl Process {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| command.not_started(&error))?;
+        let group = ProcessGroup::of(child.id());
         let stdin = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let stderr = child.stderr.take().zip(command.stderr.sink());
         let stderr = stderr.map(|(pipe, sink)| pour_aside(pipe, sink)).transpose()?;
-        Ok(Self { child, stdin, stdout, stderr, grace: command.grace })
+        Ok(Self { group, child, stdin, stdout, stderr, grace: command.grace })
     }
 
     /// What the server says, and what is said to it.
@@ -60,20 +65,18 @@ impl Process {
         (&mut self.stdout, &mut self.stdin)
     }
 
-    /// Ends the server: closes its input, and if it does not exit in its time, tells it to, and
-    /// kills it in the end. Says how it has ended, once all that it said on standard error is
-    /// told, or has not ended in that time.
+    /// Ends the server and its group: closes its input, sends SIGTERM after the grace, kills after
+    /// another. Returns its exit status once its standard error has ended, or has not ended in that
+    /// time.
     ///
     /// Fails if the server may not be killed, as one that has become another user's.
     pub(crate) async fn end(self) -> io::Result<ExitStatus> {
-        let Self { mut child, stdin, mut stdout, stderr, grace } = self;
+        let Self { mut child, group, stdin, mut stdout, stderr, grace } = self;
         drop(stdin);
         // A server that flushes what it has left is not to wait for a reader.
-        let discard = async {
-            pour(&mut stdout, |_| ()).await;
-            future::pending().await
-        };
-        let status = or(exit(&mut child, grace), discard).await?;
+        let discard = pour(&mut stdout, |_| ());
+        let timer = Timer::new(Clock::start());
+        let status = group.end(child.status(), discard, timer, grace).await?;
         if let Some(stderr) = stderr {
             within(grace, stderr).await;
         }
@@ -81,39 +84,10 @@ impl Process {
     }
 }
 
-/// Waits for a server whose input has ended, with less and less patience.
-async fn exit(child: &mut Child, grace: Duration) -> io::Result<ExitStatus> {
-    if let Some(status) = within(grace, child.status()).await {
-        return status;
-    }
-    if terminate(child)
-        && let Some(status) = within(grace, child.status()).await
-    {
-        return status;
-    }
-    child.kill()?;
-    child.status().await
-}
-
-/// Sends SIGTERM. The id is nobody else's: as long as there is a [`Child`], nobody but
-/// [`Child::status`] reaps, and it is not polled.
-#[cfg(unix)]
-fn terminate(child: &Child) -> bool {
-    use rustix::process::{Pid, Signal, kill_process};
-
-    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    id.is_some_and(|id| kill_process(id, Signal::TERM).is_ok())
-}
-
-#[cfg(not(unix))]
-fn terminate(_: &Child) -> bool {
-    false
-}
-
 /// What a future comes to, unless that takes too long.
 async fn within<T>(time: Duration, future: impl Future<Output = T>) -> Option<T> {
     let late = async {
-        Timer::after(time).await;
+        smol::Timer::after(time).await;
         None
     };
     or(async { Some(future.await) }, late).await

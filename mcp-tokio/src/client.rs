@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use mcp_proto::client::{ConnectError, ServerInfo};
 use mcp_proto::service::{Client, ClientService, Command, Unreached};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
 
 use crate::driver::{Clock, shows_wire, to_stderr};
 use crate::process::Process;
@@ -48,7 +49,8 @@ pub async fn run_command(client: &Client, command: &Command) -> io::Result<ExitS
     run_process(service, clock, command, process).await
 }
 
-/// [`run`] in a task of its own; returns once the server is known.
+/// [`run`] in a task of its own; returns once the server is known. Dropping this before it has
+/// returned ends the task.
 ///
 /// Fails with a [`ConnectError`] inside of an error, and as [`run`] does.
 pub async fn connect(
@@ -58,8 +60,12 @@ pub async fn connect(
 ) -> io::Result<ServerInfo> {
     let clock = Clock::start();
     let mut service = service(client, &clock)?;
-    tokio::spawn(async move { drop(clock.drive(&mut service, reader, writer).await) });
-    client.connected().await.map_err(io::Error::other)
+    // Aborted when this future is dropped.
+    let mut driver = JoinSet::new();
+    driver.spawn(async move { drop(clock.drive(&mut service, reader, writer).await) });
+    let connected = client.connected().await;
+    driver.detach_all();
+    connected.map_err(io::Error::other)
 }
 
 /// [`run_command`] in a task of its own; returns once the server is known.
@@ -78,7 +84,8 @@ pub async fn connect(
 /// # }
 /// ```
 ///
-/// Dropping all handles of the client does not end the server; [`Client::close`] does. A server that
+/// Dropping this before it has returned, as a timeout around it does, kills the server. Later,
+/// dropping all handles of the client does not end the server; [`Client::close`] does. A server that
 /// ends by itself later on is not started again: that is the application's to do, with another
 /// client.
 ///
@@ -89,14 +96,18 @@ pub async fn connect_command(client: &Client, command: Command) -> io::Result<Se
     let process = Process::start(&command)?;
     let service = service(client, &clock)?;
     let started = command.clone();
-    let driven = tokio::spawn(async move { run_process(service, clock, &started, process).await });
-    let error = match client.connected().await {
-        Ok(server) => return Ok(server),
-        Err(error) => error,
+    // Aborted when this future is dropped, which kills the server.
+    let mut driver = JoinSet::new();
+    driver.spawn(async move { run_process(service, clock, &started, process).await });
+    let connected = client.connected().await;
+    // The driver knows how the server has ended, or that it could not be started once more.
+    let exit = if connected == Err(ConnectError::Closed) {
+        driver.join_next().await.and_then(Result::ok).transpose()?
+    } else {
+        None
     };
-    // Whoever drove it knows how it has ended, or that it could not be started once more.
-    let exit = if error == ConnectError::Closed { driven.await.ok().transpose()? } else { None };
-    Err(Unreached::command(&command, error, exit).into())
+    driver.detach_all();
+    connected.map_err(|error| Unreached::command(&command, error, exit).into())
 }
 
 fn service(client: &Client, clock: &Clock) -> io::Result<ClientService> {

@@ -4,6 +4,7 @@ use std::io;
 
 use mcp_proto::client::ServerInfo;
 use mcp_proto::service::{Client, HttpClientConfig, HttpClientService, Unreached};
+use tokio::task::JoinSet;
 
 use crate::connector::Connections;
 use crate::driver::{Clock, Timer, shows_wire, to_stderr};
@@ -26,7 +27,8 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
     Driver::new(client, config.into())?.run().await
 }
 
-/// [`run_http`] in a task of its own; returns once the server is known.
+/// [`run_http`] in a task of its own; returns once the server is known. Dropping this before it has
+/// returned ends the task.
 ///
 /// ```no_run
 /// use mcp_tokio::{Client, HttpClientConfig, Implementation, connect_http};
@@ -42,7 +44,7 @@ pub async fn run_http(client: &Client, config: impl Into<HttpClientConfig>) -> i
 /// # }
 /// ```
 ///
-/// Dropping all handles of the client does not end it; [`Client::close`] does.
+/// Later, dropping all handles of the client does not end it; [`Client::close`] does.
 ///
 /// Fails with an [`Unreached`] inside of an error, which says why there is no connection and to
 /// which URL, and as [`run_http`] does before there is any.
@@ -53,8 +55,12 @@ pub async fn connect_http(
     let config = config.into();
     let url = config.url.clone();
     let driver = Driver::new(client, config)?;
-    tokio::spawn(async move { drop(driver.run().await) });
-    client.connected().await.map_err(|error| Unreached::url(&url, error).into())
+    // Aborted when this future is dropped.
+    let mut task = JoinSet::new();
+    task.spawn(async move { drop(driver.run().await) });
+    let connected = client.connected().await;
+    task.detach_all();
+    connected.map_err(|error| Unreached::url(&url, error).into())
 }
 
 /// A client with all that drives it.

@@ -245,8 +245,9 @@
 //! # Seeing the conversation
 //!
 //! With the environment variable `MCP_WIRE=1` it is printed on stderr in the transcript format.
-//! A server that a client starts inherits the variable, and prints to the same stderr: with
-//! `Command::env("MCP_WIRE", "0")` it does not, with `Stderr::lines` its lines can be told apart.
+//! A server that a client starts does not see the variable, unless `Command::env("MCP_WIRE", "1")`
+//! or `Command::inherit_env` hands it on: both sides then print to the same stderr, and
+//! `Stderr::lines` tells the lines of the server apart.
 //! Strings under keys such as `password` and `token` are masked; free text and numbers are not. Over
 //! HTTP `1>` and `1<` are the two directions of the first connection, and fields that hold secrets are
 //! masked; what another HTTP stack reads is not shown. [`Client::on_wire`] shows a client's to the
@@ -285,9 +286,9 @@ pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
 pub use mcp_proto::service::{
-    Call, Catalog, Client, Command, Context, Handler, HttpClientConfig, Interrupt, IntoAnswer,
-    IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Stderr, Structured, Subscription,
-    Unreached,
+    Call, Catalog, Client, Command, Context, Handler, HttpClientConfig, InheritedEnv, Interrupt,
+    IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Stderr, Structured,
+    Subscription, Unreached,
 };
 #[cfg(feature = "testing")]
 pub use mcp_proto::testing;

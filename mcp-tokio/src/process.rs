@@ -1,23 +1,23 @@
 //! A server as a child process.
 //!
 //! In: a [`Command`]. Out: a process whose standard input and output are streams, whose standard
-//! error goes where it was sent, and which ends in steps. Nothing that is started here is left
-//! behind: whoever drops a [`Process`], or the future of its end, kills the server.
+//! error goes where it was sent, and which ends in the steps of a [`ProcessGroup`]. Nothing that is
+//! started here is left behind: whoever drops a [`Process`], or the future of its end, kills the
+//! server and every process in its group.
 //!
 //! [Specification: stdio, shutdown](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#shutdown)
 
-use std::future::{self, Future, poll_fn};
 use std::io;
-use std::pin::pin;
 use std::process::ExitStatus;
-use std::task::Poll;
 use std::time::Duration;
 
-use mcp_proto::service::Command;
+use mcp_proto::service::{Command, ProcessGroup};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time;
+
+use crate::driver::{Clock, Timer};
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -28,10 +28,12 @@ const CHUNK: usize = 64 * 1024;
 /// which happens whenever one that has its drivers enabled goes to sleep; if none ever does, until
 /// this process ends.
 pub(crate) struct Process {
+    /// Dropped before the child, whose id is its own until it is reaped.
+    group: ProcessGroup,
     child: Child,
     stdin: ChildStdin,
     stdout: ChildStdout,
-    /// Ends with the pipe, which may outlive the server, in a process that the server started.
+    /// Ends with the pipe, which may outlive the server, in a process that has left its group.
     stderr: Option<JoinHandle<()>>,
     grace: Duration,
 }
@@ -45,11 +47,12 @@ impl Process {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| command.not_started(&error))?;
+        let group = ProcessGroup::of(child.id().ok_or(io::ErrorKind::NotFound)?);
         let stdin = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let stderr = child.stderr.take().zip(command.stderr.sink());
         let stderr = stderr.map(|(pipe, sink)| tokio::spawn(pour(pipe, sink)));
-        Ok(Self { child, stdin, stdout, stderr, grace: command.grace })
+        Ok(Self { group, child, stdin, stdout, stderr, grace: command.grace })
     }
 
     /// What the server says, and what is said to it.
@@ -57,61 +60,23 @@ impl Process {
         (&mut self.stdout, &mut self.stdin)
     }
 
-    /// Ends the server: closes its input, and if it does not exit in its time, tells it to, and
-    /// kills it in the end. Says how it has ended, once all that it said on standard error is
-    /// told, or has not ended in that time.
+    /// Ends the server and its group: closes its input, sends SIGTERM after the grace, kills after
+    /// another. Returns its exit status once its standard error has ended, or has not ended in that
+    /// time.
     ///
     /// Fails if the server may not be killed, as one that has become another user's.
     pub(crate) async fn end(self) -> io::Result<ExitStatus> {
-        let Self { mut child, stdin, mut stdout, stderr, grace } = self;
+        let Self { mut child, group, stdin, mut stdout, stderr, grace } = self;
         drop(stdin);
-        let mut exit = pin!(exit(&mut child, grace));
         // A server that flushes what it has left is not to wait for a reader.
-        let mut discard = pin!(async {
-            pour(&mut stdout, |_| ()).await;
-            future::pending::<()>().await;
-        });
-        let status = poll_fn(|context| {
-            let exit = exit.as_mut().poll(context);
-            if exit.is_pending() {
-                let _: Poll<()> = discard.as_mut().poll(context);
-            }
-            exit
-        })
-        .await?;
+        let discard = pour(&mut stdout, |_| ());
+        let timer = Timer::new(Clock::start());
+        let status = group.end(child.wait(), discard, timer, grace).await?;
         if let Some(stderr) = stderr {
             let _ = time::timeout(grace, stderr).await;
         }
         Ok(status)
     }
-}
-
-/// Waits for a server whose input has ended, with less and less patience.
-async fn exit(child: &mut Child, grace: Duration) -> io::Result<ExitStatus> {
-    if let Ok(status) = time::timeout(grace, child.wait()).await {
-        return status;
-    }
-    if terminate(child)
-        && let Ok(status) = time::timeout(grace, child.wait()).await
-    {
-        return status;
-    }
-    child.start_kill()?;
-    child.wait().await
-}
-
-/// Sends SIGTERM. The id is nobody else's: only [`Child::wait`] reaps, and it is not polled.
-#[cfg(unix)]
-fn terminate(child: &Child) -> bool {
-    use rustix::process::{Pid, Signal, kill_process};
-
-    let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    id.is_some_and(|id| kill_process(id, Signal::TERM).is_ok())
-}
-
-#[cfg(not(unix))]
-fn terminate(_: &Child) -> bool {
-    false
 }
 
 /// Reads to the end, which is an empty chunk for `sink`; an error is an end like any other.

@@ -116,7 +116,9 @@ fn functions(source: &str) -> Vec<String> {
     for line in source.lines().map(str::trim) {
         if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
             marked = true;
-        } else if let Some(name) = line.trim_start_matches("async ").strip_prefix("fn ") {
+        } else if let Some(name) =
+            line.trim_start_matches("pub ").trim_start_matches("async ").strip_prefix("fn ")
+        {
             let name = name.split(['(', '<']).next().unwrap_or_default();
             // Inside of a macro the mark may be written by the macro.
             if marked || !cases(name).is_empty() {

@@ -1,8 +1,8 @@
 //! A server as a program to run.
 //!
-//! In: what an application wants to be started, and how long it may take to end. Out, for an
+//! In: the program, its arguments and environment, and how long it may take to end. Out, for an
 //! adapter: a [`std::process::Command`] that is ready to be started, with the protocol on its
-//! standard input and output.
+//! standard input and output, in a process group of its own.
 //!
 //! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 
@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use super::Stderr;
+use super::{InheritedEnv, Stderr};
 use crate::time::Duration;
 
 /// A server that a client starts as a child process, over its standard input and output.
@@ -28,9 +28,13 @@ use crate::time::Duration;
 /// assert_eq!(command.args.len(), 2);
 /// ```
 ///
-/// It is data: what is started anew after it has ended is started from the same. It inherits the
-/// environment of the client, secrets included, unless [`Command::env_clear`] is called; the
-/// specification leaves that open. Values of variables are not shown by `Debug`.
+/// It is data: a server that is started again is started from the same. It inherits the variables
+/// of [`InheritedEnv::Safe`] and no others, unless [`Command::inherit_env`] or
+/// [`Command::env_clear`] is called. Values of variables are not shown by `Debug`.
+///
+/// On Unix the server has a process group of its own. ^C in a terminal does not reach it, so a
+/// program that ends on ^C closes its clients first; and a server that reads from the terminal
+/// itself, such as `ssh` asking for a password, is stopped by the system.
 ///
 /// [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 #[derive(Clone)]
@@ -40,10 +44,10 @@ pub struct Command {
     pub program: OsString,
     /// What it is given, without its own name.
     pub args: Vec<OsString>,
-    /// Variables beside those that it inherits, or in their place; the last of a name counts.
+    /// Variables in addition to the inherited ones, or in their place; the last of a name counts.
     pub env: Vec<(OsString, OsString)>,
-    /// Whether it inherits nothing; by default it inherits all.
-    pub env_clear: bool,
+    /// The variables that it inherits from the client; by default [`InheritedEnv::Safe`].
+    pub inherited_env: InheritedEnv,
     /// Where it runs; by default where the client does.
     pub current_dir: Option<PathBuf>,
     /// Where its standard error goes; by default where the client's goes.
@@ -61,7 +65,7 @@ impl Command {
             program: program.as_ref().to_owned(),
             args: Vec::new(),
             env: Vec::new(),
-            env_clear: false,
+            inherited_env: InheritedEnv::Safe,
             current_dir: None,
             stderr: Stderr::Inherit,
             grace: Duration::from_secs(2),
@@ -86,10 +90,16 @@ impl Command {
         self
     }
 
-    /// Takes the whole environment away: what is inherited, and what was set before.
+    /// Lets it inherit all variables of the client, secrets included.
+    pub fn inherit_env(mut self) -> Self {
+        self.inherited_env = InheritedEnv::All;
+        self
+    }
+
+    /// Clears the environment: nothing is inherited, and variables that were set before are removed.
     pub fn env_clear(mut self) -> Self {
         self.env.clear();
-        self.env_clear = true;
+        self.inherited_env = InheritedEnv::Nothing;
         self
     }
 
@@ -111,14 +121,15 @@ impl Command {
         self
     }
 
-    /// For adapters: what is to be started. Standard input and output are pipes; standard error is
-    /// [`Stderr::stdio`].
+    /// For adapters: the command to start. Standard input and output are pipes; standard error is
+    /// [`Stderr::stdio`]. On Unix the process leads a group of its own, to be ended by a
+    /// [`ProcessGroup`](super::ProcessGroup).
     pub fn to_std(&self) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);
-        if self.env_clear {
-            command.env_clear();
-        }
+        self.inherited_env.apply(&mut command);
         command.args(&self.args).envs(self.env.iter().map(|(key, value)| (key, value)));
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         if let Some(current_dir) = &self.current_dir {
             command.current_dir(current_dir);
         }
@@ -145,7 +156,7 @@ impl core::fmt::Debug for Command {
             .field("program", &self.program)
             .field("args", &self.args)
             .field("env", &env)
-            .field("env_clear", &self.env_clear)
+            .field("inherited_env", &self.inherited_env)
             .field("current_dir", &self.current_dir)
             .field("stderr", &self.stderr)
             .field("grace", &self.grace)

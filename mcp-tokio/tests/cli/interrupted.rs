@@ -1,8 +1,6 @@
 //! ^C.
 
-use std::env;
-
-use super::run::{Ran, Running};
+use super::run::{Ran, Running, and_this};
 use super::server::over_http;
 
 crate::all!(
@@ -19,9 +17,7 @@ fn has(ran: &Ran, what: &str) -> bool {
 
 /// Runs with a server of this kind until it sends this, and is interrupted.
 fn interrupted(kind: &str, words: &[&str], sent: &str) -> Ran {
-    let this = env::current_exe().unwrap();
-    let words = [words, &["--", this.to_str().unwrap()]].concat();
-    let mut running = Running::shown(kind, &words);
+    let mut running = Running::shown(kind, &and_this(words));
     running.err_until(sent);
     running.interrupt();
     running.end()

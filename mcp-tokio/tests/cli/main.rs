@@ -7,6 +7,8 @@
 
 mod call;
 #[cfg(unix)]
+mod environment;
+#[cfg(unix)]
 mod interrupted;
 mod lists;
 mod probe;
@@ -27,10 +29,10 @@ fn main() -> ExitCode {
         return served;
     }
     #[cfg(unix)]
-    let interrupted = interrupted::ALL;
+    let unix = [interrupted::ALL, environment::ALL].concat();
     #[cfg(not(unix))]
-    let interrupted: &[Test] = &[];
-    let all = [probe::ALL, lists::ALL, call::ALL, record::ALL, wrong::ALL, interrupted].concat();
+    let unix: Vec<Test> = Vec::new();
+    let all = [probe::ALL, lists::ALL, call::ALL, record::ALL, wrong::ALL, &unix].concat();
     let trial = |(name, test): Test| {
         Trial::test(name.trim_start_matches("cli::"), move || {
             test();

@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::LazyLock;
 
 use super::server::SERVER;
 
@@ -21,9 +22,14 @@ pub(crate) fn with_server(kind: &str, words: &[&str]) -> Ran {
 
 /// The same, with these variables.
 pub(crate) fn with_server_in(environment: &[(&str, &str)], kind: &str, words: &[&str]) -> Ran {
-    let this = env::current_exe().unwrap();
-    let words = [words, &["--", this.to_str().unwrap()]].concat();
-    finish(command(kind, &words).envs(environment.iter().copied()))
+    finish(command(kind, &and_this(words)).envs(environment.iter().copied()))
+}
+
+/// These words, and behind them the server, which is told its kind by a variable of `mcp`.
+pub(crate) fn and_this<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    static THIS: LazyLock<String> =
+        LazyLock::new(|| env::current_exe().unwrap().to_str().unwrap().to_owned());
+    [words, &["--env", SERVER, "--", THIS.as_str()]].concat()
 }
 
 /// Runs `mcp` with these words.
@@ -68,8 +74,7 @@ pub(crate) struct Running {
 impl Running {
     /// Starts `mcp` with these words, and behind them two dashes and a server of this kind.
     pub(crate) fn start(kind: &str, words: &[&str]) -> Self {
-        let this = env::current_exe().unwrap();
-        Self::of(&mut command(kind, &[words, &["--", this.to_str().unwrap()]].concat()))
+        Self::of(&mut command(kind, &and_this(words)))
     }
 
     /// Starts `mcp` with these words, which shows the conversation.

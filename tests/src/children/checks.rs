@@ -6,14 +6,16 @@
     reason = "they are tests, and the names say it"
 )]
 
+use std::collections::BTreeSet;
 use std::env;
 use std::error::Error;
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use mcp_proto::service::{Command, Stderr};
+use mcp_proto::service::{Command, InheritedEnv, Stderr};
 
 use super::{Check, Child};
 
@@ -32,10 +34,23 @@ pub fn arguments_and_folder_arrive<C: Child>() -> Check {
     Ok(())
 }
 
-pub fn the_environment_is_inherited<C: Child>() -> Check {
-    let command = script(r#"printf '%s\n' "$PATH" "$GREETING""#);
-    let mut server = C::start(&command.env("GREETING", "hello"))?;
-    assert_eq!(lines(&mut server)?, [&env::var("PATH")?, "hello"]);
+pub fn second_hour_25_a_safe_part_of_the_environment_is_inherited<C: Child>() -> Check {
+    let command = Command::new("/usr/bin/env").env("GREETING", "hello");
+    let mut server = C::start(&command)?;
+    let names = ours().filter(|name| InheritedEnv::SAFE_NAMES.iter().any(|safe| name == safe));
+    let names: BTreeSet<OsString> = names.chain(["GREETING".into()]).collect();
+    assert_eq!(names_of(&lines(&mut server)?), names);
+    assert!(ours().any(|name| !names.contains(&name)), "there is nothing else to inherit");
+    Ok(())
+}
+
+pub fn second_hour_25_the_whole_environment_is_inherited_on_demand<C: Child>() -> Check {
+    let command = Command::new("/usr/bin/env").inherit_env().env("GREETING", "hello");
+    let mut server = C::start(&command)?;
+    let names = names_of(&lines(&mut server)?);
+    for name in ours().chain(["GREETING".into()]) {
+        assert!(names.contains(&name), "{} is missing", name.display());
+    }
     Ok(())
 }
 
@@ -101,7 +116,8 @@ pub fn sigterm_ends_a_server_that_ignores_the_end<C: Child>() -> Check {
 
 pub fn a_server_has_its_time_after_sigterm<C: Child>() -> Check {
     let (stderr, told) = told();
-    let say = "trap 'kill $!; echo stopping >&2; exit 5' TERM; sleep 100 & echo ready; wait";
+    let say =
+        "trap 'kill $! 2>/dev/null; echo stopping >&2; exit 5' TERM; sleep 100 & echo ready; wait";
     // It elapses once, and is enough for a shell.
     let command = script(say).stderr(stderr).grace(Duration::from_secs(1));
     let status = ready::<C>(&command)?.end()?;
@@ -145,11 +161,11 @@ pub fn what_does_not_start_is_named<C: Child>() -> Check {
 }
 
 pub fn a_server_that_is_dropped_is_killed<C: Child>() -> Check {
-    is_gone_after::<C>(drop)
+    is_gone_after::<C>("echo ready; exec sleep 100", drop)
 }
 
 pub fn a_server_whose_end_is_dropped_is_killed<C: Child>() -> Check {
-    is_gone_after::<C>(C::begin_to_end)
+    is_gone_after::<C>("echo ready; exec sleep 100", C::begin_to_end)
 }
 
 pub fn what_is_still_on_its_way_is_told<C: Child>() -> Check {
@@ -163,9 +179,45 @@ pub fn what_is_still_on_its_way_is_told<C: Child>() -> Check {
 
 pub fn who_else_keeps_stderr_is_not_waited_for<C: Child>() -> Check {
     let (stderr, told) = told();
-    let server = C::start(&script("sleep 5 & exit 0").stderr(stderr).grace(SHORT))?;
+    // It has left the group of the server.
+    let server = ready::<C>(&script("setsid sleep 5 & echo ready").stderr(stderr).grace(SHORT))?;
     assert_eq!(server.end()?.code(), Some(0));
     assert_eq!(told.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+    Ok(())
+}
+
+pub fn second_hour_24_grandchildren_end_after_their_parent<C: Child>() -> Check {
+    for grandchild in ["sleep 100", "(trap '' TERM; exec sleep 100)"] {
+        let (stderr, told) = told();
+        let say = format!("{grandchild} & echo ready; cat; exit 3");
+        let server = ready::<C>(&script(&say).stderr(stderr).grace(SHORT))?;
+        assert_eq!(server.end()?.code(), Some(3));
+        assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected), "{grandchild}");
+    }
+    Ok(())
+}
+
+pub fn second_hour_24_grandchildren_are_killed_with_their_parent<C: Child>() -> Check {
+    let (stderr, told) = told();
+    let say = "trap '' TERM; sleep 100 & echo ready; wait";
+    let server = ready::<C>(&script(say).stderr(stderr).grace(SHORT))?;
+    assert_eq!(server.end()?.signal(), Some(SIGKILL));
+    assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
+    Ok(())
+}
+
+pub fn second_hour_24_grandchildren_of_a_dropped_server_are_killed<C: Child>() -> Check {
+    is_gone_after::<C>("sleep 100 & echo ready; wait", drop)?;
+    is_gone_after::<C>("sleep 100 & echo ready; wait", C::begin_to_end)?;
+    // The parent has exited already.
+    is_gone_after::<C>("sleep 100 & echo ready", drop)
+}
+
+pub fn second_hour_24_a_stopped_server_ends_by_sigterm<C: Child>() -> Check {
+    let say = "trap 'exit 6' TERM; echo ready; kill -STOP $$; sleep 100 & wait";
+    // It elapses once, and is enough for a shell.
+    let server = ready::<C>(&script(say).grace(Duration::from_secs(1)))?;
+    assert_eq!(server.end()?.code(), Some(6));
     Ok(())
 }
 
@@ -182,6 +234,16 @@ fn told() -> (Stderr, Receiver<String>) {
     (Stderr::lines(move |line| drop(sender.send(line.to_owned()))), receiver)
 }
 
+/// The names of the variables of this process.
+fn ours() -> impl Iterator<Item = OsString> {
+    env::vars_os().map(|(name, _)| name)
+}
+
+/// The names in the output of `env`.
+fn names_of(lines: &[String]) -> BTreeSet<OsString> {
+    lines.iter().filter_map(|line| line.split_once('=')).map(|(name, _)| name.into()).collect()
+}
+
 /// A server that has come to where it says so.
 fn ready<C: Child>(command: &Command) -> Result<C, Box<dyn Error>> {
     let mut server = C::start(command)?;
@@ -189,10 +251,11 @@ fn ready<C: Child>(command: &Command) -> Result<C, Box<dyn Error>> {
     Ok(server)
 }
 
-/// The server has the pipe of its stderr to itself, so it is gone when that is at its end.
-fn is_gone_after<C: Child>(lose: impl FnOnce(C)) -> Check {
+/// The server and its children have the pipe of their stderr to themselves, so they are gone when
+/// that is at its end.
+fn is_gone_after<C: Child>(say: &str, lose: impl FnOnce(C)) -> Check {
     let (stderr, told) = told();
-    let server = ready::<C>(&script("echo ready; exec sleep 100").stderr(stderr).grace(LONG))?;
+    let server = ready::<C>(&script(say).stderr(stderr).grace(LONG))?;
     assert_eq!(told.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
     lose(server);
     assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));

@@ -38,7 +38,8 @@ macro_rules! child_tests {
     ($child:ty) => {
         $crate::child_tests! { $child:
             arguments_and_folder_arrive
-            the_environment_is_inherited
+            second_hour_25_a_safe_part_of_the_environment_is_inherited
+            second_hour_25_the_whole_environment_is_inherited_on_demand
             a_cleared_environment_has_what_was_set
             stderr_goes_where_it_is_sent
             lines_of_stderr_arrive_in_order
@@ -55,6 +56,10 @@ macro_rules! child_tests {
             a_server_whose_end_is_dropped_is_killed
             what_is_still_on_its_way_is_told
             who_else_keeps_stderr_is_not_waited_for
+            second_hour_24_grandchildren_end_after_their_parent
+            second_hour_24_grandchildren_are_killed_with_their_parent
+            second_hour_24_grandchildren_of_a_dropped_server_are_killed
+            second_hour_24_a_stopped_server_ends_by_sigterm
         }
     };
     ($child:ty: $($check:ident)*) => {

@@ -51,7 +51,6 @@ fn run(cell: Cell, connect: Connect) -> Result<(), Box<dyn Error>> {
     };
     let command = Command::new(env::current_exe()?)
         .env(SERVER, format!("{:?}", cell.server))
-        .env("MCP_WIRE", "0")
         .stderr(Stderr::lines(hear));
     let is_silent = cell.server == ServerKind::Silent;
     let probe_timeout = if is_silent { PROBE_OF_SILENT } else { PROBE };

@@ -10,6 +10,7 @@
 //! }
 //! ```
 
+mod commands;
 mod streams;
 
 use std::future::Future;
@@ -89,6 +90,7 @@ pub struct Suite {
     serve_http: Serve,
     meet: fn(Client, UnixStream, Script) -> Check,
     connect_command: fn(Client, Command) -> io::Result<ServerInfo>,
+    with_command: fn(Client, Command, Script) -> Check,
     meet_command: Connect,
     meet_http: Meet,
     has_tls: bool,
@@ -112,6 +114,10 @@ impl Suite {
                 R::block_on(async { script(Box::pin(A::connect(client, stream))).await })
             },
             connect_command: |client, command| R::block_on(A::connect_command(client, command)),
+            with_command: |client, command, script| {
+                let connecting = Box::pin(A::connect_command(client, command));
+                R::block_on(async { script(connecting).await })
+            },
             meet_command: meet_command::<A, R>,
             meet_http: |client, config, script| {
                 R::block_on(async { script(Box::pin(A::connect_http(client, config))).await })
@@ -123,6 +129,7 @@ impl Suite {
     fn trials(self) -> Vec<Trial> {
         let Self { name, serve_http, meet_http, has_tls, .. } = self;
         let mut trials = streams::trials(self);
+        trials.extend(commands::trials(self));
         trials.extend(process::trials(name));
         trials.extend(crate::http::trials(name, serve_http));
         trials.extend(http_client::trials(name, serve_http, meet_http, has_tls));

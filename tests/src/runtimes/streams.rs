@@ -15,7 +15,7 @@ use libtest_mimic::{Failed, Trial};
 use mcp_proto::UsageError;
 use mcp_proto::client::{self, Negotiation};
 use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{self, Command, Context, Handler, Unreached};
+use mcp_proto::service::{self, Context, Handler};
 use mcp_proto::types::Implementation;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,7 +38,6 @@ const CHECKS: &[Named] = &[
     ("every_call_is_answered_once_or_cancelled", every_call_is_answered_once_or_cancelled),
     ("our_clients_of_both_eras", our_clients_of_both_eras),
     ("a_server_that_ends_is_told_to_a_client", a_server_that_ends_is_told_to_a_client),
-    ("a_program_that_does_not_serve_is_named", a_program_that_does_not_serve_is_named),
 ];
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
@@ -56,19 +55,6 @@ pub(super) fn trials(suite: Suite) -> Vec<Trial> {
         Trial::test(name, move || check(suite).map_err(Failed::from))
     };
     CHECKS.iter().map(trial).collect()
-}
-
-fn a_program_that_does_not_serve_is_named(suite: Suite) -> Check {
-    let client = service::Client::new(Implementation::new("test", "1"));
-    let command = Command::new("sh").args(["-c", "exit 3", "secret"]);
-    let error = (suite.connect_command)(client, command).err().ok_or("it is connected")?;
-    let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<Unreached>());
-    let unreached = unreached.ok_or_else(|| error.to_string())?;
-    assert_eq!(unreached.error, client::ConnectError::Closed);
-    assert_eq!(unreached.exit.and_then(|exit| exit.code()), Some(3));
-    let text = "sh: the connection has ended before the server was known (exit status: 3)";
-    assert_eq!(error.to_string(), text);
-    Ok(())
 }
 
 fn a_modern_conversation(suite: Suite) -> Check {

@@ -102,9 +102,24 @@ pub(crate) struct Common {
     /// The variable that holds the bearer token for a URL; by default `MCP_TOKEN`, if that is set
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) bearer_env: Option<String>,
+    /// Sets a variable of a server that is started here, or, without a value, hands on the one of this
+    /// name; may be repeated
+    #[arg(long, value_name = "NAME[=VALUE]", value_parser = variable)]
+    pub(crate) env: Vec<Variable>,
+    /// Hands on all variables to a server that is started here, secrets included; by default it gets
+    /// HOME, LOGNAME, PATH, SHELL, TERM and USER (on Windows, their counterparts)
+    #[arg(long)]
+    pub(crate) inherit_env: bool,
     /// Hides the standard error of a server that is started here
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// A variable and its value, if that is not the one of this program.
+#[derive(Clone)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) value: Option<String>,
 }
 
 impl Do {
@@ -143,6 +158,17 @@ fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
+fn variable(text: &str) -> Result<Variable, String> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (text, None),
+    };
+    if name.is_empty() {
+        return Err("it is the name of a variable, or NAME=VALUE".into());
+    }
+    Ok(Variable { name: name.to_owned(), value })
+}
+
 fn level(text: &str) -> Result<LoggingLevel, String> {
     LoggingLevel::from_name(text).ok_or_else(|| "there is no such level".into())
 }
@@ -175,7 +201,7 @@ Exit codes:
 
 With --json what went wrong is the last line: {\"error\":{\"exit\":7,\"kind\":\"unauthorized\",\"message\":…}}.
 MCP_WIRE=1 in the environment shows the conversation on standard error. A server that is started
-here does not see it, and does not show the same once more; `-- env MCP_WIRE=1 COMMAND` has it do so.";
+here does not see it, and does not show the same once more; --env MCP_WIRE=1 has it do so.";
 
 const USAGE_PROBE: &str = "mcp probe [OPTIONS] <URL>
        mcp probe [OPTIONS] -- <COMMAND>...";

@@ -3,16 +3,34 @@
 //! In: what the command line says of it. Out: a [`Target`], or why it is none.
 
 use std::env;
+use std::ffi::OsString;
 
 use mcp_tokio::{Command, HttpClientConfig, Stderr, Url};
 
-use crate::args::Common;
+use crate::args::{Common, Variable};
 use crate::failure::Failure;
 
 /// A server to be connected.
 pub(crate) enum Target {
     Http(Box<HttpClientConfig>),
     Command(Command),
+}
+
+/// The command with the variables that the command line names.
+fn with_environment(mut command: Command, common: &Common) -> Result<Command, Failure> {
+    if common.inherit_env {
+        // What is shown here would be shown there once more, on the same standard error.
+        command = command.inherit_env().env("MCP_WIRE", "0");
+    }
+    for Variable { name, value } in &common.env {
+        let value = value.as_ref().map(OsString::from).or_else(|| env::var_os(name));
+        command = command.env(
+            name,
+            value
+                .ok_or_else(|| Failure::usage(format!("--env: the variable {name} is not set")))?,
+        );
+    }
+    Ok(command)
 }
 
 impl Target {
@@ -22,8 +40,7 @@ impl Target {
             (None, Some((program, arguments))) => {
                 let stderr = if common.quiet { Stderr::Null } else { Stderr::Inherit };
                 let command = Command::new(program).args(arguments).stderr(stderr);
-                // What is shown here would be shown there once more, on the same standard error.
-                Ok(Self::Command(command.env("MCP_WIRE", "0")))
+                Ok(Self::Command(with_environment(command, common)?))
             }
             (Some(url), None) => at(url, common).map(|config| Self::Http(Box::new(config))),
             (Some(url), Some(_)) => Err(Failure::usage(format!(

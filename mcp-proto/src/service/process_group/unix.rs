@@ -1,0 +1,56 @@
+//! Signals to a process group on Unix.
+//!
+//! In: the id of a group, which is that of its leader. Out: signals to all that are in it, and
+//! whether there is anybody. The id is not given to another process as long as the leader is not
+//! reaped or anybody is in the group; once a look finds nobody, it is never used again.
+
+use std::io;
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid,
+};
+
+/// Signals to one group.
+#[derive(Debug)]
+pub(super) struct Signals {
+    /// `None` once nobody is left.
+    group: Option<Pid>,
+}
+
+impl Signals {
+    pub(super) fn to(leader: u32) -> Self {
+        Self { group: i32::try_from(leader).ok().and_then(Pid::from_raw) }
+    }
+
+    /// Asks all to exit.
+    pub(super) fn terminate(&mut self) {
+        let Some(group) = self.group else { return };
+        // Whoever cannot be asked is killed later.
+        let _ = kill_process_group(group, Signal::TERM);
+        // A stopped process handles the signal only when it continues.
+        let _ = kill_process_group(group, Signal::CONT);
+    }
+
+    /// Kills all. Fails if that is not allowed, as for a process that has become another user's.
+    pub(super) fn kill(&mut self) -> io::Result<()> {
+        let Some(group) = self.group.take() else { return Ok(()) };
+        match kill_process_group(group, Signal::KILL) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(error) => Err(io::Error::from_raw_os_error(error.raw_os_error())),
+        }
+    }
+
+    /// Whether nobody is left; to be asked once the leader is reaped.
+    pub(super) fn has_nobody_left(&mut self) -> bool {
+        if let Some(group) = self.group {
+            // Where this process adopts orphans, as the first of a container, it has to reap them.
+            while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
+            // Those that may not be signalled cannot be ended.
+            if test_kill_process_group(group).is_err() {
+                self.group = None;
+            }
+        }
+        self.group.is_none()
+    }
+}
