@@ -97,6 +97,22 @@ pub(crate) fn progress_token(
     }
 }
 
+/// Whether a text is a key of `_meta` with a prefix: "a series of labels separated by dots, followed
+/// by a slash", and a name, which may be empty.
+pub(crate) fn is_prefixed_key(key: &str) -> bool {
+    let Some((prefix, name)) = key.rsplit_once('/') else { return false };
+    let is_label = |label: &str| {
+        label.starts_with(|first: char| first.is_ascii_alphabetic())
+            && label.ends_with(|last: char| last.is_ascii_alphanumeric())
+            && label.chars().all(|inner| inner.is_ascii_alphanumeric() || inner == '-')
+    };
+    let is_end = |end: char| end.is_ascii_alphanumeric();
+    let is_name = name.starts_with(is_end)
+        && name.ends_with(is_end)
+        && name.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.'));
+    prefix.split('.').all(is_label) && (name.is_empty() || is_name)
+}
+
 /// Whether a value is an `Implementation`: an object with the strings `name` and `version`, each
 /// once.
 pub(crate) fn is_implementation(value: &Json) -> bool {
@@ -114,4 +130,24 @@ pub(crate) fn is_implementation(value: &Json) -> bool {
         }
     });
     (names, versions, strings) == (1, 1, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_hour_18_keys_with_a_prefix() {
+        for key in
+            ["com.example/a", "io.modelcontextprotocol/tasks", "example/A_b-c.9", "a/", "a-1.b2/x"]
+        {
+            assert!(is_prefixed_key(key), "{key}");
+        }
+        for key in [
+            "", "tasks", "/tasks", "1a/x", "a-/x", "a..b/x", "a/b/c", "a/_x", "a/x.", "ä/x",
+            "a b/x",
+        ] {
+            assert!(!is_prefixed_key(key), "{key}");
+        }
+    }
 }

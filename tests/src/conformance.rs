@@ -46,7 +46,8 @@ impl Scenario {
         let mut config = Config::new(Implementation::new("conformance", "1.0.0"));
         config.negotiation = Negotiation::Pinned(self.version);
         let client = Client::new(config);
-        client.set_roots(vec![Root::new("file:///conformance")]);
+        // It is a file URI.
+        let _ = client.set_roots(vec![Root::new("file:///conformance")]);
         client.on_form(
             |form| async move { form.accept_defaults().map_err(mcp_proto::ErrorData::from) },
         );

@@ -87,9 +87,11 @@ impl Client {
     /// Sets the roots that servers are told of when they ask, and declares that there are some. A
     /// legacy server is told when they change, as far as it was told that they might.
     ///
-    /// Fails with [`UsageError::Closed`].
+    /// Fails with [`UsageError::Closed`], and with [`UsageError::InvalidRoot`] for a URI that does not
+    /// begin with `file://`.
     pub fn set_roots(&mut self, _now: Instant, roots: Vec<Root>) -> Result<(), UsageError> {
         self.check_open()?;
+        Root::check_all(&roots)?;
         if self.roots.as_ref() == Some(&roots) {
             return Ok(());
         }

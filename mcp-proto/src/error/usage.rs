@@ -37,10 +37,15 @@ pub enum UsageError {
         /// Its name, URI, URI template or method.
         name: String,
     },
-    /// A tool name must have 1 to 128 of the characters `A-Z a-z 0-9 _ - .`.
-    InvalidToolName {
-        /// The name.
-        name: String,
+    /// The identifier of an extension must have a prefix, as in `com.example/name`.
+    InvalidExtension {
+        /// The identifier.
+        identifier: String,
+    },
+    /// The URI of a root must begin with `file://`.
+    InvalidRoot {
+        /// The URI.
+        uri: String,
     },
     /// A resource's URI must begin with a scheme and a colon.
     InvalidUri {
@@ -145,10 +150,14 @@ impl fmt::Display for UsageError {
             Self::Duplicate { kind, name } => {
                 write!(f, "a {kind} \"{name}\" is already registered")
             }
-            Self::InvalidToolName { name } => write!(
+            Self::InvalidExtension { identifier } => write!(
                 f,
-                "\"{name}\" is no tool name: 1 to 128 characters of A-Z a-z 0-9 _ - . make one"
+                "\"{identifier}\" is no identifier of an extension: put a prefix of labels and dots \
+                 before it, such as `com.example/`"
             ),
+            Self::InvalidRoot { uri } => {
+                write!(f, "the root \"{uri}\" must have a URI that begins with `file://`")
+            }
             Self::InvalidUri { uri } => {
                 write!(f, "\"{uri}\" is no URI: it must begin with a scheme, such as `file:`")
             }

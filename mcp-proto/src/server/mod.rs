@@ -38,6 +38,7 @@ mod event;
 mod input;
 mod legacy;
 mod modern;
+mod names;
 mod notification;
 mod outcome;
 mod pages;

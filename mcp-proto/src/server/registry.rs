@@ -9,12 +9,14 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::declaration::Declaration;
 use super::entries::Entries;
+use super::names::{has_scheme, is_tool_name};
 use super::template::UriTemplate;
 use super::{Cacheable, List};
 use crate::error::UsageError;
 use crate::headers::Plan;
 use crate::json::{Json, Raw};
 use crate::message::Method;
+use crate::meta;
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
@@ -166,13 +168,19 @@ impl<H> Registry<H> {
 
     /// Declares an extension with its settings, an object.
     ///
-    /// Fails with [`UsageError::NotAnObject`].
+    /// Fails with [`UsageError::NotAnObject`], and with [`UsageError::InvalidExtension`] unless the
+    /// identifier has a prefix, such as `com.example/`.
+    ///
+    /// [Specification: Extension Negotiation](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation)
     pub fn extension(
         &mut self,
         identifier: impl Into<String>,
         settings: Json,
     ) -> Result<&mut Self, UsageError> {
         let identifier = identifier.into();
+        if !meta::is_prefixed_key(&identifier) {
+            return Err(UsageError::InvalidExtension { identifier });
+        }
         if !settings.raw().is_object() {
             return Err(UsageError::NotAnObject { name: identifier });
         }
@@ -198,10 +206,12 @@ impl<H> Registry<H> {
 
     /// Adds a tool.
     ///
+    /// Names "SHOULD" have 1 to 128 of the characters `A-Z a-z 0-9 _ - .`; others are accepted, and
+    /// [`Registry::warnings`] names them.
+    ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`], with
-    /// [`UsageError::InvalidToolName`] unless the name has 1 to 128 of the characters
-    /// `A-Z a-z 0-9 _ - .`, and with [`UsageError::InvalidSchema`] unless the input schema is an
-    /// object with `"type": "object"` and the output schema an object, and with
+    /// [`UsageError::InvalidSchema`] unless the input schema is an object with
+    /// `"type": "object"` and the output schema an object, and with
     /// [`UsageError::InvalidHeader`] if clients on HTTP must reject its `x-mcp-header`s. (Legacy
     /// clients know output schemas of objects alone: for them another one is put inside of an
     /// object, as its member `result`, and structured content likewise.)
@@ -216,9 +226,6 @@ impl<H> Registry<H> {
         handler: H,
         asks: bool,
     ) -> Result<&mut Self, UsageError> {
-        if !is_tool_name(&tool.name) {
-            return Err(UsageError::InvalidToolName { name: tool.name });
-        }
         let output = tool.output_schema.as_ref().is_none_or(|schema| schema.raw().is_object());
         if !has_type_object(&tool.input_schema) || !output {
             return Err(UsageError::InvalidSchema { name: tool.name });
@@ -383,12 +390,18 @@ impl<H> Registry<H> {
         self.handlers.remove(&handler.serial)
     }
 
-    /// What the specification allows and most clients do not: tools with a header whose argument
-    /// has a union for a type, or none, are left out of their lists. A sentence for each header, for
-    /// whoever starts the server.
+    /// Sentences about tools that the specification allows and many clients do not: those with a
+    /// name outside of what it recommends, and those with a header whose argument has a union for a
+    /// type, or none. Log them when the server starts: some clients leave such tools out.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (tool, _) in self.tools.iter() {
+            if !is_tool_name(&tool.name) {
+                warnings.push(alloc::format!(
+                    "the tool name {:?} should have 1 to 128 of the characters A-Z a-z 0-9 _ - .",
+                    tool.name
+                ));
+            }
             // It has been compiled when the tool was added.
             let Ok(plan) = Plan::compile(&tool.input_schema) else { continue };
             let of_tool = plan.warnings().map(|warning| alloc::format!("{}: {warning}", tool.name));
@@ -423,20 +436,6 @@ impl<H> Registry<H> {
         self.handlers.insert(serial, handler);
         HandlerId { serial, asks }
     }
-}
-
-/// The specification's "only allowed characters", which some clients enforce.
-fn is_tool_name(name: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    (1..=128).contains(&name.len()) && name.bytes().all(allowed)
-}
-
-/// Whether a text begins as a URI does (RFC 3986, section 3.1).
-fn has_scheme(uri: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
-    uri.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(allowed)
-    })
 }
 
 pub(super) fn has_type_object(schema: &Json) -> bool {

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use super::names::has_scheme;
 use super::{Binding, Change, List, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw, write};
@@ -274,8 +275,9 @@ impl Server {
             wanted => matches!(wanted, b"true" | b"false"),
         };
         let mut subscribe = |uri: &str| {
-            let known = self.declaration.subscribes() && self.declaration.resource(uri).is_some();
-            if known && room.is_ok() && !uris.contains(uri) {
+            // A resource that does not exist may come to exist, which is what the client waits for.
+            let wanted = self.declaration.subscribes() && has_scheme(uri);
+            if wanted && room.is_ok() && !uris.contains(uri) {
                 bytes += uri.len();
                 uris.insert(String::from(uri));
                 room = subscriptions.admit(uris.len(), bytes, limits);

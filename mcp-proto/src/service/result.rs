@@ -393,7 +393,10 @@ fn plain_text(text: &str, is_error: bool) -> Json {
 pub(super) fn outcome<T: Serialize>(result: Result<T, Interrupt>) -> Outcome {
     match result.map(|result| Json::encode(&result)) {
         Ok(Ok(json)) => Outcome::Complete(json),
-        Ok(Err(_)) => Outcome::Error(not_json()),
+        Ok(Err(error)) => {
+            let message = alloc::format!("the result cannot be written as JSON: {error}");
+            Outcome::Error(ErrorData::internal(message))
+        }
         Err(interrupt) => interrupt.into(),
     }
 }

@@ -1,7 +1,9 @@
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::blob::{self, InvalidBase64};
 use super::codec::tagged_by_type;
 use super::{Annotations, Resource, ResourceContents};
 use crate::json::Json;
@@ -108,7 +110,8 @@ impl TextContent {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ImageContent {
-    /// Its bytes in Base64.
+    /// Its bytes in Base64; another text cannot be written as JSON.
+    #[serde(serialize_with = "blob::serialize")]
     pub data: String,
     /// Its media type, such as `image/png`.
     pub mime_type: String,
@@ -125,6 +128,18 @@ impl ImageContent {
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self { data: data.into(), mime_type: mime_type.into(), annotations: None, meta: None }
     }
+
+    /// An image: its bytes, and its media type.
+    pub fn of_bytes(bytes: &[u8], mime_type: impl Into<String>) -> Self {
+        Self::new(blob::encode(bytes), mime_type)
+    }
+
+    /// Its bytes.
+    ///
+    /// Fails with [`InvalidBase64`].
+    pub fn bytes(&self) -> Result<Vec<u8>, InvalidBase64> {
+        blob::decode(&self.data)
+    }
 }
 
 /// A sound.
@@ -134,7 +149,8 @@ impl ImageContent {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AudioContent {
-    /// Its bytes in Base64.
+    /// Its bytes in Base64; another text cannot be written as JSON.
+    #[serde(serialize_with = "blob::serialize")]
     pub data: String,
     /// Its media type, such as `audio/wav`.
     pub mime_type: String,
@@ -150,6 +166,18 @@ impl AudioContent {
     /// A sound: its bytes in Base64, and its media type.
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self { data: data.into(), mime_type: mime_type.into(), annotations: None, meta: None }
+    }
+
+    /// A sound: its bytes, and its media type.
+    pub fn of_bytes(bytes: &[u8], mime_type: impl Into<String>) -> Self {
+        Self::new(blob::encode(bytes), mime_type)
+    }
+
+    /// Its bytes.
+    ///
+    /// Fails with [`InvalidBase64`].
+    pub fn bytes(&self) -> Result<Vec<u8>, InvalidBase64> {
+        blob::decode(&self.data)
     }
 }
 

@@ -17,6 +17,7 @@
 //! [`Json::encode`]: crate::Json::encode
 
 mod annotations;
+mod blob;
 mod cache;
 mod capabilities;
 mod codec;
@@ -47,6 +48,7 @@ mod subscription;
 mod tool;
 
 pub use annotations::{Annotations, Icon, IconTheme, Role};
+pub use blob::InvalidBase64;
 pub use cache::{CacheHint, CacheScope};
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability,

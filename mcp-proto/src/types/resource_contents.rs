@@ -1,8 +1,10 @@
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::blob::{self, InvalidBase64};
 use super::codec::variant;
 use crate::json::Json;
 
@@ -88,11 +90,26 @@ pub struct BlobResourceContents {
     /// Its media type, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The bytes in Base64.
+    /// The bytes in Base64; another text cannot be written as JSON.
+    #[serde(serialize_with = "blob::serialize")]
     pub blob: String,
     /// What the contents say about themselves.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
+}
+
+impl BlobResourceContents {
+    /// The bytes of this resource.
+    pub fn of_bytes(uri: impl Into<String>, bytes: &[u8]) -> Self {
+        Self { uri: uri.into(), mime_type: None, blob: blob::encode(bytes), meta: None }
+    }
+
+    /// The bytes.
+    ///
+    /// Fails with [`InvalidBase64`].
+    pub fn bytes(&self) -> Result<Vec<u8>, InvalidBase64> {
+        blob::decode(&self.blob)
+    }
 }
 
 impl Serialize for ResourceContents {

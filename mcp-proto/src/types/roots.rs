@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::UsageError;
 use crate::json::Json;
 
 /// The result of `roots/list`.
@@ -45,6 +46,19 @@ impl Root {
     /// The root at this URI.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), name: None, meta: None }
+    }
+
+    /// Checks that all roots are files or folders: the URI "MUST be a `file://` URI in the current
+    /// specification".
+    pub(crate) fn check_all(roots: &[Self]) -> Result<(), UsageError> {
+        let is_file = |root: &Self| {
+            let scheme = root.uri.get(.."file://".len());
+            scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file://"))
+        };
+        match roots.iter().find(|root| !is_file(root)) {
+            Some(root) => Err(UsageError::InvalidRoot { uri: root.uri.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Sets the name for display.

@@ -113,7 +113,7 @@ fn a_server_is_given_what_it_needs(site: Site) -> Check {
     client.on_create_message(|_| async {
         CreateMessageResult::new("model", SamplingMessageContentBlock::text("Hello"))
     });
-    client.set_roots(vec![Root::new("file:///home")]);
+    client.set_roots(vec![Root::new("file:///home")])?;
     site.meet(&client, server.address, |client| async move {
         let said = async |tool: &str| {
             let result = client.call_tool(tool, &()).await?;

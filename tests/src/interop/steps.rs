@@ -32,7 +32,8 @@ pub(super) struct Steps<'a> {
 
 /// Sets what a client gives to servers and what it hears of them.
 pub(super) fn answer(client: &Client, observed: &Observed) {
-    client.set_roots(vec![Root::new("file:///interop")]);
+    // It is a file URI.
+    let _ = client.set_roots(vec![Root::new("file:///interop")]);
     let seen = observed.clone();
     client.on_form(move |form| {
         let accepts = seen.form(form.message);

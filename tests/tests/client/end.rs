@@ -66,7 +66,7 @@ fn after_the_end_every_handle_says_so_at_once() {
             assert_eq!(subscription.err(), Some(CallError::Closed));
             assert_eq!(pair.run(client.connected()), Err(ConnectError::Closed));
             assert_eq!((client.server(), client.verdict()), (None, None));
-            client.set_roots(vec![Root::new("file:///a")]);
+            client.set_roots(vec![Root::new("file:///a")]).unwrap();
             client.notify("notifications/x", &json!({})).unwrap();
             client.declare(|has| has.roots = None);
             pair.run(client.close());

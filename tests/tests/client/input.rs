@@ -12,7 +12,7 @@ use mcp_proto::types::{
     ElicitRequestURLParams, ElicitResult, InputRequests, RequestedSchema, Role, Root,
     SamplingMessage, SamplingMessageContentBlock, StringSchema,
 };
-use mcp_proto::{Era, ErrorCode, ErrorData, Json};
+use mcp_proto::{Era, ErrorCode, ErrorData, Json, UsageError};
 use serde_json::{Value, json};
 
 use crate::bench::{
@@ -37,7 +37,7 @@ fn whatever_is_asked_is_answered() {
                 assert_eq!(asked.max_tokens, 10);
                 CreateMessageResult::new("model", SamplingMessageContentBlock::text("Hi"))
             });
-            client.set_roots(vec![Root::new("file:///a"), Root::new("file:///b")]);
+            client.set_roots(vec![Root::new("file:///a"), Root::new("file:///b")]).unwrap();
             let all = text(pair.run(call(&client)));
             assert_eq!(all, r#"{"name":"Ada"} Accept model ["file:///a","file:///b"]"#);
         }
@@ -228,16 +228,33 @@ fn roots_change_while_the_client_is_connected() {
             Ok::<_, Interrupt>(uris.collect::<Vec<_>>().join(" "))
         });
         let client = pair.client();
-        client.set_roots(vec![Root::new("file:///a")]);
+        client.set_roots(vec![Root::new("file:///a")]).unwrap();
         assert_eq!(text(pair.run(call(&client))), "file:///a");
-        client.set_roots(vec![Root::new("file:///b")]);
-        client.set_roots(vec![Root::new("file:///b")]);
+        client.set_roots(vec![Root::new("file:///b")]).unwrap();
+        client.set_roots(vec![Root::new("file:///b")]).unwrap();
         assert_eq!(text(pair.run(call(&client))), "file:///b");
         let told = usize::from(way.is_legacy());
         assert_eq!(said(&pair, "notifications/roots/list_changed"), told);
         // There still are roots, whatever else is declared.
         client.on_form(|_| async { accept(&json!({})) });
         assert_eq!(text(pair.run(call(&client))), "file:///b");
+    }
+}
+
+#[test]
+fn second_hour_18_a_root_that_is_no_file_is_refused() {
+    for way in WAYS {
+        let mut pair = pair(way, |_: Value, context: Context| async move {
+            let uris = context.list_roots("roots")?.roots.into_iter().map(|root| root.uri);
+            Ok::<_, Interrupt>(uris.collect::<Vec<_>>().join(" "))
+        });
+        let client = pair.client();
+        client.set_roots(vec![Root::new("FILE:///a")]).unwrap();
+        for uri in ["https://example.com", "/home", "file:/a", "", "fi"] {
+            let refused = client.set_roots(vec![Root::new("file:///b"), Root::new(uri)]);
+            assert_eq!(refused, Err(UsageError::InvalidRoot { uri: uri.into() }));
+        }
+        assert_eq!(text(pair.run(call(&client))), "FILE:///a");
     }
 }
 

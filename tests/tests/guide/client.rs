@@ -10,8 +10,8 @@ use mcp_tokio::types::{
 };
 use mcp_tokio::{
     CallError, CallToolResult, Client, ClientConfig, Command, ConnectError, ErrorData,
-    HttpClientConfig, Implementation, Negotiation, ProtocolVersion, Stderr, Unreached, Verdict,
-    connect_command, connect_http,
+    HttpClientConfig, Implementation, Negotiation, ProtocolVersion, Stderr, Unreached, UsageError,
+    Verdict, connect_command, connect_http,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ use mcp_tokio::types::{
 };
 use mcp_tokio::{
     Change, ContentBlock, Context, Handler, HttpConfig, Interrupt, Json, List, Progress, Registry,
-    ServerInfo, Structured, UsageError,
+    ServerInfo, Structured,
 };
 use tokio::net::TcpListener;
 
@@ -187,11 +187,11 @@ async fn sample(asked: CreateMessageRequestParams) -> Result<CreateMessageResult
 }
 
 /// What servers may ask for, said before the client is connected.
-fn enable(client: &Client) {
+fn enable(client: &Client) -> Result<(), UsageError> {
     client.on_form(show);
     client.on_url(open);
     client.on_create_message(sample);
-    client.set_roots(vec![Root::new("file:///home/ada/project")]);
+    client.set_roots(vec![Root::new("file:///home/ada/project")])
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn input() -> Outcome {
     for negotiation in BOTH {
         let mut pair = Pair::new(weather()?).negotiation(negotiation);
         let client = pair.client();
-        enable(&client);
+        enable(&client)?;
         let answer = pair.run(client.call_tool("ask", &json!({ "city": "Oslo" })))?;
         assert_eq!(answer.content[0].as_text(), Some("Oslo: [true, true] a model 1"));
     }

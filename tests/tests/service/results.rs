@@ -1,7 +1,7 @@
 //! What goes into a handler, and what may come out.
 
 use mcp_proto::service::IntoToolResult;
-use mcp_proto::types::CallToolResult;
+use mcp_proto::types::{CallToolResult, ContentBlock, ImageContent};
 use mcp_proto::{ErrorCode, ErrorData};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,6 +52,17 @@ fn a_text() {
 #[test]
 fn a_result() {
     assert_eq!(result(CallToolResult::text("text")), answer(1, "text"));
+}
+
+#[test]
+fn second_hour_18_bytes_that_are_no_base64_are_not_sent() {
+    let message = "the result cannot be written as JSON: the bytes are not in Base64 with the \
+                   standard alphabet and padding";
+    let error = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}});
+    let answer = result(ContentBlock::image("picture.png", "image/png"));
+    assert_eq!(serde_json::from_str::<Value>(&answer).unwrap(), error);
+    let answer = result(ContentBlock::Image(ImageContent::of_bytes(b"\x00", "image/png")));
+    assert!(answer.contains(r#""data":"AA==""#), "{answer}");
 }
 
 #[test]

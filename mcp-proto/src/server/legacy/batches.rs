@@ -5,6 +5,8 @@
 //!
 //! [Specification: Batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)
 
+use alloc::collections::BTreeSet;
+
 use super::super::calls::Via;
 use super::super::{Opening, Origin, Server, ServerAction};
 use crate::error::{ProtocolError, Rung};
@@ -28,11 +30,19 @@ impl Server {
             return self.refuse(via, None, &ProtocolError::TooManyInFlight { max_in_flight });
         }
         let via = Via { batch: Some(batches.begin(size, texts.len())), ..via };
+        let mut ids = BTreeSet::new();
         for text in texts {
             match message::parse(&text, &self.config.limits) {
                 Ok(Incoming::Message(mut message)) => {
-                    // The batch is in flight as a whole, and has been counted.
                     if let Message::Request(request) = &mut message {
+                        // An error with this id in the same array would settle the first request,
+                        // whether or not that is answered already.
+                        if !ids.insert(request.id.clone()) {
+                            let id = request.id.as_str().into();
+                            self.refuse(via, None, &ProtocolError::DuplicateId { id });
+                            continue;
+                        }
+                        // The batch is in flight as a whole, and has been counted.
                         request.size = 0;
                     }
                     self.message(now, message, Origin { via, ..Origin::default() });

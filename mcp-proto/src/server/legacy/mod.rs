@@ -18,6 +18,7 @@ use bytes::Bytes;
 use super::calls::Via;
 use super::dispatch::Asker;
 use super::input::Inputs;
+use super::names::has_scheme;
 use super::serve::{Served, not_found, string};
 use super::{Input, Opening, Peer, Server};
 use crate::error::ProtocolError;
@@ -107,7 +108,8 @@ impl Server {
 
     fn subscribe(&mut self, params: &Params) -> Result<Json, ProtocolError> {
         let uri = string(params, Member::Uri)?;
-        if self.declaration.resource(&uri).is_none() {
+        // A resource that does not exist may come to exist, which is what the client waits for.
+        if !has_scheme(&uri) {
             return Err(ProtocolError::ResourceNotFound { uri: uri.into_owned() });
         }
         self.subscriptions.subscribe(&uri, &self.config.limits)?;

@@ -228,9 +228,13 @@ impl Client {
     /// Sets the roots that servers are told of when they ask; declares `roots`. A legacy server is
     /// told when they change.
     ///
+    /// Fails with [`UsageError::InvalidRoot`] for a URI that does not begin with `file://`.
+    ///
     /// [Specification: Roots](https://modelcontextprotocol.io/specification/2026-07-28/client/roots)
-    pub fn set_roots(&self, roots: Vec<Root>) {
+    pub fn set_roots(&self, roots: Vec<Root>) -> Result<(), UsageError> {
+        Root::check_all(&roots)?;
         self.port.command(Command::Roots(roots));
+        Ok(())
     }
 
     /// Changes what the client declares: a modern server reads it in every request, a legacy one

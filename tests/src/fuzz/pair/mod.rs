@@ -238,7 +238,7 @@ impl Play {
             }
             PairOp::SetRoots(n) => {
                 let roots = (0..n % 3).map(|n| Root::new(format!("file:///{n}"))).collect();
-                self.client.set_roots(roots);
+                assert!(self.client.set_roots(roots).is_ok());
             }
             PairOp::Notify => {
                 let told = self.client.notify("notifications/x", &json!({}));

@@ -1,0 +1,53 @@
+//! The syntax of names: of tools, and of resources.
+//!
+//! In: a name. Out: whether it is one. Called by the [`Registry`](super::Registry) and by
+//! subscriptions.
+
+/// Whether a name has the specification's "only allowed characters", which some clients enforce.
+pub(super) fn is_tool_name(name: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    (1..=128).contains(&name.len()) && name.bytes().all(allowed)
+}
+
+/// Whether a text begins as a URI does (RFC 3986, section 3.1).
+pub(super) fn has_scheme(uri: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
+    uri.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(allowed)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::UsageError;
+    use crate::json::Json;
+    use crate::server::Registry;
+    use crate::types::{Implementation, Tool};
+
+    fn registry() -> Registry<()> {
+        Registry::new(Implementation::new("a", "1"))
+    }
+
+    #[test]
+    fn second_hour_18_a_tool_name_that_is_not_recommended_is_a_warning() {
+        let mut registry = registry();
+        let long = "n".repeat(129);
+        for name in ["say", "say it", "", "größe", long.as_str()] {
+            let schema = Json::constant(r#"{"type":"object"}"#);
+            assert!(registry.add_tool(Tool::new(name, schema), ()).is_ok(), "{name}");
+        }
+        let should = "should have 1 to 128 of the characters A-Z a-z 0-9 _ - .";
+        let warning = |name: &str| alloc::format!("the tool name {name:?} {should}");
+        let expected = ["say it", "", "größe", long.as_str()].map(warning);
+        assert_eq!(registry.warnings(), expected);
+    }
+
+    #[test]
+    fn second_hour_18_an_extension_without_a_prefix_is_refused() {
+        let mut registry = registry();
+        let refused = registry.extension("tasks", Json::EMPTY_OBJECT).err();
+        assert_eq!(refused, Some(UsageError::InvalidExtension { identifier: "tasks".into() }));
+        assert!(registry.extension("com.example/tasks", Json::EMPTY_OBJECT).is_ok());
+        assert!(registry.extensions.keys().eq(["com.example/tasks"]));
+    }
+}

@@ -1,0 +1,102 @@
+//! Bytes in Base64: the members `data` and `blob`, which the schema calls `format: byte`.
+//!
+//! In: the text of such a member. Out: its bytes, or [`InvalidBase64`]. A text that is no Base64 is
+//! not written ([`serialize`]), so that the fault is reported where it is made. What a peer sent is
+//! read as it is; only `bytes` fails.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::ser::Error as _;
+use serde::{Serialize as _, Serializer};
+
+/// A text is no Base64 with the standard alphabet and padding (RFC 4648, section 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InvalidBase64;
+
+impl fmt::Display for InvalidBase64 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the bytes are not in Base64 with the standard alphabet and padding")
+    }
+}
+
+impl core::error::Error for InvalidBase64 {}
+
+/// Writes a member, if it is Base64.
+pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    if !is_base64(text.as_bytes()) {
+        return Err(S::Error::custom(InvalidBase64));
+    }
+    text.serialize(serializer)
+}
+
+pub(super) fn encode(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+pub(super) fn decode(text: &str) -> Result<Vec<u8>, InvalidBase64> {
+    STANDARD.decode(text).map_err(|_| InvalidBase64)
+}
+
+/// Whether a text has the form of Base64. The bits that padding leaves over may have any value: no
+/// receiver loses anything by them.
+fn is_base64(text: &[u8]) -> bool {
+    let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
+    let (digits, _) = text.split_at(text.len() - padding);
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    text.len().is_multiple_of(4) && padding <= 2 && digits.iter().all(is_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::Json;
+    use crate::types::{
+        AudioContent, BlobResourceContents, ContentBlock, ImageContent, ResourceContents,
+    };
+
+    use super::*;
+
+    #[test]
+    fn second_hour_18_bytes_that_are_no_base64_are_not_written() {
+        for (text, is_right) in [
+            ("", true),
+            ("AA==", true),
+            ("AAA=", true),
+            ("AA+/", true),
+            ("AB==", true),
+            ("A", false),
+            ("AA", false),
+            ("AA=A", false),
+            ("A===", false),
+            ("====", false),
+            ("AA-_", false),
+            ("AAAA\nAAA=", false),
+            ("/tmp/picture.png", false),
+            ("C:\\picture.png", false),
+        ] {
+            let written = |block: ContentBlock| Json::encode(&block).is_ok();
+            assert_eq!(written(ContentBlock::image(text, "image/png")), is_right, "{text}");
+            assert_eq!(written(ContentBlock::audio(text, "audio/wav")), is_right, "{text}");
+            let blob = ResourceContents::blob("a:b", text);
+            assert_eq!(written(ContentBlock::resource(blob)), is_right, "{text}");
+        }
+    }
+
+    #[test]
+    fn second_hour_18_bytes_are_read_or_refused() {
+        let image = ImageContent::of_bytes(b"\x00\xff", "image/png");
+        assert_eq!(image.data, "AP8=");
+        assert_eq!(image.bytes().as_deref(), Ok(&b"\x00\xff"[..]));
+        assert_eq!(AudioContent::of_bytes(b"", "audio/wav").bytes().as_deref(), Ok(&b""[..]));
+        let blob = BlobResourceContents::of_bytes("a:b", b"\x01");
+        assert_eq!(blob.bytes().as_deref(), Ok(&b"\x01"[..]));
+        // A peer's fault does not hide the rest of a result.
+        let text = r#"{"type":"image","data":"no Base64","mimeType":"image/png"}"#;
+        let block: ContentBlock = Json::parse(text).unwrap().decode().unwrap();
+        let ContentBlock::Image(image) = block else { unreachable!("{block:?}") };
+        assert_eq!(image.bytes(), Err(InvalidBase64));
+    }
+}
