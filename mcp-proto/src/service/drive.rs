@@ -41,8 +41,8 @@ pub trait Driven {
     fn handle_bytes(&mut self, now: Instant, data: Bytes);
 
     /// The peer sends nothing more. A server gives requests in flight `Limits::drain` to be
-    /// answered, and its peer as long again whenever it has read something; a client ends, or
-    /// wants the stream to be opened anew.
+    /// answered, and its peer as long again whenever it has read something; a peer that reads
+    /// nothing in that time is gone. A client ends, or wants the stream to be opened again.
     fn handle_eof(&mut self, now: Instant);
 
     /// The service is to stop. A server gives requests in flight `Limits::drain` to be answered,

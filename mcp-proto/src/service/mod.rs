@@ -31,6 +31,7 @@ pub(crate) mod lock;
 mod output;
 mod port;
 mod process_group;
+mod read_ahead;
 mod result;
 mod runner;
 mod stderr;
@@ -66,6 +67,7 @@ pub use inherited_env::InheritedEnv;
 pub use link::Link;
 use output::Output;
 pub use process_group::ProcessGroup;
+use read_ahead::{Piece, ReadAhead};
 #[cfg(feature = "schemars")]
 pub use result::Structured;
 pub use result::{Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult};
@@ -84,10 +86,12 @@ pub struct Service<L: Link = Connection<Server>> {
     visitor: Visitor,
     wire: Option<Wire>,
     on_fault: Option<Box<OnFault>>,
+    input: ReadAhead,
     output: Output,
     /// Some of it was written since the last turn.
     written: bool,
-    /// When a peer that leaves unread what is too much is taken for gone.
+    /// When a peer that leaves too much unread is taken for gone: over HTTP always, on a stream once
+    /// its input has ended.
     stalled: Option<Instant>,
     drain: Duration,
     life: Life,
@@ -116,8 +120,8 @@ enum Life {
     GivenUp,
 }
 
-/// With more output than this waiting to be written, nothing is read, no further action is taken
-/// from the machine, and progress goes nowhere.
+/// With more output than this waiting to be written, no input is handled, no further action is taken
+/// from the machine, and progress is dropped. On a stream some input is read ahead.
 const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
 
 /// How often a turn looks for more work before others get theirs.
@@ -146,6 +150,7 @@ impl<L: Link> Service<L> {
             runner,
             wire: None,
             on_fault: None,
+            input: ReadAhead::new(),
             output: Output::default(),
             written: false,
             stalled: None,
@@ -181,15 +186,19 @@ impl<L: Link> Service<L> {
 
     /// A peer that reads nothing for so long is gone.
     fn tire(&mut self, now: Instant) {
-        if !self.written && self.stalled.is_some_and(|until| until <= now) {
-            self.handle_deaf();
+        if !self.written && self.stalled.is_some_and(|until| until <= now) && !self.handle_deaf() {
+            self.life = Life::GivenUp;
         }
     }
 
     /// Drops what a peer has not read in time.
     fn give_up(&mut self, now: Instant) {
         let written = core::mem::take(&mut self.written);
-        let patience = self.link.patience().filter(|_| self.is_clogged());
+        let patience = if self.input.has_ended() {
+            Some(self.drain)
+        } else {
+            self.link.patience().filter(|_| self.is_clogged())
+        };
         let since = self.stalled.filter(|_| !written);
         self.stalled = patience.map(|patience| since.unwrap_or(now + patience));
         if let Life::Closed { until, patient } = &mut self.life {
@@ -243,6 +252,36 @@ impl<L: Link> Service<L> {
         self.runner.react(event);
     }
 
+    /// Whether the machine takes input.
+    fn takes_input(&self) -> bool {
+        self.link.wants_read() && !self.is_full()
+    }
+
+    /// Whether input goes to the machine as it comes.
+    fn passes_input(&self) -> bool {
+        L::MEETS || self.life != Life::Open || self.input.is_empty() && self.takes_input()
+    }
+
+    /// Gives the machine what was read ahead. Returns whether there was anything.
+    fn handle_input(&mut self, now: Instant) -> bool {
+        if self.input.is_empty() || !self.takes_input() {
+            return false;
+        }
+        match self.input.next() {
+            Some(Piece::Data(data)) => self.link.handle_bytes(now, data),
+            Some(Piece::End) => self.handle_end(now),
+            None => return false,
+        }
+        true
+    }
+
+    fn handle_end(&mut self, now: Instant) {
+        self.link.handle_eof(now);
+        if self.life == Life::Open {
+            self.life = Life::Ending;
+        }
+    }
+
     /// Whether so much waits to be written that nobody is told anything but answers.
     fn is_full(&self) -> bool {
         self.output.waiting() > MAX_OUTPUT_BYTES
@@ -254,16 +293,21 @@ impl<L: Link> Driven for Service<L> {
         if let Some(wire) = &mut self.wire {
             wire.received(now, data.clone());
         }
-        self.link.handle_bytes(now, data);
+        if self.passes_input() {
+            self.link.handle_bytes(now, data);
+        } else {
+            self.input.push(data);
+        }
     }
 
     fn handle_eof(&mut self, now: Instant) {
         if let Some(wire) = &mut self.wire {
             wire.ended(now);
         }
-        self.link.handle_eof(now);
-        if self.life == Life::Open {
-            self.life = Life::Ending;
+        if self.passes_input() {
+            self.handle_end(now);
+        } else {
+            self.input.end();
         }
     }
 
@@ -280,12 +324,18 @@ impl<L: Link> Driven for Service<L> {
         self.now = now;
         self.runner.port.begin_turn(now, waker);
         self.tire(now);
+        if self.has_given_up() {
+            return self.runner.port.end_turn();
+        }
         if self.link.poll_timeout().is_some_and(|at| at <= now) {
             self.link.handle_timeout(now);
         }
         let mut rounds = 0;
         loop {
             self.act_on_all(now);
+            if self.handle_input(now) {
+                continue;
+            }
             let meets = L::MEETS && !self.is_clogged();
             if meets && self.link.meet(now, core::mem::take(&mut self.visits), &self.visitor) {
                 continue;
@@ -332,7 +382,10 @@ impl<L: Link> Driven for Service<L> {
     }
 
     fn wants_read(&self) -> bool {
-        self.link.wants_read() && self.output.waiting() <= MAX_OUTPUT_BYTES
+        if self.input.is_empty() && self.takes_input() {
+            return true;
+        }
+        !L::MEETS && self.life == Life::Open && self.input.has_room()
     }
 
     fn is_closed(&self) -> bool {

@@ -10,7 +10,7 @@ use super::server::Server;
 use super::streams::Kind;
 use super::{Check, Named};
 
-pub(super) const CHECKS: [Named; 5] = [
+pub(super) const CHECKS: [Named; 6] = [
     ("a_mebibyte_there_and_back", a_mebibyte_there_and_back),
     ("many_calls_at_once", many_calls_at_once),
     ("a_client_that_does_not_read_for_a_while", |server| {
@@ -20,6 +20,10 @@ pub(super) const CHECKS: [Named; 5] = [
         a_client_that_does_not_read_for_a_while(server, Kind::Socket)
     }),
     ("sigterm_ends_a_server_whose_client_does_not_read", sigterm_ends_a_blocked_server),
+    (
+        "second_hour_28_the_end_of_input_ends_a_server_whose_client_does_not_read",
+        second_hour_28_the_end_of_input_ends_a_server_whose_client_does_not_read,
+    ),
 ];
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
@@ -95,6 +99,24 @@ fn sigterm_ends_a_blocked_server(server: &str) -> Check {
     server.signal("TERM")?;
     // The server is gone while its client is still writing.
     assert!(writer.join().map_err(|_| "the writer panicked")?.is_err());
+    let lines = server.end_by_itself()?;
+    assert!((1..PINGS).contains(&lines.len()), "{}", lines.len());
+    Ok(())
+}
+
+fn second_hour_28_the_end_of_input_ends_a_server_whose_client_does_not_read(server: &str) -> Check {
+    // Answers that fill the output of the server and the pipe.
+    const PINGS: usize = 7000;
+    let mut server = Server::start(server)?;
+    let padding = "x".repeat(200);
+    let mut input = String::new();
+    for ping in 0..PINGS {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":"{ping}-{padding}","method":"ping"}}"#);
+        input.extend([&*line, "\n"]);
+    }
+    server.send_bytes(input.as_bytes())?;
+    drop(server.take_input());
+    server.wait()?;
     let lines = server.end_by_itself()?;
     assert!((1..PINGS).contains(&lines.len()), "{}", lines.len());
     Ok(())

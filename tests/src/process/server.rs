@@ -115,6 +115,11 @@ impl Server {
         kill(self.child.id(), signal)
     }
 
+    /// Waits for the server to exit, without reading what it writes.
+    pub(super) fn wait(&mut self) -> io::Result<()> {
+        self.child.wait().map(drop)
+    }
+
     /// The most memory that the server ever had, in bytes; `None` where that is not told.
     pub(super) fn peak_memory(&self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
