@@ -268,6 +268,7 @@
 //! | `tracing` | spans of requests and calls; see `service::Catalog::on_span` |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |
+//! | `validate` | JSON Schema for arguments, structured content and forms; see [`schema`] |
 
 #![no_std]
 #![cfg_attr(
@@ -305,6 +306,7 @@ mod progress;
 #[cfg(feature = "request-state")]
 pub mod request_state;
 mod row;
+pub mod schema;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "service")]

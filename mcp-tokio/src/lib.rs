@@ -282,6 +282,7 @@ pub use mcp_proto::client::{
 };
 pub use mcp_proto::headers::PlanError;
 pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url, UrlError};
+pub use mcp_proto::schema;
 pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };

@@ -53,3 +53,25 @@ fn two_hundred_tools_are_sent_from_the_same_bytes_every_time() {
     }
     assert_eq!(seen, 200);
 }
+
+/// With and without the feature `validate`.
+#[test]
+fn second_hour_17_a_tool_in_another_dialect_is_refused() {
+    let dialect = "http://json-schema.org/draft-04/schema#";
+    let schema = |text: String| Json::parse(text).unwrap();
+    let plain = || schema(r#"{"type":"object"}"#.to_owned());
+    let other = || schema(format!(r#"{{"$schema":"{dialect}","type":"object"}}"#));
+    let handler = || Handler::tool(|(): (), _| async { "" });
+    let mut registry = everything::registry().unwrap();
+    let before = page(&registry.declaration(), None);
+    for tool in [Tool::new("t", other()), Tool::new("t", plain()).output_schema(other())] {
+        let error = registry.add_tool(tool, handler()).unwrap_err().to_string();
+        let told = format!("\"t\": the dialect \"{dialect}\" is not supported; `$schema` may be");
+        assert!(error.starts_with(&told), "{error}");
+        for supported in ["draft/2020-12/schema", "draft-07/schema#"] {
+            assert!(error.contains(supported), "{error}");
+        }
+    }
+    assert_eq!(page(&registry.declaration(), None), before);
+    registry.add_tool(Tool::new("t", plain()), handler()).unwrap();
+}

@@ -7,6 +7,7 @@
 mod header;
 mod plan;
 mod protocol;
+mod schema;
 mod url;
 mod usage;
 mod words;
@@ -17,6 +18,7 @@ pub(crate) use header::excerpt;
 pub use header::{EmitError, HeaderError, Place, ValueError};
 pub use plan::PlanError;
 pub use protocol::ProtocolError;
+pub use schema::SchemaError;
 pub use url::UrlError;
 pub use usage::UsageError;
 

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-use super::PlanError;
+use super::{PlanError, SchemaError};
 
 /// The caller's fault: the command changed nothing.
 #[derive(Clone, PartialEq, Eq)]
@@ -66,6 +66,18 @@ pub enum UsageError {
     /// a JSON object.
     InvalidSchema {
         /// The tool's name.
+        name: String,
+    },
+    /// A schema of a tool cannot be used.
+    UnusableSchema {
+        /// The tool's name.
+        name: String,
+        /// What is wrong with it.
+        reason: SchemaError,
+    },
+    /// No tool of this name is registered.
+    UnknownTool {
+        /// The name.
         name: String,
     },
     /// Settings of an extension, and parameters of a notification, must be a JSON object.
@@ -169,6 +181,8 @@ impl fmt::Display for UsageError {
                 "\"{name}\": `inputSchema` must be an object with \"type\": \"object\" (arguments \
                  are a struct with named fields), `outputSchema` an object"
             ),
+            Self::UnusableSchema { name, reason } => write!(f, "\"{name}\": {reason}"),
+            Self::UnknownTool { name } => write!(f, "no tool \"{name}\" is registered"),
             Self::NotAnObject { name } => {
                 write!(f, "\"{name}\": settings and parameters must be a JSON object")
             }

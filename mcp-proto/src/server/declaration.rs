@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::entries::{Entries, Listed};
 use super::legacy;
 use super::pages::Pages;
-use super::registry::{HandlerId, Reference, Registry, has_type_object};
+use super::registry::{HandlerId, Reference, Registry};
 use super::stamp::{COMPLETE, stamp};
 use super::template::UriTemplate;
 use super::{Cacheable, Change, List};
@@ -17,6 +17,7 @@ use crate::error::UsageError;
 use crate::headers::Plan;
 use crate::json::Json;
 use crate::json::write;
+use crate::schema::has_type_object;
 use crate::types::{
     CacheHint, ListChangedCapability, Prompt, ResourcesCapability, ServerCapabilities, Tool,
 };

@@ -47,6 +47,7 @@ mod serve;
 mod stamp;
 mod subscriptions;
 mod template;
+mod validation;
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;

@@ -11,12 +11,14 @@ use super::declaration::Declaration;
 use super::entries::Entries;
 use super::names::{has_scheme, is_tool_name};
 use super::template::UriTemplate;
+use super::validation::Validation;
 use super::{Cacheable, List};
 use crate::error::UsageError;
 use crate::headers::Plan;
-use crate::json::{Json, Raw};
+use crate::json::Json;
 use crate::message::Method;
 use crate::meta;
+use crate::schema::has_type_object;
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
@@ -81,6 +83,7 @@ pub struct Registry<H> {
     pub(super) extensions: BTreeMap<String, Json>,
     pub(super) experimental: BTreeMap<String, Json>,
     pub(super) cache: BTreeMap<Cacheable, CacheHint>,
+    pub(super) validation: Validation,
     handlers: BTreeMap<usize, H>,
 }
 
@@ -121,6 +124,7 @@ impl<H> Registry<H> {
             extensions: BTreeMap::new(),
             experimental: BTreeMap::new(),
             cache: BTreeMap::new(),
+            validation: Validation::default(),
             handlers: BTreeMap::new(),
         }
     }
@@ -211,7 +215,8 @@ impl<H> Registry<H> {
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`], with
     /// [`UsageError::InvalidSchema`] unless the input schema is an object with
-    /// `"type": "object"` and the output schema an object, and with
+    /// `"type": "object"` and the output schema an object, with [`UsageError::UnusableSchema`] if
+    /// one is in another dialect than 2020-12 and draft-07, and with
     /// [`UsageError::InvalidHeader`] if clients on HTTP must reject its `x-mcp-header`s. (Legacy
     /// clients know output schemas of objects alone: for them another one is put inside of an
     /// object, as its member `result`, and structured content likewise.)
@@ -234,7 +239,9 @@ impl<H> Registry<H> {
             return Err(UsageError::InvalidHeader { name: tool.name, reason });
         }
         self.tools.check(&tool)?;
+        let schemas = self.validation.prepare(&tool)?;
         let handler = self.keep(handler, asks);
+        self.validation.add(handler.serial, schemas);
         self.tools.add(tool, handler);
         Ok(self)
     }
@@ -367,6 +374,7 @@ impl<H> Registry<H> {
     /// Takes a tool out and returns its handler.
     pub fn remove_tool(&mut self, name: &str) -> Option<H> {
         let handler = self.tools.remove(name)?;
+        self.validation.remove(handler.serial);
         self.handlers.remove(&handler.serial)
     }
 
@@ -436,14 +444,4 @@ impl<H> Registry<H> {
         self.handlers.insert(serial, handler);
         HandlerId { serial, asks }
     }
-}
-
-pub(super) fn has_type_object(schema: &Json) -> bool {
-    let mut found = false;
-    schema.raw().members(|key, value: Raw<'_>| {
-        if key.0 == b"\"type\"" {
-            found = value.0 == b"\"object\"";
-        }
-    });
-    found
 }

@@ -8,6 +8,7 @@ use core::task::{self, Poll};
 use serde::Serialize;
 
 use super::Catalog;
+use super::checks::Checks;
 use super::input::Round;
 use super::port::{Cancel, Command, Port};
 use crate::error::UsageError;
@@ -36,6 +37,7 @@ pub(super) struct Asked {
     pub(super) wants_progress: bool,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) round: Option<Arc<Round>>,
+    pub(super) checks: Checks,
     pub(super) trace: Option<Arc<TraceContext>>,
     /// The request itself, if its handler may ask for input.
     #[cfg(feature = "request-state")]

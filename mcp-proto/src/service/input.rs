@@ -97,11 +97,13 @@ impl Context {
     /// those of earlier rounds, if none is missing.
     pub fn ask(&self, requests: InputRequests) -> Result<InputResponses, Interrupt> {
         let answers = self.answers()?;
+        let forms = self.asked.checks.forms(&requests);
         let (answered, requests): (InputRequests, InputRequests) =
             requests.into_iter().partition(|(key, _)| answers.contains_key(key));
         if let Some(round) = &self.asked.round {
             round.remember(answered)?;
         }
+        forms.check(&answers, self)?;
         if requests.is_empty() {
             return Ok(answers);
         }

@@ -17,6 +17,7 @@
 //! | [`Driven::is_closed`] | all is said: flush and return |
 
 mod catalog;
+mod checks;
 mod client;
 mod command;
 mod context;

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Spawned;
 use super::catalog::{Catalog, Offer};
+use super::checks::Checks;
 use super::context::{Asked, Context};
 use super::handler::{Given, Running};
 use super::input::Round;
@@ -193,8 +194,10 @@ impl Offer {
             return Err(request.reply);
         };
         let span = Span::of_request(&request, port.catalog().hook());
+        let checks = Checks::of(&self.registry, request.handler);
         let Request { reply, params, arguments, peer, .. } = request;
         let asked = Asked {
+            checks: checks.clone(),
             peer: peer.detach(),
             wants_progress: request.wants_progress,
             log_level: request.log_level,
@@ -204,7 +207,7 @@ impl Offer {
             request: request.handler.asks().then(|| (request.method, params.detach())),
         };
         let context = Context::new(port.clone(), cancel.clone(), reply.id(), asked);
-        let call = move || span.run(|| handler.call(Given { params, arguments }, context));
+        let call = move || span.run(|| checks.call(&handler, Given { params, arguments }, context));
         Ok(Called { reply, cancel, call })
     }
 

@@ -15,9 +15,10 @@ use core::fmt;
 
 use serde::Serialize;
 
+use super::string_format::expected;
 use super::{
-    ElicitRequestFormParams, ElicitResult, NumberSchema, NumberType, PrimitiveSchemaDefinition,
-    RequestedSchema, StringSchema,
+    ElicitAction, ElicitRequestFormParams, ElicitResult, NumberSchema, NumberType,
+    PrimitiveSchemaDefinition, RequestedSchema, StringSchema,
 };
 use crate::json::write::List;
 use crate::json::{Json, Raw};
@@ -27,8 +28,9 @@ impl ElicitRequestFormParams {
     /// The user sent the form with this content, an object. A field that it leaves out gets its
     /// default; a field that the form does not have stays as it is.
     ///
-    /// Everything that the schema of a field says is checked, defaults as well, but for `format`
-    /// and for [`PrimitiveSchemaDefinition::Other`]. `null` is a value of the wrong type; content
+    /// Everything that the schema of a field says is checked, defaults as well, but for a `format`
+    /// that is [`StringFormat::Other`](super::StringFormat::Other) and for
+    /// [`PrimitiveSchemaDefinition::Other`]. `null` is a value of the wrong type; content
     /// without a field that has a default goes out by [`ElicitResult::accept`].
     ///
     /// ```
@@ -53,6 +55,23 @@ impl ElicitRequestFormParams {
             return Err(ContentError::NotAnObject);
         }
         complete(&self.requested_schema, &content).map(ElicitResult::accept)
+    }
+
+    /// Checks an answer to the form: the content, if the user accepted it, as
+    /// [`accept`](Self::accept) does, but without defaults.
+    ///
+    /// Fails as [`accept`](Self::accept) does.
+    ///
+    /// [Specification: Elicitation, Security Considerations](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#security-considerations)
+    pub fn check(&self, answer: &ElicitResult) -> Result<(), ContentError> {
+        match (answer.action, &answer.content) {
+            (ElicitAction::Decline | ElicitAction::Cancel, _) => Ok(()),
+            (ElicitAction::Accept, None) => check_all(&self.requested_schema, &BTreeMap::new()),
+            (ElicitAction::Accept, Some(content)) if content.raw().is_object() => {
+                check_all(&self.requested_schema, &fields(content))
+            }
+            (ElicitAction::Accept, Some(_)) => Err(ContentError::NotAnObject),
+        }
     }
 
     /// The user sent the form as it was shown, with nothing but its defaults.
@@ -129,6 +148,11 @@ pub enum FieldError {
         /// The most.
         max_length: u64,
     },
+    /// The text does not have the format.
+    WrongFormat {
+        /// Its format, in words.
+        expected: &'static str,
+    },
     /// The number is less.
     TooSmall {
         /// The least.
@@ -157,7 +181,9 @@ impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("is required"),
-            Self::WrongType { expected } => write!(f, "must be {expected}"),
+            Self::WrongType { expected } | Self::WrongFormat { expected } => {
+                write!(f, "must be {expected}")
+            }
             Self::TooShort { min_length } => write!(f, "must have {min_length} characters or more"),
             Self::TooLong { max_length } => write!(f, "must have {max_length} characters or fewer"),
             Self::TooSmall { minimum } => write!(f, "must be {minimum} or more"),
@@ -172,7 +198,7 @@ impl fmt::Display for FieldError {
 /// The content, an object, with the defaults behind it.
 fn complete(schema: &RequestedSchema, content: &Json) -> Result<Json, ContentError> {
     let defaults: Vec<_> = schema.defaults().collect();
-    let mut fields = BTreeMap::new();
+    let mut fields = Fields::new();
     let mut text = Vec::new();
     let mut object = List::object(&mut text);
     content.raw().members(|key, value| {
@@ -189,6 +215,23 @@ fn complete(schema: &RequestedSchema, content: &Json) -> Result<Json, ContentErr
         }
     }
     object.end();
+    check_all(schema, &fields).map(|()| Json::trusted(text))
+}
+
+type Fields<'a> = BTreeMap<Cow<'a, str>, Raw<'a>>;
+
+/// The fields of content, an object.
+fn fields(content: &Json) -> Fields<'_> {
+    let mut fields = Fields::new();
+    content.raw().members(|key, value| {
+        if let Some(name) = key.string() {
+            fields.insert(name, value);
+        }
+    });
+    fields
+}
+
+fn check_all(schema: &RequestedSchema, fields: &Fields<'_>) -> Result<(), ContentError> {
     let wrong = schema.properties.iter().filter_map(|(name, schema)| {
         let error = check(schema, *fields.get(&**name)?).err()?;
         Some((name.clone(), error))
@@ -196,7 +239,7 @@ fn complete(schema: &RequestedSchema, content: &Json) -> Result<Json, ContentErr
     let missing = schema.required.iter().filter(|name| !fields.contains_key(&***name));
     let missing = missing.map(|name| (name.clone(), FieldError::Missing));
     let errors: Vec<_> = wrong.chain(missing).collect();
-    if errors.is_empty() { Ok(Json::trusted(text)) } else { Err(ContentError::Fields(errors)) }
+    if errors.is_empty() { Ok(()) } else { Err(ContentError::Fields(errors)) }
 }
 
 fn check(schema: &PrimitiveSchemaDefinition, value: Raw<'_>) -> Result<(), FieldError> {
@@ -230,11 +273,15 @@ fn check(schema: &PrimitiveSchemaDefinition, value: Raw<'_>) -> Result<(), Field
 }
 
 fn string(schema: &StringSchema, value: Raw<'_>) -> Result<(), FieldError> {
-    let length = text(value)?.chars().count() as u64;
+    let text = text(value)?;
+    let length = text.chars().count() as u64;
     match (schema.min_length, schema.max_length) {
         (Some(min_length), _) if length < min_length => Err(FieldError::TooShort { min_length }),
         (_, Some(max_length)) if length > max_length => Err(FieldError::TooLong { max_length }),
-        _ => Ok(()),
+        _ => {
+            let expected = schema.format.as_ref().and_then(|format| expected(format, &text));
+            expected.map_or(Ok(()), |expected| Err(FieldError::WrongFormat { expected }))
+        }
     }
 }
 

@@ -44,6 +44,7 @@ mod resource_read;
 mod roots;
 mod sampling;
 mod sampling_content;
+mod string_format;
 mod subscription;
 mod tool;
 

@@ -21,4 +21,6 @@ mod scaling;
 mod security;
 mod server;
 mod testing;
+#[cfg(feature = "validate")]
+mod validation;
 mod wire;

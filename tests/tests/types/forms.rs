@@ -235,9 +235,32 @@ fn choices_are_among_the_choices() {
 }
 
 #[test]
-fn formats_and_schemas_that_are_not_known_are_not_checked() {
+fn second_hour_17_texts_have_the_format_of_their_field() {
     let email: StringSchema = read(r#"{"type":"string","format":"email"}"#);
-    assert_eq!(field(email, &json!("nobody")), None);
+    assert_eq!(field(email.clone(), &json!("ada@example.com")), None);
+    let expected = "an email address, such as ada@example.com";
+    assert_eq!(field(email, &json!("nobody")), Some(FieldError::WrongFormat { expected }));
+}
+
+#[test]
+fn second_hour_17_an_answer_is_checked_against_its_form() {
+    let fields = RequestedSchema::new().required("name", StringSchema::new());
+    let form = form(fields);
+    let accept = |content: Value| ElicitResult::accept(Json::encode(&content).unwrap());
+    let check = |answer: &ElicitResult| form.check(answer).map_err(|error| error.to_string());
+    assert_eq!(check(&accept(json!({"name": "Ada", "more": 1}))), Ok(()));
+    assert_eq!(check(&ElicitResult::new(ElicitAction::Decline)), Ok(()));
+    let missing = "the content does not fit the form: \"name\" is required";
+    assert_eq!(check(&accept(json!({}))), Err(missing.to_owned()));
+    assert_eq!(check(&ElicitResult::new(ElicitAction::Accept)), Err(missing.to_owned()));
+    let no_object = "the content must be a JSON object";
+    assert_eq!(check(&accept(json!(["Ada"]))), Err(no_object.to_owned()));
+}
+
+#[test]
+fn formats_and_schemas_that_are_not_known_are_not_checked() {
+    let host: StringSchema = read(r#"{"type":"string","format":"hostname"}"#);
+    assert_eq!(field(host, &json!("no host")), None);
     let other = Json::parse(r#"{"type":["string","null"]}"#).unwrap();
     assert_eq!(field(PrimitiveSchemaDefinition::Other(other), &json!(7)), None);
 }

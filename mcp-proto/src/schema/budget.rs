@@ -1,0 +1,244 @@
+//! JSON values as the validator sees them, each visit counted.
+//!
+//! The validator has no bound of its own, and some schemas make it visit a value very often. So the
+//! values count: when the [`Steps`] are spent, every value reads as `null`, nothing is nested any
+//! more, and the validator comes to its end soon. Its verdict is void then, and so is each error
+//! that it made afterwards: an error holds a copy of its value, which is the mark here.
+
+use alloc::borrow::Cow;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use core::slice;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use jsonschema::JsonType;
+use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, cmp, unique};
+use serde_json::{Map, Number, Value, map};
+
+/// How many bytes of a string cost a step more.
+const BYTES_PER_STEP: usize = 64;
+
+/// The visits that are left.
+pub(super) struct Steps(AtomicUsize);
+
+impl Steps {
+    pub(super) fn new(count: usize) -> Self {
+        Self(AtomicUsize::new(count))
+    }
+
+    /// Takes some, and says whether there were enough.
+    fn take(&self, count: usize) -> bool {
+        let take = |left: usize| Some(left.saturating_sub(count));
+        self.0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            .is_ok_and(|left| left > count)
+    }
+
+    pub(super) fn are_spent(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// Whether an error was made before the steps were spent.
+pub(super) fn is_sound(error: &jsonschema::ValidationError<'_>) -> bool {
+    **error.instance() == Value::Bool(true)
+}
+
+/// The representation, as the validator calls it.
+pub(super) struct Counting;
+
+/// A value, and the visits that are left.
+#[derive(Clone, Copy)]
+pub(super) struct Counted<'a> {
+    value: &'a Value,
+    steps: &'a Steps,
+}
+
+impl<'a> Counted<'a> {
+    pub(super) fn new(value: &'a Value, steps: &'a Steps) -> Self {
+        Self { value, steps }
+    }
+
+    /// The value; `null` when the steps are spent.
+    fn visit(&self) -> &'a Value {
+        if self.steps.take(1) { self.value } else { &Value::Null }
+    }
+}
+
+/// The values in a value, itself among them. It is nested at most 128 deep.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(elements) => 1 + elements.iter().map(size).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(size).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
+}
+
+/// A name of a member, as a value of its own.
+pub(super) struct Name {
+    value: Value,
+    steps: Steps,
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self { value: Value::Null, steps: Steps::new(usize::MAX) }
+    }
+}
+
+impl Json for Counting {
+    type Node<'a> = Counted<'a>;
+    type PreparedKey = String;
+    type StringBuffer = Name;
+
+    fn prepare_key(key: &str) -> String {
+        key.to_owned()
+    }
+
+    fn with_string_node<T>(buffer: &mut Name, string: &str, f: impl FnOnce(Counted<'_>) -> T) -> T {
+        buffer.value = Value::String(string.to_owned());
+        f(Counted::new(&buffer.value, &buffer.steps))
+    }
+}
+
+impl<'a> Node<'a, Counting> for Counted<'a> {
+    type Object = Members<'a>;
+    type Array = Elements<'a>;
+    type Number = &'a Number;
+
+    fn as_object(&self) -> Option<Members<'a>> {
+        let members = self.visit().as_object()?;
+        Some(Members { members, steps: self.steps })
+    }
+
+    fn as_array(&self) -> Option<Elements<'a>> {
+        let elements = self.visit().as_array()?;
+        Some(Elements { elements, steps: self.steps })
+    }
+
+    fn as_string(&self) -> Option<Cow<'a, str>> {
+        let text = self.visit().as_str()?;
+        self.steps.take(text.len() / BYTES_PER_STEP).then_some(Cow::Borrowed(text))
+    }
+
+    fn as_number(&self) -> Option<&'a Number> {
+        self.visit().as_number()
+    }
+
+    fn as_boolean(&self) -> Option<bool> {
+        self.visit().as_bool()
+    }
+
+    fn is_null(&self) -> bool {
+        self.visit().is_null()
+    }
+
+    fn json_type(&self) -> JsonType {
+        match self.visit() {
+            Value::Null => JsonType::Null,
+            Value::Bool(_) => JsonType::Boolean,
+            Value::Number(_) => JsonType::Number,
+            Value::String(_) => JsonType::String,
+            Value::Array(_) => JsonType::Array,
+            Value::Object(_) => JsonType::Object,
+        }
+    }
+
+    fn equals_value(&self, expected: &Value) -> bool {
+        !self.steps.are_spent()
+            && self.steps.take(size(self.value))
+            && cmp::equal(self.value, expected)
+    }
+
+    /// What an error keeps of its value: whether the steps were spent.
+    fn to_value(&self) -> Cow<'a, Value> {
+        Cow::Owned(Value::Bool(!self.steps.are_spent()))
+    }
+
+    fn identity(&self) -> Option<NodeIdentity> {
+        Some(NodeIdentity::new(core::ptr::from_ref(self.value) as usize))
+    }
+
+    fn container_identity(&self) -> Option<NodeIdentity> {
+        if self.value.is_object() || self.value.is_array() { self.identity() } else { None }
+    }
+}
+
+/// The members of an object.
+pub(super) struct Members<'a> {
+    members: &'a Map<String, Value>,
+    steps: &'a Steps,
+}
+
+impl<'a> Object<'a, Counting> for Members<'a> {
+    type Node = Counted<'a>;
+    type MemberName = &'a str;
+    type MembersIter = MembersIter<'a>;
+
+    fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    fn get(&self, key: &String) -> Option<Counted<'a>> {
+        self.members.get(key).map(|value| Counted::new(value, self.steps))
+    }
+
+    fn members(&self) -> MembersIter<'a> {
+        MembersIter { members: self.members.iter(), steps: self.steps }
+    }
+}
+
+/// The members of an object, one after the other.
+pub(super) struct MembersIter<'a> {
+    members: map::Iter<'a>,
+    steps: &'a Steps,
+}
+
+impl<'a> Iterator for MembersIter<'a> {
+    type Item = (&'a str, Counted<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (name, value) = self.members.next()?;
+        let enough = self.steps.take(1 + name.len() / BYTES_PER_STEP);
+        enough.then_some((name, Counted::new(value, self.steps)))
+    }
+}
+
+/// The elements of an array.
+pub(super) struct Elements<'a> {
+    elements: &'a [Value],
+    steps: &'a Steps,
+}
+
+impl<'a> Array<'a, Counting> for Elements<'a> {
+    type Node = Counted<'a>;
+    type ElementsIter = ElementsIter<'a>;
+
+    fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    fn elements(&self) -> ElementsIter<'a> {
+        ElementsIter { elements: self.elements.iter(), steps: self.steps }
+    }
+
+    fn is_unique(&self) -> bool {
+        let size = self.elements.iter().map(size).sum();
+        self.steps.take(size) && unique::is_unique(self.elements)
+    }
+}
+
+/// The elements of an array, one after the other.
+pub(super) struct ElementsIter<'a> {
+    elements: slice::Iter<'a, Value>,
+    steps: &'a Steps,
+}
+
+impl<'a> Iterator for ElementsIter<'a> {
+    type Item = Counted<'a>;
+
+    fn next(&mut self) -> Option<Counted<'a>> {
+        let value = self.elements.next()?;
+        self.steps.take(1).then(|| Counted::new(value, self.steps))
+    }
+}

@@ -1,0 +1,196 @@
+//! The text of a misfit: where a value does not fit a schema, and why.
+//!
+//! In: the errors of the validator. Out: [`Misfits`], within a bound. Values are not repeated, so
+//! that a text never holds a secret that the schema does not hold.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{JsonType, ValidationError};
+use serde_json::Value;
+
+use super::budget::is_sound;
+
+/// The most misfits that are told at once.
+const MAX_MISFITS: usize = 8;
+
+/// The most characters of a part of a text.
+const MAX_CHARACTERS: usize = 200;
+
+/// How many alternatives inside of each other are looked into for the nearest one.
+const MAX_NESTED: usize = 3;
+
+/// Where a value does not fit a schema, at most 8 places, each with the reason.
+///
+/// Its text has one part for each, such as `/tags/1: expected a string; /city: is required`, and at
+/// most 4 KiB.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Misfits {
+    list: Vec<Misfit>,
+    /// There are more than these.
+    more: bool,
+}
+
+/// A place where a value does not fit a schema.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Misfit {
+    /// The place, as a JSON Pointer into the value, cut after 200 characters; empty for the whole.
+    pub path: String,
+    /// What is wrong there, cut after 200 characters and an explanation.
+    pub reason: String,
+}
+
+impl Misfits {
+    /// The whole value does not fit.
+    pub(super) fn whole(reason: &str) -> Self {
+        let misfit = Misfit { path: String::new(), reason: reason.into() };
+        Self { list: alloc::vec![misfit], more: false }
+    }
+
+    /// The places, at least one.
+    pub fn iter(&self) -> impl Iterator<Item = &Misfit> {
+        self.list.iter()
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.path {
+            "" => f.write_str(&self.reason),
+            path => write!(f, "{path}: {}", self.reason),
+        }
+    }
+}
+
+impl fmt::Display for Misfits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, misfit) in self.list.iter().enumerate() {
+            let separator = if at == 0 { "" } else { "; " };
+            write!(f, "{separator}{misfit}")?;
+        }
+        if self.more { f.write_str("; and more") } else { Ok(()) }
+    }
+}
+
+impl core::error::Error for Misfits {}
+
+/// The first errors of a check, told; `None` if there is none that is sound.
+pub(super) fn misfits<'a>(errors: impl Iterator<Item = ValidationError<'a>>) -> Option<Misfits> {
+    let mut errors = errors.filter(is_sound);
+    let list: Vec<Misfit> =
+        errors.by_ref().take(MAX_MISFITS).map(|error| misfit(&error, 0)).collect();
+    if list.is_empty() { None } else { Some(Misfits { list, more: errors.next().is_some() }) }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the reasons of the others are told elsewhere")]
+fn misfit(error: &ValidationError<'_>, nested: usize) -> Misfit {
+    let mut path = error.instance_path().to_string();
+    let reason = match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            path.push('/');
+            path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            "is required".into()
+        }
+        kind => reason(kind, nested),
+    };
+    Misfit { path: cut(&path), reason }
+}
+
+/// What is expected, in place of what is there.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others do not happen with these options")]
+fn reason(kind: &ValidationErrorKind, nested: usize) -> String {
+    use ValidationErrorKind as Kind;
+    match kind {
+        Kind::Type { kind: TypeKind::Single(name) } => {
+            alloc::format!("expected {}", with_article(*name))
+        }
+        Kind::Type { kind: TypeKind::Multiple(names) } => {
+            let names: Vec<_> = names.iter().map(with_article).collect();
+            alloc::format!("expected {}", names.join(" or "))
+        }
+        Kind::Enum { options } => expected_one_of(options),
+        Kind::Constant { expected_value } => expected("", &expected_value.to_string()),
+        Kind::Minimum { limit } => expected("at least ", &limit.to_string()),
+        Kind::Maximum { limit } => expected("at most ", &limit.to_string()),
+        Kind::ExclusiveMinimum { limit } => expected("more than ", &limit.to_string()),
+        Kind::ExclusiveMaximum { limit } => expected("less than ", &limit.to_string()),
+        Kind::MultipleOf { multiple_of } => expected("a multiple of ", &multiple_of.to_string()),
+        Kind::MinLength { limit } => alloc::format!("expected at least {limit} characters"),
+        Kind::MaxLength { limit } => alloc::format!("expected at most {limit} characters"),
+        Kind::MinItems { limit } => alloc::format!("expected at least {limit} items"),
+        Kind::MaxItems { limit } => alloc::format!("expected at most {limit} items"),
+        Kind::AdditionalItems { limit } => alloc::format!("expected at most {limit} items"),
+        Kind::MinProperties { limit } => alloc::format!("expected at least {limit} members"),
+        Kind::MaxProperties { limit } => alloc::format!("expected at most {limit} members"),
+        Kind::Pattern { pattern } => expected("a match of the pattern ", pattern),
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            unexpected_members(unexpected)
+        }
+        Kind::UnevaluatedItems { .. } => "has items that the schema does not know".into(),
+        Kind::UniqueItems => "expected items that differ from each other".into(),
+        Kind::Contains => "has no item, or not as many, as `contains` wants".into(),
+        Kind::PropertyNames { error } => {
+            alloc::format!("has a member whose name does not fit: {}", reason(error.kind(), nested))
+        }
+        Kind::FalseSchema => "must not be there".into(),
+        Kind::Not { .. } => "fits the schema of `not`".into(),
+        Kind::OneOfMultipleValid { .. } => "fits more than one schema of `oneOf`".into(),
+        Kind::AnyOf { context } => none_of("anyOf", context, nested),
+        Kind::OneOfNotValid { context } => none_of("oneOf", context, nested),
+        kind => alloc::format!("does not fit `{}`", cut(kind.keyword())),
+    }
+}
+
+/// The beginning of a text.
+pub(super) fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_CHARACTERS).and_then(|(at, _)| text.get(..at)) {
+        Some(beginning) => alloc::format!("{beginning}…"),
+        None => text.into(),
+    }
+}
+
+fn expected(what: &str, value: &str) -> String {
+    alloc::format!("expected {what}{}", cut(value))
+}
+
+fn expected_one_of(options: &Value) -> String {
+    let Value::Array(options) = options else { return "is not one of the choices".into() };
+    let options: Vec<_> = options.iter().map(Value::to_string).collect();
+    expected("one of ", &options.join(", "))
+}
+
+fn unexpected_members(names: &[String]) -> String {
+    let names = names.iter().take(MAX_MISFITS).map(|name| alloc::format!("`{name}`"));
+    let names: Vec<_> = names.collect();
+    alloc::format!("has members that the schema does not allow: {}", cut(&names.join(", ")))
+}
+
+/// The alternative whose fault is the deepest is the one that was meant, most likely.
+fn none_of(keyword: &str, alternatives: &[Vec<ValidationError<'static>>], nested: usize) -> String {
+    let text = alloc::format!("fits no schema of `{keyword}`");
+    let first =
+        alternatives.iter().filter_map(|errors| errors.iter().find(|error| is_sound(error)));
+    let depth = |error: &&ValidationError<'_>| error.instance_path().iter().count();
+    match first.max_by_key(depth) {
+        Some(nearest) if nested < MAX_NESTED => {
+            alloc::format!("{text} (nearest: {})", misfit(nearest, nested + 1))
+        }
+        _ => text,
+    }
+}
+
+fn with_article(name: JsonType) -> &'static str {
+    match name {
+        JsonType::Null => "null",
+        JsonType::Boolean => "true or false",
+        JsonType::Integer => "an integer",
+        JsonType::Number => "a number",
+        JsonType::String => "a string",
+        JsonType::Array => "an array",
+        JsonType::Object => "an object",
+    }
+}

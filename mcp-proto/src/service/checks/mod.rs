@@ -1,0 +1,16 @@
+//! The checks around the handler of a tool that is validated; with the feature `validate`.
+
+#[cfg(not(feature = "validate"))]
+#[expect(
+    clippy::unnecessary_wraps,
+    clippy::unused_self,
+    reason = "the same verbs as with the feature"
+)]
+mod nothing;
+#[cfg(feature = "validate")]
+mod validated;
+
+#[cfg(not(feature = "validate"))]
+pub(super) use nothing::Checks;
+#[cfg(feature = "validate")]
+pub(super) use validated::Checks;
