@@ -31,6 +31,9 @@ def offer_fixtures(server: Any, tell_of_touch: Callable[[Context], Awaitable[Non
 
     @server.tool()
     def echo(message: str) -> str:
+        if "ECHOES" in os.environ:
+            with open(os.environ["ECHOES"], "a") as echoes:
+                echoes.write(message + "\n")
         return message
 
     @server.tool()

@@ -1,6 +1,7 @@
 // What both servers offer. The SDKs register it with the same words, and differ in what a handler
 // gets to see of its request.
 
+import { appendFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 
@@ -24,9 +25,10 @@ let touches = 0;
  * are connected to no server.
  */
 export function offerFixtures(server, { requestOf, isSubscribed, tellOthers }) {
-  server.registerTool('echo', { inputSchema: { message: z.string() } }, ({ message }) =>
-    text(message),
-  );
+  server.registerTool('echo', { inputSchema: { message: z.string() } }, ({ message }) => {
+    if (process.env.ECHOES) appendFileSync(process.env.ECHOES, `${message}\n`);
+    return text(message);
+  });
 
   server.registerTool('progress', {}, async (context) => {
     const { progressToken, notify } = requestOf(context);

@@ -17,7 +17,7 @@ export function withSessions(Transport, connect, { enableJsonResponse }) {
   const transports = new Map();
   return async (request) => {
     const id = request.headers.get('mcp-session-id');
-    if (id) return transports.get(id)?.handleRequest(request) ?? refusal(404, 'Session not found');
+    if (id) return transports.get(id)?.handleRequest(request) ?? sessionLost();
     const transport = new Transport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => transports.set(id, transport),
@@ -39,6 +39,13 @@ export function withoutSessions(Transport, connect) {
     await connect(transport);
     return transport.handleRequest(request);
   };
+}
+
+/** With SESSION_LOST=400, what the SDK's own example says, and servers that are copied from it. */
+function sessionLost() {
+  return process.env.SESSION_LOST === '400'
+    ? refusal(400, 'Bad Request: No valid session ID provided')
+    : refusal(404, 'Session not found');
 }
 
 function refusal(status, message) {

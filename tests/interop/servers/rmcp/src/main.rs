@@ -4,6 +4,8 @@
 use std::{
     env,
     error::Error,
+    fs::OpenOptions,
+    io::Write,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -99,8 +101,13 @@ type Outcome<T = String> = Result<T, ErrorData>;
 #[tool_router]
 impl Fixtures {
     #[tool]
-    fn echo(&self, Parameters(Echo { message }): Parameters<Echo>) -> String {
-        message
+    fn echo(&self, Parameters(Echo { message }): Parameters<Echo>) -> Outcome {
+        if let Some(echoes) = env::var_os("ECHOES") {
+            let file = OpenOptions::new().append(true).create(true).open(echoes);
+            let line = format!("{message}\n");
+            file.and_then(|mut file| file.write_all(line.as_bytes())).map_err(internal)?;
+        }
+        Ok(message)
     }
 
     #[tool]
