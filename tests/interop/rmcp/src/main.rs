@@ -1,8 +1,10 @@
-//! `interop-rmcp MODE -- URL | COMMAND...`: the rmcp client, which speaks both eras.
+//! `interop-rmcp MODE -- URL | COMMAND...`: the rmcp client, which speaks both eras. `soak` says what
+//! `interop-rmcp soak NAME -- URL` does.
 #![expect(deprecated, reason = "the modern era deprecates what the legacy era has")]
 
 mod host;
 mod over_http;
+mod soak;
 mod steps;
 mod watch;
 
@@ -32,12 +34,15 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Outcome {
-    let mut words = env::args().skip(1);
-    let (Some(mode), Some("--")) = (words.next(), words.next().as_deref()) else {
-        return Err("usage: interop-rmcp MODE -- URL | COMMAND...".into());
-    };
-    let server = Server { words: words.collect() };
-    time::timeout(DEADLINE, converse(&mode, &server)).await?
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match *words {
+        ["soak", name, "--", url] => soak::run(name, &Server::new(&[url])).await,
+        [mode, "--", ref server @ ..] => {
+            time::timeout(DEADLINE, converse(mode, &Server::new(server))).await?
+        }
+        _ => Err("usage: interop-rmcp MODE -- URL | COMMAND...".into()),
+    }
 }
 
 async fn converse(mode: &str, server: &Server) -> Outcome {
@@ -59,6 +64,10 @@ struct Server {
 }
 
 impl Server {
+    fn new(words: &[&str]) -> Self {
+        Self { words: words.iter().map(|&word| word.to_owned()).collect() }
+    }
+
     fn url(&self) -> Option<&str> {
         self.words.first().map(String::as_str).filter(|word| word.starts_with("http:"))
     }

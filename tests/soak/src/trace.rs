@@ -1,0 +1,41 @@
+//! Traces: what happened on a link lately, for whoever reads about a failure.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::time::Instant;
+
+/// As many lines are kept, and as many bytes of each.
+const MAX_LINES: usize = 600;
+const MAX_LINE_BYTES: usize = 260;
+
+/// The last events of a link, with their times. Clones are the same trace.
+#[derive(Clone)]
+pub struct Trace {
+    start: Instant,
+    lines: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl Trace {
+    /// An empty trace; times count from `start`.
+    pub fn new(start: Instant) -> Self {
+        Self { start, lines: Arc::default() }
+    }
+
+    /// Adds an event.
+    pub fn note(&self, event: &str) {
+        let mut line = format!("{:9.3} {event}", self.start.elapsed().as_secs_f64());
+        let end = (0..=MAX_LINE_BYTES.min(line.len())).rev().find(|&at| line.is_char_boundary(at));
+        line.truncate(end.unwrap_or_default());
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push_back(line);
+        if lines.len() > MAX_LINES {
+            lines.pop_front();
+        }
+    }
+
+    /// The events, oldest first.
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
