@@ -12,8 +12,12 @@ use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer, Spawned};
 use smol::Async;
 use smol::future::or;
+use socket2::SockRef;
 
 use crate::driver::{Clock, Timer, shows_wire, to_stderr};
+
+/// Connections that the system accepts while the server does not; the standard library has 128.
+const BACKLOG: i32 = 1024;
 
 /// Serves legacy and modern clients that connect to `listener`, on smol's threads, until
 /// SIGINT or SIGTERM; see [`serve_http_on`].
@@ -68,6 +72,8 @@ pub async fn serve_http_on(
     spawn: impl Fn(Spawned) + Clone + Send + Sync + 'static,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    // It is a hint: a system that refuses it keeps the backlog that the listener has.
+    let _ = SockRef::from(&listener).listen(BACKLOG);
     let listener = Async::new(listener)?;
     let clock = Clock::start();
     let server = HttpServer::new(catalog, config, random, spawn.clone());

@@ -16,7 +16,7 @@ pub struct Limits {
     pub max_line_bytes: usize,
     /// The longest head of an HTTP request, and the longest trailer of its body, in bytes; default
     /// 32 KiB. A longer one is answered with 431, and a request line over half of it with 414.
-    /// Never more than 64 KiB.
+    /// Never more than 64 KiB, nor less than 64 bytes.
     pub max_head_bytes: usize,
     /// The most fields of the head of an HTTP request, and of the trailer of its body; default
     /// 100. More are answered with 431.

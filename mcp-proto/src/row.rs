@@ -61,17 +61,17 @@ impl<V> Row<V> {
         self.entries.iter_mut().map(|(_, value)| value)
     }
 
-    /// Keeps what `keep` says, and no memory for what is gone.
+    /// Keeps what `keep` says, and no memory for what is gone, if all is.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(u64, &V) -> bool) {
         self.entries.retain(|(number, value)| keep(*number, value));
-        self.shrink();
-    }
-
-    /// Keeps no memory for what is gone, if all is.
-    pub(crate) fn shrink(&mut self) {
         if self.entries.is_empty() {
             self.entries = VecDeque::new();
         }
+    }
+
+    /// Keeps no memory for what is gone.
+    pub(crate) fn shrink(&mut self) {
+        self.entries.shrink_to_fit();
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -8,6 +8,7 @@ use std::task::{Poll, Waker};
 
 use mcp_proto::http::Config;
 use mcp_proto::service::{Catalog, HttpServer};
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -15,6 +16,9 @@ use tokio::task::{AbortHandle, JoinSet, unconstrained};
 use tokio::time;
 
 use crate::driver::{Clock, Timer, shows_wire, to_stderr};
+
+/// Connections that the system accepts while the server does not; the standard library has 128.
+const BACKLOG: i32 = 1024;
 
 /// Serves legacy and modern clients that connect to `listener`, until SIGINT or SIGTERM; see
 /// [`serve_http_until`].
@@ -53,6 +57,8 @@ pub async fn serve_http_until(
     config: Config,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    // It is a hint: a system that refuses it keeps the backlog that the listener has.
+    let _ = SockRef::from(&listener).listen(BACKLOG);
     let clock = Clock::start();
     let server = server(catalog, config);
     let max_connections = server.config().server.limits.max_connections;

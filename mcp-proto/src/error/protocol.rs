@@ -228,6 +228,11 @@ pub enum ProtocolError {
         /// The revision that it should be.
         expected: String,
     },
+    /// Over HTTP: a field of a legacy client's head that may be there once is there several times.
+    RepeatedHeader {
+        /// The field.
+        name: &'static str,
+    },
     /// Over HTTP: the session is unknown, has ended, or is somebody else's.
     SessionNotFound,
     /// Over HTTP: `Last-Event-ID` is of no event of the session.
@@ -289,7 +294,8 @@ impl ProtocolError {
             | Self::ModernNotServed
             | Self::UnexpectedRequest { .. }
             | Self::VersionNotServed { .. }
-            | Self::VersionDiffers { .. } => Rung::Era,
+            | Self::VersionDiffers { .. }
+            | Self::RepeatedHeader { .. } => Rung::Era,
             Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Rung::Envelope,
             Self::UnsupportedVersion { .. } => Rung::Version,
             Self::HeaderMismatch { rung, .. } => *rung,
@@ -403,9 +409,10 @@ impl ProtocolError {
             Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {
                 "2025-11-25/basic/transports#protocol-version-header"
             }
-            Self::SessionNotFound | Self::TooManySessions { .. } | Self::ShuttingDown => {
-                "2025-11-25/basic/transports#session-management"
-            }
+            Self::RepeatedHeader { .. }
+            | Self::SessionNotFound
+            | Self::TooManySessions { .. }
+            | Self::ShuttingDown => "2025-11-25/basic/transports#session-management",
             Self::EventTooLong { .. } => {
                 "2026-07-28/basic/transports/streamable-http#receiving-messages"
             }

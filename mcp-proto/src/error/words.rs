@@ -109,6 +109,9 @@ impl fmt::Display for ProtocolError {
                 Quoted(header),
                 Quoted(expected)
             ),
+            Self::RepeatedHeader { name } => {
+                write!(f, "`{name}` must be sent once, and there are several")
+            }
             Self::SessionNotFound => {
                 f.write_str("no session with this `Mcp-Session-Id`; open one with `initialize`")
             }

@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 
-use super::legacy::{Caller, Named, Token};
+use super::legacy::{Caller, Field, Named, Token};
 use super::media::{self, Accept};
 use super::security::Allowed;
 use super::{Authorization, Config};
@@ -98,8 +98,8 @@ struct Fields<'a> {
     content_type: Option<&'a [u8]>,
     content_types: usize,
     accept: Accept,
-    session: Option<&'a [u8]>,
-    version: Option<&'a [u8]>,
+    session: Field<'a>,
+    version: Field<'a>,
 }
 
 /// Walks the rungs.
@@ -164,8 +164,8 @@ impl<'a> Fields<'a> {
             content_type: None,
             content_types: 0,
             accept: Accept::ABSENT,
-            session: None,
-            version: None,
+            session: Field::Absent,
+            version: Field::Absent,
         };
         for (name, value) in head.raw_fields() {
             // Most names differ by their length already.
@@ -180,8 +180,8 @@ impl<'a> Fields<'a> {
                     fields.content_type = Some(value);
                     fields.content_types += 1;
                 }
-                14 if is_named(name, b"mcp-session-id") => fields.session = Some(value),
-                20 if is_named(name, b"mcp-protocol-version") => fields.version = Some(value),
+                14 if is_named(name, b"mcp-session-id") => fields.session.add(value),
+                20 if is_named(name, b"mcp-protocol-version") => fields.version.add(value),
                 _ => {}
             }
         }

@@ -23,7 +23,10 @@ pub(super) enum Allowed {
 impl Config {
     /// Whether requests may be for this host.
     pub(super) fn allows_host(&self, host: &[u8]) -> bool {
-        let (name, _) = split_port(host);
+        let (name, port) = split_port(host);
+        if !port.is_none_or(is_port) {
+            return false;
+        }
         let mut allowed = self.allowed_hosts.iter().map(String::as_bytes);
         // Nearly all are written as they are allowed.
         allowed.clone().any(|allowed| allowed == name)
@@ -61,6 +64,9 @@ impl<'a> Origin<'a> {
             return None;
         }
         let (host, port) = split_port(authority.as_bytes());
+        if !port.is_none_or(is_port) {
+            return None;
+        }
         Some(Self { scheme, host, port })
     }
 
@@ -85,6 +91,13 @@ impl<'a> Origin<'a> {
                 .iter()
                 .any(|host| self.host.eq_ignore_ascii_case(host.as_bytes()))
     }
+}
+
+/// Whether a text is the number of a port.
+fn is_port(text: &[u8]) -> bool {
+    let digits = text.iter().all(u8::is_ascii_digit);
+    let number = core::str::from_utf8(text).ok().and_then(|text| text.parse::<u16>().ok());
+    digits && number.is_some()
 }
 
 /// The name, and the port if there is one. An IPv6 address is in brackets.
@@ -122,6 +135,11 @@ mod tests {
             ("file://localhost", None),
             ("http://localhost.evil.example", None),
             ("localhost", None),
+            ("http://localhost:evil", None),
+            ("http://localhost:", None),
+            ("http://localhost:+80", None),
+            ("http://localhost:65536", None),
+            ("http://[::1]:80.evil.example", None),
             ("null", None),
             ("", None),
         ] {
@@ -144,6 +162,7 @@ mod tests {
             ("mcp.example.com:80", false),
             ("evil.example", false),
             ("localhost.evil.example", false),
+            ("localhost:evil", false),
             ("::1", false),
             ("", false),
         ] {

@@ -69,6 +69,13 @@ impl Batches {
         Some(waiting.answers)
     }
 
+    /// Gives back the memory that only open batches need. (An empty map keeps a node.)
+    pub(crate) fn shrink(&mut self) {
+        if self.open.is_empty() {
+            self.open = BTreeMap::new();
+        }
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -65,6 +65,10 @@ impl Server {
         self.queue.shrink_to_fit();
         self.calls.shrink();
         self.deadlines.shrink();
+        self.subscriptions.shrink();
+        if let Opening::Legacy(session) = &mut self.opening {
+            session.shrink();
+        }
     }
 
     /// Whether a handler owes the answer to a request.

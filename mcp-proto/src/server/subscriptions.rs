@@ -110,6 +110,21 @@ impl Subscriptions {
         }
     }
 
+    /// Gives back the memory that only pending changes need. (An empty set keeps a node.)
+    pub(super) fn shrink(&mut self) {
+        if self.stirred.is_empty() {
+            self.stirred = VecDeque::new();
+        }
+        for listener in self.listeners.values_mut() {
+            if listener.untold.is_empty() {
+                listener.untold = BTreeSet::new();
+            }
+            if listener.filter.uris.is_empty() {
+                listener.filter.uris = BTreeSet::new();
+            }
+        }
+    }
+
     pub(super) fn publish(&mut self, change: &Change) {
         for (serial, listener) in self.listeners.iter_mut() {
             if listener.filter.has(change) {

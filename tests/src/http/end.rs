@@ -1,5 +1,6 @@
 //! How a server stops, and what it does not accept yet.
 
+use std::net::TcpStream;
 use std::time::Duration;
 
 use mcp_proto::http::Config;
@@ -16,10 +17,13 @@ pub(super) const CHECKS: &[Named] = &[
     ("an_idle_connection_does_not_hold_up_the_end", an_idle_connection_does_not_hold_up_the_end),
 ];
 
-pub(super) const OF_SOCKETS: &[Named] = &[(
-    "with_all_connections_open_the_next_one_waits",
-    with_all_connections_open_the_next_one_waits,
-)];
+pub(super) const OF_SOCKETS: &[Named] = &[
+    ("with_all_connections_open_the_next_one_waits", with_all_connections_open_the_next_one_waits),
+    (
+        "second_hour_27_hundreds_of_clients_wait_to_be_accepted",
+        second_hour_27_hundreds_of_clients_wait_to_be_accepted,
+    ),
+];
 
 fn the_end_finishes_answers(serve: Serve) -> Check {
     let server = Server::start(serve, patient())?;
@@ -106,6 +110,26 @@ fn with_all_connections_open_the_next_one_waits(serve: Serve) -> Check {
     assert!(second.is_silent()?, "it was accepted");
     drop(first);
     assert_eq!(second.response()?.text()?, "second");
+    server.end()
+}
+
+fn second_hour_27_hundreds_of_clients_wait_to_be_accepted(serve: Serve) -> Check {
+    const CLIENTS: usize = 300;
+    let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
+    if most.trim().parse::<usize>().is_ok_and(|most| most <= CLIENTS) {
+        return Ok(());
+    }
+    let mut config = Config::default();
+    config.server.limits.max_connections = 1;
+    let server = Server::start(serve, config)?;
+    let mut first = server.connect()?;
+    first.call("echo", &json!({"message": "first"}))?;
+    assert_eq!(first.response()?.text()?, "first");
+    // Beyond the backlog the system drops what opens a connection, and the client asks again later.
+    let connect = |_| TcpStream::connect_timeout(&server.address, Duration::from_millis(900));
+    let waiting = (0..CLIENTS).map(connect).collect::<Result<Vec<_>, _>>()?;
+    drop(waiting);
+    drop(first);
     server.end()
 }
 

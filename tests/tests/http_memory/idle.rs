@@ -1,6 +1,7 @@
 //! What is there and does nothing: sessions and connections by the ten thousand.
 
-use mcp_proto::server::{Change, List, Outcome};
+use mcp_proto::server::{Change, InputRequired, List, Outcome};
+use mcp_proto::types::InputRequest;
 use mcp_proto::{Duration, Json, Limits};
 
 use super::site::{
@@ -63,6 +64,44 @@ fn an_idle_session_costs_a_kibibyte() {
     }
     assert_eq!(site.endpoint.sessions(), 0);
     meter.assert_used("no session", names + 64 * KIB);
+}
+
+#[test]
+fn second_hour_27_a_session_that_was_used_costs_a_kibibyte() {
+    const SESSIONS: usize = 2000;
+    let mut meter = Meter::start();
+    let mut site = Site::new(Limits::default());
+    meter.restart();
+    let number = site.connect();
+    let mut names = 0;
+    for _ in 0..SESSIONS {
+        let open = initialize("2025-03-26", "client");
+        let session = session_id(&site.ask(number, &post("", &open)));
+        names += session.capacity() + size_of::<String>();
+        site.ask(number, &of_session(&session, INITIALIZED));
+        let batch = format!("[{},{}]", call(1, "echo"), call(2, "echo"));
+        let answer = site.ask(number, &of_session(&session, &batch));
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        // A call that asks its client, whose answer comes on another connection.
+        let other = site.connect();
+        site.ask(other, &of_session(&session, &call(3, "hold")));
+        let request: InputRequest = serde_json::from_str(r#"{"method":"roots/list"}"#).unwrap();
+        site.answer(other, Outcome::InputRequired(InputRequired::new("a", request)));
+        let asked = site.take(other);
+        assert!(asked.contains("roots/list"), "{asked}");
+        let roots = r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#;
+        let answer = site.ask(number, &of_session(&session, roots));
+        assert!(answer.starts_with("HTTP/1.1 202 "), "{answer}");
+        site.answer(other, Outcome::Complete(Json::EMPTY_OBJECT));
+        site.take(other);
+        site.reset(other);
+        // A stream of its own that was left.
+        let reader = site.connect();
+        site.ask(reader, &get(&session, ""));
+        site.reset(reader);
+    }
+    site.pass(Duration::from_secs(61));
+    meter.assert_used("sessions that were used and left", SESSIONS * KIB + names + 64 * KIB);
 }
 
 #[test]

@@ -127,6 +127,20 @@ fn secrets_are_masked() {
 }
 
 #[test]
+fn second_hour_27_credentials_are_masked_by_their_words_and_values() {
+    for (sent, shown) in [
+        (r#"{"passwd":"x","db_pwd":"y"}"#, r#"{"passwd":"***","db_pwd":"***"}"#),
+        (r#"{"otp":"1","PIN":"2","userPin":"3"}"#, r#"{"otp":"***","PIN":"***","userPin":"***"}"#),
+        (r#"{"totp-code":"1","otp_code":"2"}"#, r#"{"totp-code":"1","otp_code":"***"}"#),
+        (r#"{"header":"Bearer x","b":["basic y"]}"#, r#"{"header":"***","b":["***"]}"#),
+        (r#"{"a":"the bearer of it","b":"Basic"}"#, r#"{"a":"the bearer of it","b":"Basic"}"#),
+        (r#"{"ping":"a","pinned":"b","laptop":"c"}"#, r#"{"ping":"a","pinned":"b","laptop":"c"}"#),
+    ] {
+        assert_eq!(masked(sent), shown);
+    }
+}
+
+#[test]
 fn the_rest_is_shown_as_it_is() {
     for text in [
         r#"{"progressToken":"x"}"#,

@@ -55,6 +55,10 @@ pub struct RequestReader {
     ended: bool,
 }
 
+/// The least bound of a head. The first bytes of a start line are checked before its length, so that
+/// with a smaller bound the refusal would depend on how many bytes have come.
+const MIN_HEAD_BYTES: usize = 64;
+
 /// The limits that concern HTTP.
 #[expect(clippy::struct_field_names, reason = "they are named as in Limits")]
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +220,7 @@ impl RequestReader {
 impl Bounds {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            max_head_bytes: limits.max_head_bytes.min(usize::from(u16::MAX)),
+            max_head_bytes: limits.max_head_bytes.clamp(MIN_HEAD_BYTES, usize::from(u16::MAX)),
             max_fields: limits.max_fields,
             max_body_bytes: limits.max_body_bytes as u64,
         }

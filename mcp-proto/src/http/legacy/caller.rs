@@ -23,18 +23,45 @@ pub(in super::super) struct Caller {
     pub(in super::super) principal: Option<Arc<str>>,
 }
 
+/// A field of which a head may have one.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) enum Field<'a> {
+    Absent,
+    Once(&'a [u8]),
+    Repeated,
+}
+
+impl<'a> Field<'a> {
+    /// The head has another one.
+    pub(in super::super) fn add(&mut self, value: &'a [u8]) {
+        *self = match self {
+            Self::Absent => Self::Once(value),
+            Self::Once(_) | Self::Repeated => Self::Repeated,
+        };
+    }
+}
+
+const REPEATED_VERSION: ProtocolError =
+    ProtocolError::RepeatedHeader { name: "MCP-Protocol-Version" };
+
 /// A revision, as a header names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in super::super) enum Named {
     Absent,
     Known(ProtocolVersion),
     Unknown(String),
+    /// There are several fields, perhaps with different values.
+    Repeated,
 }
 
 impl Named {
     /// What a header says.
-    pub(in super::super) fn read(header: Option<&[u8]>) -> Self {
-        let Some(header) = header else { return Self::Absent };
+    pub(in super::super) fn read(header: Field<'_>) -> Self {
+        let header = match header {
+            Field::Absent => return Self::Absent,
+            Field::Once(header) => header,
+            Field::Repeated => return Self::Repeated,
+        };
         let known = ProtocolVersion::ALL.iter().find(|known| known.as_str().as_bytes() == header);
         let unknown = || Self::Unknown(String::from_utf8_lossy(header).into_owned());
         known.map_or_else(unknown, |known| Self::Known(*known))
@@ -47,6 +74,7 @@ impl Named {
             Self::Known(version) if version.era() == Era::Legacy => return Ok(Some(*version)),
             Self::Known(version) => version.as_str().into(),
             Self::Unknown(version) => version.clone(),
+            Self::Repeated => return Err(REPEATED_VERSION),
         };
         Err(ProtocolError::VersionNotServed { version })
     }
@@ -63,6 +91,8 @@ pub(in super::super) enum Token {
     Absent,
     /// One that is never given out.
     Invalid,
+    /// There are several fields.
+    Repeated,
     Id(u128),
 }
 
@@ -93,8 +123,12 @@ pub(in super::super) enum Posted {
 
 impl Token {
     /// What a header says.
-    pub(in super::super) fn read(header: Option<&[u8]>) -> Self {
-        let Some(header) = header else { return Self::Absent };
+    pub(in super::super) fn read(header: Field<'_>) -> Self {
+        let header = match header {
+            Field::Absent => return Self::Absent,
+            Field::Once(header) => header,
+            Field::Repeated => return Self::Repeated,
+        };
         if header.len() != 32 {
             return Self::Invalid;
         }
@@ -172,6 +206,7 @@ pub(super) fn differs(caller: &Caller, incoming: &Incoming) -> Option<ProtocolEr
         Named::Absent => return None,
         Named::Known(version) => version.as_str().into(),
         Named::Unknown(version) => version.clone(),
+        Named::Repeated => return Some(REPEATED_VERSION),
     };
     let Incoming::Message(Message::Request(request)) = incoming else { return None };
     let asked = request.params.raw(Member::ProtocolVersion);
@@ -197,7 +232,10 @@ mod tests {
     #[test]
     fn an_id_is_32_digits_in_lower_case_and_nothing_else() {
         let id = b"0123456789abcdeffedcba9876543210";
-        assert_eq!(Token::read(Some(id)), Token::Id(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210));
+        assert_eq!(
+            Token::read(Field::Once(id)),
+            Token::Id(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210)
+        );
         for at in 0..id.len() {
             for byte in 0..=u8::MAX {
                 let mut other = *id;
@@ -207,10 +245,10 @@ mod tests {
                 });
                 let number = plain.and_then(|text| u128::from_str_radix(text, 16).ok());
                 let expected = number.map_or(Token::Invalid, Token::Id);
-                assert_eq!(Token::read(Some(&other)), expected, "{byte:#x} at {at}");
+                assert_eq!(Token::read(Field::Once(&other)), expected, "{byte:#x} at {at}");
             }
         }
-        assert_eq!(Token::read(Some(&id[1..])), Token::Invalid);
-        assert_eq!(Token::read(None), Token::Absent);
+        assert_eq!(Token::read(Field::Once(&id[1..])), Token::Invalid);
+        assert_eq!(Token::read(Field::Absent), Token::Absent);
     }
 }

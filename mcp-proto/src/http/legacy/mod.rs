@@ -39,7 +39,7 @@ use crate::server::{
 use crate::time::Instant;
 use crate::version::{EraPolicy, ProtocolVersion};
 
-pub(super) use caller::{Caller, Named, Place, Posted, Token};
+pub(super) use caller::{Caller, Field, Named, Place, Posted, Token};
 use caller::{check_version, differs, opens};
 use replay::Resumed;
 use schedule::Schedule;
@@ -93,14 +93,16 @@ impl<W: Clone> Sessions<W> {
             Token::Absent if opens => {
                 return self.open(now, declaration, caller, incoming, me, queue);
             }
-            Token::Absent | Token::Invalid | Token::Id(_) => match self.find(caller) {
-                Err(error @ ProtocolError::SessionNotFound) => return Err((None, error)),
-                Err(error) => return Err((request_id(&incoming), error)),
-                Ok(_) if opens => {
-                    return Err((request_id(&incoming), ProtocolError::UnexpectedInitialize));
+            Token::Absent | Token::Invalid | Token::Repeated | Token::Id(_) => {
+                match self.find(caller) {
+                    Err(error @ ProtocolError::SessionNotFound) => return Err((None, error)),
+                    Err(error) => return Err((request_id(&incoming), error)),
+                    Ok(_) if opens => {
+                        return Err((request_id(&incoming), ProtocolError::UnexpectedInitialize));
+                    }
+                    Ok(key) => key,
                 }
-                Ok(key) => key,
-            },
+            }
         };
         let Some(session) = self.sessions.get_mut(&key) else {
             return Err((None, ProtocolError::SessionNotFound));
@@ -403,6 +405,9 @@ impl<W: Clone> Sessions<W> {
         let key = match caller.session {
             Token::Id(key) => key,
             Token::Invalid => return Err(ProtocolError::SessionNotFound),
+            Token::Repeated => {
+                return Err(ProtocolError::RepeatedHeader { name: "Mcp-Session-Id" });
+            }
             Token::Absent => {
                 let serves_modern = self.config.policy() != EraPolicy::LegacyOnly;
                 return Err(ProtocolError::BeforeInitialize { serves_modern });

@@ -100,6 +100,10 @@ impl<W: Clone> Session<W> {
     fn shrink(&mut self) {
         self.rested = true;
         self.server.shrink();
+        // A GET stream on which nothing was sent begins anew with the next GET.
+        if self.streams.get(COMMON).is_some_and(|common| !common.is_read() && common.count() == 0) {
+            self.streams.remove(COMMON);
+        }
         self.streams.shrink();
     }
 

@@ -22,6 +22,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
+use super::super::binding::Binding;
 use super::super::calls::{Call, Calls};
 use super::super::serve::{Served, not_found};
 use super::super::{Input, InputRequired, Life, Opening, PingId, Reason, Server, ServerEvent};
@@ -65,16 +66,30 @@ struct Waiting {
 const TOO_MUCH: &str = "is more than Limits::max_in_flight_bytes leaves room for";
 
 impl Asked {
+    /// Gives back the memory that only open questions need. (An empty map keeps a node.)
+    pub(super) fn shrink(&mut self) {
+        if self.pending.is_empty() {
+            self.pending = BTreeMap::new();
+        }
+        if self.waiting.is_empty() {
+            self.waiting = BTreeMap::new();
+        }
+    }
+
     fn next_id(&mut self) -> (u64, RequestId) {
         self.ids += 1;
         (self.ids, RequestId::number(i64::try_from(self.ids).unwrap_or(i64::MAX)))
     }
 
-    /// The question that a response answers. Some clients answer `"1"` to `1`; there are no
-    /// strings among our ids that this could be mistaken for, and `"01"` is another string.
-    fn take(&mut self, id: &RequestId) -> Option<(RequestId, Question)> {
+    /// The question that a response answers. On a byte stream some clients answer `"1"` to `1`;
+    /// there are no strings among our ids that this could be mistaken for, and `"01"` is another
+    /// string. Over HTTP an id is exact.
+    fn take(&mut self, id: &RequestId, binding: Binding) -> Option<(RequestId, Question)> {
         if let Some(question) = self.pending.remove(id) {
             return Some((id.clone(), question));
+        }
+        if binding != Binding::Stream {
+            return None;
         }
         let digits = id.as_str().strip_prefix('"')?.strip_suffix('"')?;
         let id = RequestId::number(digits.parse().ok()?);
@@ -187,7 +202,8 @@ impl Server {
     /// The client has answered something.
     pub(in super::super) fn response(&mut self, now: Instant, response: Response) {
         let id = response.id.as_ref();
-        let question = id.and_then(|id| self.session()?.asked.take(id));
+        let binding = self.binding;
+        let question = id.and_then(|id| self.session()?.asked.take(id, binding));
         match question {
             None => self.fault(ProtocolError::UnexpectedResponse),
             // Any answer is a sign of life.

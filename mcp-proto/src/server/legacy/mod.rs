@@ -204,6 +204,12 @@ impl Server {
 }
 
 impl Session {
+    /// Gives back the memory that an idle session does not need.
+    pub(super) fn shrink(&mut self) {
+        self.batches.shrink();
+        self.asked.shrink();
+    }
+
     fn asker(&self, logs: bool, input: Option<Box<Input>>, principal: Option<Arc<str>>) -> Asker {
         Asker {
             inputs: self.inputs,

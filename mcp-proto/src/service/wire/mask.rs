@@ -5,8 +5,9 @@ use alloc::string::String;
 use crate::json::Raw;
 
 /// A key with one of these in its letters and digits has a secret for a value.
-const SECRETS: [&str; 9] = [
+const SECRETS: [&str; 10] = [
     "password",
+    "passwd",
     "passphrase",
     "secret",
     "apikey",
@@ -16,6 +17,12 @@ const SECRETS: [&str; 9] = [
     "cookie",
     "token",
 ];
+
+/// A key with one of these for a word has a secret for a value. They are parts of other words.
+const SECRET_WORDS: [&str; 3] = ["pwd", "otp", "pin"];
+
+/// A value that begins like this, in capitals or not, holds credentials.
+const SECRET_VALUES: [&str; 2] = ["bearer ", "basic "];
 
 /// The protocol's own keys that look like it and are none.
 const PUBLIC: [&str; 1] = ["progresstoken"];
@@ -30,7 +37,12 @@ pub(super) fn field(text: &str, out: &mut String) {
         return;
     }
     match text.split_once(':') {
-        Some((name, _)) if is_name(name) && (looks_secret(name) || is_session(name)) => {
+        Some((name, value))
+            if is_name(name)
+                && (looks_secret(name)
+                    || is_session(name)
+                    || is_credential(value.trim_start())) =>
+        {
             out.push_str(name);
             out.push_str(": ***");
         }
@@ -81,7 +93,8 @@ pub(super) fn message(mut rest: &str, out: &mut String) {
             (secret, arrays) = (looks_secret(&unescaped(string)), 0);
             out.push_str(string);
         } else {
-            out.push_str(if secret { "\"***\"" } else { string });
+            let inner = string.get(1..).unwrap_or_default();
+            out.push_str(if secret || is_credential(inner) { "\"***\"" } else { string });
         }
         rest = after;
     }
@@ -104,8 +117,39 @@ fn unescaped(string: &str) -> String {
     Raw(string.as_bytes()).string().map(Into::into).unwrap_or_default()
 }
 
-fn looks_secret(key: &str) -> bool {
-    let letters = key.chars().filter(|letter| letter.is_alphanumeric());
+fn looks_secret(name: &str) -> bool {
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     let key: String = letters.flat_map(char::to_lowercase).collect();
-    SECRETS.iter().any(|secret| key.contains(secret)) && !PUBLIC.contains(&key.as_str())
+    let is_secret = SECRETS.iter().any(|secret| key.contains(secret)) || has_secret_word(name);
+    is_secret && !PUBLIC.contains(&key.as_str())
+}
+
+/// Whether one of the words of a key is secret: they are apart by other characters than letters,
+/// or begin with a capital.
+fn has_secret_word(key: &str) -> bool {
+    let parts = key.split(|mark: char| !mark.is_alphabetic()).filter(|part| !part.is_empty());
+    parts
+        .flat_map(words)
+        .any(|word| SECRET_WORDS.iter().any(|secret| secret.eq_ignore_ascii_case(word)))
+}
+
+/// The words of `camelCase`; of capitals only the last begins one.
+fn words(mut text: &str) -> impl Iterator<Item = &str> {
+    core::iter::from_fn(move || {
+        let mut before = text.chars().next()?;
+        let next = text.char_indices().skip(1).find(|(_, letter)| {
+            let begins = letter.is_uppercase() && before.is_lowercase();
+            before = *letter;
+            begins
+        });
+        let (word, rest) = text.split_at_checked(next.map_or(text.len(), |(at, _)| at))?;
+        text = rest;
+        Some(word)
+    })
+}
+
+fn is_credential(value: &str) -> bool {
+    SECRET_VALUES.iter().any(|secret| {
+        value.get(..secret.len()).is_some_and(|start| start.eq_ignore_ascii_case(secret))
+    })
 }

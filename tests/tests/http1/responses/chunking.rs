@@ -32,6 +32,17 @@ proptest! {
     }
 }
 
+#[test]
+fn second_hour_27_a_tiny_bound_is_met_in_any_pieces() {
+    for bytes in [0, 1, 4, 8, 63] {
+        let mut limits = Limits::default();
+        limits.max_head_bytes = bytes;
+        for response in ["HTTP/2.0 200 OK\r\n\r\n", "HTXP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200"] {
+            fuzz::http1_client_pieces(&limits, 0, response.as_bytes(), &[1, 2]);
+        }
+    }
+}
+
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(1_usize..30, 1..6)
 }
