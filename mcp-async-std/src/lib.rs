@@ -250,7 +250,8 @@ mod tls;
 
 pub use mcp_proto;
 pub use mcp_proto::client::{
-    CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, ServerInfo, Verdict,
+    CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, Restart, ServerInfo,
+    Verdict,
 };
 pub use mcp_proto::headers::PlanError;
 pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url, UrlError};

@@ -1,6 +1,6 @@
 //! `ARCHITECTURE.md` is equal to the code.
 
-use mcp_proto::client::probe;
+use mcp_proto::client::{probe, recovery};
 use mcp_proto::http::client::{answer, resume};
 use mcp_proto::negotiate;
 
@@ -22,6 +22,11 @@ fn shows_the_table_of_answers() {
 #[test]
 fn shows_the_table_of_streams_that_break() {
     assert_eq!(shown("<!-- resume table: http::client::resume::draw() -->\n"), resume::draw());
+}
+
+#[test]
+fn shows_the_recovery_table() {
+    assert_eq!(shown("<!-- recovery table: client::recovery::draw() -->\n"), recovery::draw());
 }
 
 /// What stands between a mark and the next end.

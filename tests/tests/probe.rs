@@ -181,6 +181,7 @@ fn failures_say_what_has_happened() {
             Outcome::Unavailable => Failure::Unavailable,
             Outcome::Modern
             | Outcome::Untyped
+            | Outcome::NotIdempotent
             | Outcome::ListsLegacy
             | Outcome::Disjoint
             | Outcome::Unsupported
@@ -225,7 +226,7 @@ impl Case {
             | Outcome::InitializedUnknown
             | Outcome::Refused
             | Outcome::InitializeMalformed => initializes(self.step) || self.step == Step::Both,
-            Outcome::Untyped => self.step == Step::Unconfirmed,
+            Outcome::Untyped | Outcome::NotIdempotent => self.step == Step::Unconfirmed,
             Outcome::Modern | Outcome::Error => !initializes(self.step),
             Outcome::Unauthorized | Outcome::Unavailable | Outcome::NoAnswer => {
                 self.step != Step::Unconfirmed

@@ -8,8 +8,10 @@ use alloc::vec::Vec;
 
 use super::calls::{Call, Goal, Pages, State};
 use super::compose::{self, Extras, compose};
+use super::connect::Before;
 use super::event::Listing;
 use super::http::Binding;
+use super::probe::Outcome;
 use super::{CallError, CallId, CallOptions, Client, ClientEvent, Life, Reason};
 use crate::error::{ErrorCode, UsageError};
 use crate::json::Json;
@@ -161,12 +163,26 @@ impl Client {
         let id = CallId(number);
         let ends = now + options.max_total;
         let (state, rounds, progress) = (State::Waiting, 0, None);
-        let call =
-            Call { id, method, params, options, goal, state, due: ends, ends, rounds, progress };
+        let call = Call {
+            id,
+            method,
+            params,
+            options,
+            goal,
+            state,
+            due: ends,
+            ends,
+            refusals: 0,
+            rounds,
+            progress,
+        };
         if self.server().is_some() {
             self.send_call(now, number, call);
         } else {
             self.calls.insert(number, call);
+            if let Life::Unconnected(_) = self.life {
+                self.call_unconnected(now);
+            }
         }
         self.watch_calls();
         Ok(id)
@@ -182,23 +198,27 @@ impl Client {
             let Some(mut call) = self.calls.remove(number) else { continue };
             match core::mem::replace(&mut call.state, State::Waiting) {
                 State::Waiting => self.send_call(now, number, call),
-                State::Asking(asking) if asking.missing.is_empty() => {
-                    if era == Era::Modern {
-                        call.state = State::Asking(asking);
-                        self.send_call(now, number, call);
-                    } else {
-                        self.send_anew(now, call);
-                    }
+                State::Asking(asking) if asking.missing.is_empty() && era == Era::Modern => {
+                    call.state = State::Asking(asking);
+                    self.send_call(now, number, call);
                 }
-                State::Parked(error) if era == Era::Modern && !is_version_error(&error) => {
+                // Its handler has begun, at a server that is another one by now.
+                State::Asking(_) if era == Era::Legacy && !call.is_idempotent() => {
+                    self.finish(now, call, Err(CallError::Interrupted));
+                }
+                State::Asking(asking) if asking.missing.is_empty() => self.send_anew(now, call),
+                // The same server would refuse it again.
+                State::Parked { error, refused_as: Era::Modern }
+                    if era == Era::Modern && !is_version_error(&error) =>
+                {
                     self.finish(now, call, Err(error));
                 }
-                State::Sent if era == Era::Legacy && !begun => {
+                State::Sent if era == Era::Legacy && !begun && call.is_idempotent() => {
                     self.calls.ignore(number);
                     self.abort(number);
                     self.send_anew(now, call);
                 }
-                State::Parked(_) => self.send_anew(now, call),
+                State::Parked { .. } => self.send_anew(now, call),
                 state @ (State::Sent | State::Asking(_)) => {
                     call.state = state;
                     self.calls.insert(number, call);
@@ -235,20 +255,28 @@ impl Client {
         if let (Era::Legacy, Goal::Listen { subscription, .. }) = (era, &call.goal) {
             return self.subscribe_legacy(now, *subscription);
         }
+        if self.is_unproven() && !call.is_idempotent() {
+            // Whatever comes of it, it must not be sent twice: the server is asked what it is first.
+            call.state = State::Waiting;
+            call.rest();
+            self.calls.insert(number, call);
+            return self.judge(now, Outcome::NotIdempotent);
+        }
         let (method, params) = match era {
             Era::Modern if call.method == "ping" => ("server/discover".into(), Json::EMPTY_OBJECT),
             Era::Modern | Era::Legacy => (call.method.clone(), call.params.clone()),
         };
         let params = match &call.state {
             State::Asking(asking) => compose::with_input(&params, asking),
-            State::Waiting | State::Sent | State::Parked(_) => params,
+            State::Waiting | State::Sent | State::Parked { .. } => params,
         };
         let envelope = match &self.life {
             Life::Modern(modern) => Some(&modern.envelope),
             Life::Legacy(_)
             | Life::Unopened
             | Life::Negotiating(_)
-            | Life::Reopening(_)
+            | Life::Reopening { .. }
+            | Life::Unconnected(_)
             | Life::Closed => None,
         };
         let log_level = call.options.log_level.or(self.log_level).filter(|_| era == Era::Modern);
@@ -286,6 +314,13 @@ impl Client {
         }
     }
 
+    /// Whether a stored verdict is all that is known of the server at the other end of a stream. Over
+    /// HTTP each request says its version in a header, and a refusal has a status.
+    fn is_unproven(&self) -> bool {
+        self.binding == Binding::Stream
+            && matches!(&self.life, Life::Modern(modern) if !modern.confirmed)
+    }
+
     /// Whether something was asked on the strength of a stored verdict, and nothing has shown yet
     /// that it is right.
     pub(super) fn is_in_doubt(&self) -> bool {
@@ -313,9 +348,9 @@ impl Client {
         };
         // A server that turns out to be a legacy one has not understood the call either.
         let understood = match &self.life {
-            Life::Negotiating(negotiating) => negotiating.renegotiates(),
+            Life::Negotiating(negotiating) => matches!(negotiating.before(), Before::Here(_)),
             Life::Modern(_) | Life::Legacy(_) => true,
-            Life::Unopened | Life::Reopening(_) | Life::Closed => false,
+            Life::Unopened | Life::Reopening { .. } | Life::Unconnected(_) | Life::Closed => false,
         };
         if call.is_sent() {
             self.abort(number);
@@ -353,7 +388,8 @@ impl Client {
         let numbers: Vec<u64> = self.calls.numbers_of(|_| true).collect();
         for number in numbers {
             if let Some(call) = self.calls.remove(number) {
-                self.finish(now, call, Err(cause.clone()));
+                let error = call.interruption(cause.clone());
+                self.finish(now, call, Err(error));
             }
         }
         // Nothing is due any more.

@@ -9,7 +9,10 @@
 //! | `Waiting` for the era to be known | being sent |
 //! | `Sent` | a response, cancellation, its time |
 //! | `Asking` for input | the last input, which sends it again; cancellation, its time |
-//! | `Parked` with an error, until it is known whether its server is a modern one | the end of the negotiation |
+//! | `Parked`: refused, and may be repeated once the server is known | the end of the negotiation |
+//!
+//! A call that the server may have dispatched to a handler is parked only if its method is
+//! idempotent; see `recovery`.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
@@ -18,10 +21,11 @@ use alloc::vec::Vec;
 
 use super::event::{CallError, CallId, CallOptions, Listing, SubscriptionId};
 use crate::json::Json;
-use crate::message::RequestId;
+use crate::message::{RequestId, is_idempotent};
 use crate::row::Row;
 use crate::time::Instant;
 use crate::types::InputResponses;
+use crate::version::Era;
 
 /// A call that has had no response yet.
 #[derive(Debug)]
@@ -37,6 +41,8 @@ pub(super) struct Call {
     pub(super) due: Instant,
     /// When its time is over at the latest.
     pub(super) ends: Instant,
+    /// How often the server has refused it before it was repeated.
+    pub(super) refusals: u8,
     /// How often it has brought input.
     pub(super) rounds: usize,
     /// The last progress.
@@ -74,7 +80,11 @@ pub(super) enum State {
     Waiting,
     Sent,
     Asking(Asking),
-    Parked(CallError),
+    Parked {
+        error: CallError,
+        /// The era in which it was sent.
+        refused_as: Era,
+    },
 }
 
 /// What a modern server wants before it answers.
@@ -100,6 +110,21 @@ impl Call {
 
     pub(super) fn rests(&self) -> bool {
         self.due == self.ends
+    }
+
+    /// Whether the server may see it twice.
+    pub(super) fn is_idempotent(&self) -> bool {
+        is_idempotent(&self.method)
+    }
+
+    /// Whether it is to be sent when there is a connection.
+    pub(super) fn waits(&self) -> bool {
+        matches!(self.state, State::Waiting | State::Parked { .. })
+    }
+
+    /// Why it has no response when the connection ends, for this cause.
+    pub(super) fn interruption(&self, cause: CallError) -> CallError {
+        if self.is_sent() && !self.is_idempotent() { CallError::Interrupted } else { cause }
     }
 
     pub(super) fn is_sent(&self) -> bool {

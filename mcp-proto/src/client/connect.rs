@@ -6,11 +6,12 @@
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
 
+use alloc::vec::Vec;
 use core::mem;
 
 use bytes::Bytes;
 
-use super::calls::{self, State};
+use super::calls::{self, Call, State};
 use super::compose::{self, Envelope};
 use super::decision::Decision;
 use super::found::Found;
@@ -18,11 +19,12 @@ use super::http::{Binding, Origin};
 use super::kept::Kept;
 use super::negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
 use super::probe::{self, Move, Outcome, Step};
-use super::{CallError, Client, ClientEvent, Config, Life, Modern, Reason, legacy};
+use super::{CallError, Client, ClientAction, ClientEvent, Config, Life, Modern, Reason, legacy};
 use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::message::{Message, Outgoing, RequestId, Response};
 use crate::time::Instant;
+use crate::version::Era;
 
 /// A negotiation that is under way.
 #[derive(Debug)]
@@ -37,15 +39,36 @@ pub(super) struct Negotiating {
     silent: Option<RequestId>,
     /// What the server has sent meanwhile.
     kept: Kept,
-    /// Whether a modern server is asked for its versions for the second time.
-    renegotiates: bool,
+    before: Before,
     /// Whether the server has answered a call without having been asked what it is.
     serves: bool,
 }
 
+/// What the server was taken for before a negotiation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Before {
+    /// Nothing, or what a stored verdict says.
+    Nothing,
+    /// A server of this era, which has spoken on this connection.
+    Here(Era),
+    /// A server of this era, on an earlier connection.
+    Earlier(Era),
+}
+
+impl Before {
+    /// The era in which requests that are in flight were sent. A client that has stored a verdict
+    /// sends requests before it negotiates only if that says modern.
+    pub(super) fn era(self) -> Era {
+        match self {
+            Self::Here(era) | Self::Earlier(era) => era,
+            Self::Nothing => Era::Modern,
+        }
+    }
+}
+
 impl Negotiating {
-    pub(super) fn renegotiates(&self) -> bool {
-        self.renegotiates
+    pub(super) fn before(&self) -> Before {
+        self.before
     }
 
     /// Whether the request with this id asks what the server is, and is out.
@@ -69,6 +92,14 @@ impl Client {
         }
     }
 
+    /// Begins at `step`, with a server that was taken for something else.
+    pub(super) fn enter_after(&mut self, now: Instant, step: Step, before: Before) {
+        self.enter(now, step);
+        if let Life::Negotiating(negotiating) = &mut self.life {
+            negotiating.before = before;
+        }
+    }
+
     /// The server has answered a call, as a modern one does.
     pub(super) fn served_typed(&mut self, now: Instant) {
         let found = match &self.life {
@@ -82,7 +113,8 @@ impl Client {
             Life::Modern(_)
             | Life::Negotiating(_)
             | Life::Unopened
-            | Life::Reopening(_)
+            | Life::Reopening { .. }
+            | Life::Unconnected(_)
             | Life::Legacy(_)
             | Life::Closed => return,
         };
@@ -97,15 +129,6 @@ impl Client {
         }
     }
 
-    /// A modern server is asked for its versions again.
-    pub(super) fn renegotiate(&mut self, now: Instant) {
-        self.decisions.clear();
-        self.enter(now, Step::Probe);
-        if let Life::Negotiating(negotiating) = &mut self.life {
-            negotiating.renegotiates = true;
-        }
-    }
-
     /// Sends what `step` has out.
     fn enter(&mut self, now: Instant, step: Step) {
         let mut negotiating = self.take_negotiating().unwrap_or_else(|| Negotiating {
@@ -115,7 +138,7 @@ impl Client {
             tells_roots: false,
             silent: None,
             kept: Kept::default(),
-            renegotiates: false,
+            before: Before::Nothing,
             serves: false,
         });
         negotiating.step = step;
@@ -159,7 +182,8 @@ impl Client {
             Life::Modern(_)
             | Life::Legacy(_)
             | Life::Unopened
-            | Life::Reopening(_)
+            | Life::Reopening { .. }
+            | Life::Unconnected(_)
             | Life::Closed => return,
         };
         let falls_back = self.config.negotiation == Negotiation::Auto;
@@ -173,10 +197,15 @@ impl Client {
                     negotiating.step = step;
                 }
             }
-            Move::Reopen(step) => self.reopen(step),
+            Move::Reopen(step) => self.reopen(now, step, self.before()),
             Move::Fail(failure) => {
                 let error = ConnectError::new(failure, found);
-                self.end(now, Some(error));
+                if self.recovers() {
+                    self.abort_probe();
+                    self.attempt_failed(now, self.before().era(), error);
+                } else {
+                    self.end(now, Some(error));
+                }
             }
             Move::Modern => self.found_modern(now, found),
             Move::Legacy => {
@@ -187,11 +216,35 @@ impl Client {
         }
     }
 
-    fn reopen(&mut self, step: Step) {
+    /// Nobody waits for what is out any more.
+    fn abort_probe(&mut self) {
+        let Life::Negotiating(Negotiating { discover, initialize, .. }) = &self.life else {
+            return;
+        };
+        let out = discover.clone().into_iter().chain(initialize.map(compose::id));
+        if self.binding == Binding::Http {
+            self.queue.extend(out.map(ClientAction::Abort));
+        }
+    }
+
+    /// What the server was taken for before this negotiation.
+    fn before(&self) -> Before {
+        match &self.life {
+            Life::Negotiating(negotiating) => negotiating.before,
+            Life::Modern(_)
+            | Life::Legacy(_)
+            | Life::Unopened
+            | Life::Reopening { .. }
+            | Life::Unconnected(_)
+            | Life::Closed => Before::Nothing,
+        }
+    }
+
+    /// Has the stream opened again.
+    pub(super) fn reopen(&mut self, now: Instant, step: Step, before: Before) {
         self.deadlines.clear(Reason::Negotiation);
-        // Whether the server that ended has seen them is known when its era is.
-        self.park_sent();
-        self.life = Life::Reopening(step);
+        self.recall_sent(now);
+        self.life = Life::Reopening { step, before };
         self.event(ClientEvent::Reopen);
     }
 
@@ -223,8 +276,7 @@ impl Client {
             self.calls.ignore(number);
             self.abort(number);
         }
-        let renegotiated = negotiating.as_ref().is_some_and(|negotiating| negotiating.renegotiates);
-        let modern = Modern { server: server.clone(), verdict, envelope, confirmed, renegotiated };
+        let modern = Modern { server: server.clone(), verdict, envelope, confirmed };
         self.connected(now, Life::Modern(modern), server, negotiating);
     }
 
@@ -245,6 +297,7 @@ impl Client {
     ) {
         self.deadlines.clear(Reason::Negotiation);
         self.life = life;
+        self.pace.connected(now);
         self.event(ClientEvent::Connected(server));
         let begun = negotiating.as_ref().is_some_and(|negotiating| negotiating.serves);
         self.send_waiting(now, begun);
@@ -259,7 +312,8 @@ impl Client {
         match mem::replace(&mut self.life, Life::Unopened) {
             Life::Negotiating(negotiating) => Some(negotiating),
             Life::Unopened
-            | Life::Reopening(_)
+            | Life::Reopening { .. }
+            | Life::Unconnected(_)
             | Life::Modern(_)
             | Life::Legacy(_)
             | Life::Closed => None,
@@ -340,12 +394,19 @@ impl Client {
         true
     }
 
-    /// Calls that were sent to a server of unknown era.
-    fn park_sent(&mut self) {
-        for call in self.calls.iter_mut() {
-            if call.is_sent() {
-                call.state = State::Parked(CallError::Closed);
+    /// Calls that were sent on a stream that has ended: idempotent ones wait to be sent again if the
+    /// next server is of the other era, and no others are sent again.
+    fn recall_sent(&mut self, now: Instant) {
+        let numbers: Vec<u64> = self.calls.numbers_of(Call::is_sent).collect();
+        for number in numbers {
+            let Some(mut call) = self.calls.remove(number) else { continue };
+            if call.is_idempotent() {
+                let (error, refused_as) = (CallError::Closed, self.before().era());
+                call.state = State::Parked { error, refused_as };
                 call.rest();
+                self.calls.insert(number, call);
+            } else {
+                self.finish(now, call, Err(CallError::Interrupted));
             }
         }
     }

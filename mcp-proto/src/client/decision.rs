@@ -59,6 +59,7 @@ fn came(outcome: Outcome) -> &'static str {
         Outcome::UnsupportedLegacy => "an error that lists legacy versions, or none",
         Outcome::Error | Outcome::Refused => "an error",
         Outcome::Untyped => "a result, as of a legacy server",
+        Outcome::NotIdempotent => "a call that must not be sent twice",
         Outcome::Malformed | Outcome::InitializeMalformed => "an answer that cannot be read",
         Outcome::Silence | Outcome::NoAnswer => "nothing in time",
         Outcome::Eof => "the end of the stream",

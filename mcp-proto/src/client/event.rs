@@ -37,10 +37,15 @@ pub enum ClientAction {
 #[non_exhaustive]
 pub enum ClientEvent {
     /// The server's era and version are known; what waited is sent next. It comes again if it was
-    /// in doubt later on.
+    /// in doubt later on, and after each [`ClientEvent::Disconnected`].
     Connected(ServerInfo),
-    /// The server has ended at the first message, as some legacy ones do: start it anew, then call
-    /// [`Client::handle_opened`](super::Client::handle_opened); or give up with
+    /// There is no connection any more, for this reason: the session or the era was lost and could
+    /// not be negotiated again, or a byte stream has ended under a [`Restart`](super::Restart)
+    /// policy. Subscriptions stay wanted. The next call tries again, limited in rate.
+    Disconnected(ConnectError),
+    /// The server has ended at the first message, as some legacy ones do, or is to be started again
+    /// by the [`Restart`](super::Restart) policy: start it, then call
+    /// [`Client::handle_opened`](super::Client::handle_opened). If it cannot be started, call
     /// [`Client::handle_eof`](super::Client::handle_eof).
     Reopen,
     /// What came of a call. Each call has exactly one.
@@ -245,10 +250,13 @@ pub enum CallError {
     Cancelled,
     /// The application has refused to give input.
     InputRefused(ErrorData),
-    /// There was no connection.
+    /// There was no connection; the server has not executed the call.
     Connect(ConnectError),
-    /// The connection has ended before the answer.
+    /// The connection has ended. The call was not sent, or its method is idempotent.
     Closed,
+    /// The connection ended after the call was sent and before the response. The server may have
+    /// executed the call, so it is not sent again.
+    Interrupted,
     /// Over HTTP: the server wants to know who asks.
     Unauthorized(Unauthorized),
     /// Over HTTP: the server has answered with this status, and with nothing that says more.
@@ -258,13 +266,36 @@ pub enum CallError {
     },
     /// Over HTTP: there was no connection, or it broke before the answer, for this reason.
     Connection(String),
-    /// Over HTTP: the server, a legacy one, has forgotten the session in which it was asked. There is
-    /// another one by now, or there will be.
+    /// Over HTTP: a legacy server has forgotten the session in which the call was in flight. It may
+    /// have executed the call. Another session is opened.
     SessionExpired,
     /// Over HTTP: an argument cannot be repeated in a header; nothing was sent.
     Header(EmitError),
     /// It could not be made.
     Usage(UsageError),
+}
+
+impl CallError {
+    /// Whether the server may have executed the call. If not, the call can be made again without
+    /// the risk of a second execution.
+    pub fn may_have_been_executed(&self) -> bool {
+        match self {
+            Self::Error { .. }
+            | Self::Protocol(_)
+            | Self::TimedOut
+            | Self::Cancelled
+            | Self::InputRefused(_)
+            | Self::Http { .. }
+            | Self::Connection(_)
+            | Self::Interrupted
+            | Self::SessionExpired => true,
+            Self::Connect(_)
+            | Self::Closed
+            | Self::Unauthorized(_)
+            | Self::Header(_)
+            | Self::Usage(_) => false,
+        }
+    }
 }
 
 impl fmt::Display for CallError {
@@ -277,10 +308,15 @@ impl fmt::Display for CallError {
             Self::InputRefused(error) => write!(f, "input was refused: {error}"),
             Self::Connect(error) => fmt::Display::fmt(error, f),
             Self::Closed => f.write_str("the connection has closed"),
+            Self::Interrupted => f.write_str(
+                "the connection has ended before the response; the server may have executed the call",
+            ),
             Self::Unauthorized(unauthorized) => fmt::Display::fmt(unauthorized, f),
             Self::Http { status } => write!(f, "the server has answered with HTTP status {status}"),
             Self::Connection(failure) => write!(f, "the connection has failed: {failure}"),
-            Self::SessionExpired => f.write_str("the session has expired before the answer"),
+            Self::SessionExpired => f.write_str(
+                "the session has expired before the response; the server may have executed the call",
+            ),
             Self::Header(error) => fmt::Display::fmt(error, f),
             Self::Usage(error) => fmt::Display::fmt(error, f),
         }
@@ -306,6 +342,7 @@ impl core::error::Error for CallError {
             Self::TimedOut
             | Self::Cancelled
             | Self::Closed
+            | Self::Interrupted
             | Self::Http { .. }
             | Self::Connection(_)
             | Self::SessionExpired => None,

@@ -128,7 +128,7 @@ fn versions(result: &Json) -> Option<Vec<String>> {
 }
 
 /// The versions that an error lists; none if it has no list that can be read.
-fn listed(error: &ErrorData) -> Vec<String> {
+pub(super) fn listed(error: &ErrorData) -> Vec<String> {
     #[derive(serde::Deserialize)]
     struct Data {
         supported: Vec<String>,

@@ -1,15 +1,13 @@
 //! What the binding to HTTP needs of a client.
 //!
-//! In: messages with the HTTP response that they came on, requests that no response will come to,
-//! the end of a session. Out: what the table of `probe` makes of that; calls that are over; the
-//! same subscriptions once more.
+//! In: messages with the HTTP response that they came on, requests that no response will come to.
+//! Out: what the tables of `probe` and `recovery` make of that; calls that are over; the same
+//! subscriptions once more.
 
-use alloc::vec::Vec;
-
-use super::calls::{self, Call, Goal};
+use super::calls::{self, Goal};
 use super::found::{self, Found};
-use super::negotiation::Verdict;
-use super::probe::{Outcome, Step};
+use super::probe::Outcome;
+use super::recovery::Refusal;
 use super::{CallError, CallId, CallOptions, Client, ClientAction, Config, Life};
 use crate::error::ErrorCode;
 use crate::message::RequestId;
@@ -34,6 +32,9 @@ pub(crate) struct Origin {
     pub(super) call: Option<CallId>,
     /// The status of the HTTP response that it came on.
     pub(super) status: Option<u16>,
+    /// Whether that is the response to a GET for the rest of an answer: the call had been accepted
+    /// before.
+    pub(super) is_resumed: bool,
 }
 
 impl Client {
@@ -43,10 +44,10 @@ impl Client {
     }
 
     /// What came on the HTTP response to the request with this id.
-    pub(crate) fn origin(&self, id: Option<&RequestId>, status: u16) -> Origin {
+    pub(crate) fn origin(&self, id: Option<&RequestId>, status: u16, is_resumed: bool) -> Origin {
         let number = id.and_then(calls::number);
         let call = number.and_then(|number| self.calls.get(number)).map(|call| call.id);
-        Origin { batch: None, call, status: Some(status) }
+        Origin { batch: None, call, status: Some(status), is_resumed }
     }
 
     /// Whether a response to the request with this id is waited for.
@@ -65,7 +66,13 @@ impl Client {
     }
 
     /// No response will come to the request with this id, for this reason.
-    pub(crate) fn handle_lost(&mut self, now: Instant, id: &RequestId, error: CallError) {
+    pub(crate) fn handle_lost(
+        &mut self,
+        now: Instant,
+        id: &RequestId,
+        refusal: Refusal,
+        error: CallError,
+    ) {
         if self.is_probe(id) {
             let outcome = outcome_of_loss(id, &error);
             self.judge_found(now, outcome, Found { lost: Some(error), ..Found::default() });
@@ -74,18 +81,7 @@ impl Client {
         let Some(number) = calls::number(id).filter(|number| self.is_awaited(*number)) else {
             return;
         };
-        // A redirection says as little of the era as a server that cannot answer.
-        let says_little = matches!(error, CallError::Http { status: 200..=299 | 400..=499 });
-        let in_doubt = matches!(&self.life, Life::Modern(modern) if !modern.confirmed);
-        if says_little && (in_doubt || self.is_negotiating()) {
-            // What it means is known when the era is.
-            self.park(number, error);
-            if in_doubt {
-                self.judge(now, Outcome::Error);
-            }
-        } else if let Some(call) = self.calls.remove(number) {
-            self.finish(now, call, Err(error));
-        }
+        self.refuse_call(now, number, refusal, error);
         self.watch_calls();
     }
 
@@ -103,33 +99,6 @@ impl Client {
         self.watch_calls();
     }
 
-    /// The server has forgotten the session: calls that it has seen have no response, what the
-    /// application wants to be told of is asked for again, and `initialize` opens another session.
-    pub(crate) fn handle_session_expired(&mut self, now: Instant) {
-        let Life::Legacy(session) = &self.life else { return };
-        let verdict = Verdict::new(session.server.version);
-        self.end_inputs();
-        let open = self.forget_subscriptions();
-        let numbers: Vec<u64> = self.calls.numbers_of(Call::is_sent).collect();
-        for number in numbers {
-            let Some(call) = self.calls.remove(number) else { continue };
-            if let Goal::Answer | Goal::Pages(_) = call.goal {
-                self.finish(now, call, Err(CallError::SessionExpired));
-            }
-        }
-        self.decisions.clear();
-        self.begin(now, Step::first(self.config.negotiation, Some(&verdict)));
-        for subscription in open {
-            self.listen(now, subscription);
-        }
-        self.watch_calls();
-    }
-
-    /// There is no connection, and will be none.
-    pub(crate) fn give_up(&mut self, now: Instant, error: super::ConnectError) {
-        self.end(now, Some(error));
-    }
-
     /// What is spoken with the server, once that is known. A request that goes out before has its
     /// version in its parameters.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
@@ -143,7 +112,8 @@ impl Client {
             Life::Legacy(_)
             | Life::Unopened
             | Life::Negotiating(_)
-            | Life::Reopening(_)
+            | Life::Reopening { .. }
+            | Life::Unconnected(_)
             | Life::Closed => None,
         }
     }
@@ -196,6 +166,7 @@ fn outcome_of_loss(id: &RequestId, error: &CallError) -> Outcome {
         | CallError::InputRefused(_)
         | CallError::Connect(_)
         | CallError::Closed
+        | CallError::Interrupted
         | CallError::SessionExpired
         | CallError::Header(_)
         | CallError::Usage(_) => Outcome::Unavailable,

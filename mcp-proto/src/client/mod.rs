@@ -16,10 +16,11 @@
 //! | a notification | `Progress`, `Log`, `Changed`, `Subscribed`, `ElicitationComplete`, or `Notification` |
 //! | `cancel`, or the time of a call is over | `notifications/cancelled`, and the `Response` |
 //! | anything that cannot be read or does not belong | `PeerFault`; a client answers no garbage |
-//! | end of input | each call and each subscription ends; then `Closed` |
+//! | end of input | each call and each subscription ends; then `Closed`, or `Disconnected` under a [`Restart`] policy |
+//! | a refusal that the server of the known era or session does not give | what [`recovery::TABLE`] says |
 //!
-//! States: unopened, negotiating, reopening, connected as modern or as legacy, closed. The states
-//! of a call are those of `calls`.
+//! States: unopened, negotiating, reopening, connected as modern or as legacy, unconnected, closed.
+//! The states of a call are those of `calls`, and those of a lost connection are in `unconnected`.
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
@@ -27,6 +28,7 @@ mod cache;
 mod call;
 mod calls;
 mod compose;
+mod config;
 mod connect;
 mod decision;
 mod event;
@@ -38,8 +40,10 @@ mod legacy;
 mod negotiation;
 mod notification;
 pub mod probe;
+pub mod recovery;
 mod response;
 mod subscriptions;
+mod unconnected;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -49,8 +53,8 @@ use crate::error::{ProtocolError, UsageError};
 use crate::limits::Limits;
 use crate::machine::Action;
 use crate::message::{Incoming, Malformed, Message, Outgoing};
-use crate::time::{Duration, Instant};
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel, Root};
+use crate::time::Instant;
+use crate::types::{ClientCapabilities, LoggingLevel, Root};
 use crate::version::Era;
 
 pub use crate::change::{Change, List};
@@ -59,7 +63,8 @@ pub use cache::{Cache, CacheLimits, CacheTicket, Cached};
 use calls::Calls;
 use compose::Envelope;
 pub(crate) use compose::version_of;
-use connect::Negotiating;
+pub use config::Config;
+use connect::{Before, Negotiating};
 pub use decision::Decision;
 pub use event::{
     CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
@@ -70,56 +75,10 @@ pub(crate) use http::{Origin, is_modern_error, is_same_request};
 use input::Asked;
 pub use negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
 use probe::Step;
+use recovery::Pace;
 use subscriptions::Subscriptions;
-
-/// How a client behaves.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Config {
-    /// Who it is.
-    pub client_info: Implementation,
-    /// What it supports; see [`Client::set_capabilities`].
-    pub capabilities: ClientCapabilities,
-    /// How it finds a version that the server speaks; default [`Negotiation::Auto`].
-    pub negotiation: Negotiation,
-    /// What an earlier client of the same server has found; default none.
-    pub verdict: Option<Verdict>,
-    /// How long a server may be silent to `server/discover`, in the beginning, until it is taken
-    /// for a legacy one, or given up if only a modern one will do; default 5 s.
-    pub probe_timeout: Duration,
-    /// How long a server may take to answer `initialize`, and `server/discover` after that;
-    /// default 60 s.
-    pub initialize_timeout: Duration,
-    /// Its bounds.
-    pub limits: Limits,
-}
-
-impl Config {
-    /// The default settings of a client with this name.
-    pub fn new(client_info: Implementation) -> Self {
-        Self {
-            client_info,
-            capabilities: ClientCapabilities::default(),
-            negotiation: Negotiation::default(),
-            verdict: None,
-            probe_timeout: Duration::from_secs(5),
-            initialize_timeout: Duration::from_secs(60),
-            limits: Limits::default(),
-        }
-    }
-
-    /// Sets how it finds a version.
-    pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
-        self.negotiation = negotiation;
-        self
-    }
-
-    /// Sets what an earlier client of the same server has found.
-    pub fn verdict(mut self, verdict: Option<Verdict>) -> Self {
-        self.verdict = verdict;
-        self
-    }
-}
+pub use unconnected::Restart;
+use unconnected::Unconnected;
 
 /// The client's side of one connection.
 #[derive(Debug)]
@@ -130,6 +89,7 @@ pub struct Client {
     /// The least severe log messages that are wanted; none said yet if `None`.
     log_level: Option<LoggingLevel>,
     life: Life,
+    pace: Pace,
     decisions: Vec<Decision>,
     calls: Calls,
     asked: Asked,
@@ -143,9 +103,10 @@ pub struct Client {
 enum Life {
     Unopened,
     Negotiating(Negotiating),
-    Reopening(Step),
+    Reopening { step: Step, before: Before },
     Modern(Modern),
     Legacy(legacy::Session),
+    Unconnected(Unconnected),
     Closed,
 }
 
@@ -158,8 +119,6 @@ struct Modern {
     envelope: Envelope,
     /// Whether it has answered as one.
     confirmed: bool,
-    /// Whether the server has already been asked for its versions again.
-    renegotiated: bool,
 }
 
 /// What a deadline is for.
@@ -169,6 +128,8 @@ enum Reason {
     Negotiation,
     /// The call that is due first.
     Call,
+    /// The next attempt to connect again.
+    Recovery,
 }
 
 impl Client {
@@ -180,6 +141,7 @@ impl Client {
             roots: None,
             log_level: None,
             life: Life::Unopened,
+            pace: Pace::default(),
             decisions: Vec::new(),
             calls: Calls::default(),
             asked: Asked::default(),
@@ -196,8 +158,15 @@ impl Client {
                 let verdict = self.config.verdict.as_ref();
                 self.begin(now, Step::first(self.config.negotiation, verdict));
             }
-            Life::Reopening(step) => self.begin(now, *step),
-            Life::Negotiating(_) | Life::Modern(_) | Life::Legacy(_) | Life::Closed => {}
+            Life::Reopening { step, before } => {
+                let (step, before) = (*step, *before);
+                self.enter_after(now, step, before);
+            }
+            Life::Negotiating(_)
+            | Life::Modern(_)
+            | Life::Legacy(_)
+            | Life::Unconnected(_)
+            | Life::Closed => {}
         }
     }
 
@@ -208,7 +177,7 @@ impl Client {
 
     pub(crate) fn handle_message_of(&mut self, now: Instant, incoming: Incoming, origin: Origin) {
         match (&self.life, incoming) {
-            (Life::Unopened | Life::Reopening(_) | Life::Closed, _) => {}
+            (Life::Unopened | Life::Reopening { .. } | Life::Closed, _) => {}
             (_, Incoming::Message(message)) => self.message(now, message, origin),
             (Life::Legacy(session), Incoming::Batch(batch)) if session.has_batches() => {
                 self.batch(now, &batch, origin);
@@ -220,7 +189,7 @@ impl Client {
 
     /// The server sent something that is no message.
     pub fn handle_malformed(&mut self, now: Instant, malformed: Malformed) {
-        if matches!(self.life, Life::Unopened | Life::Reopening(_) | Life::Closed) {
+        if matches!(self.life, Life::Unopened | Life::Reopening { .. } | Life::Closed) {
             return;
         }
         let Malformed { error, id, answerable } = malformed;
@@ -234,13 +203,19 @@ impl Client {
     /// The server sends nothing more, or is not listened to any more.
     pub fn handle_eof(&mut self, now: Instant) {
         match &self.life {
-            Life::Unopened | Life::Reopening(_) => self.end(now, Some(ConnectError::Closed)),
-            // It has been a modern server, and may have begun with what it was asked.
-            Life::Negotiating(negotiating) if negotiating.renegotiates() => self.end(now, None),
-            Life::Negotiating(_) => self.judge(now, probe::Outcome::Eof),
+            Life::Reopening { before, .. } if self.recovers() => {
+                self.attempt_failed(now, before.era(), ConnectError::Closed);
+            }
+            Life::Unopened | Life::Reopening { .. } => self.end(now, Some(ConnectError::Closed)),
+            Life::Negotiating(negotiating) => match negotiating.before() {
+                // It has been a server of this era, and may have begun with what it was asked.
+                Before::Here(era) => self.end_of_stream(now, era),
+                Before::Nothing | Before::Earlier(_) => self.judge(now, probe::Outcome::Eof),
+            },
             Life::Modern(_) if self.is_in_doubt() => self.judge(now, probe::Outcome::Eof),
-            Life::Modern(_) | Life::Legacy(_) => self.end(now, None),
-            Life::Closed => {}
+            Life::Modern(_) => self.end_of_stream(now, Era::Modern),
+            Life::Legacy(_) => self.end_of_stream(now, Era::Legacy),
+            Life::Unconnected(_) | Life::Closed => {}
         }
     }
 
@@ -249,6 +224,7 @@ impl Client {
         while let Some(reason) = self.deadlines.expire(now) {
             match reason {
                 Reason::Negotiation => self.judge(now, self.silence()),
+                Reason::Recovery => self.reconnect(now),
                 Reason::Call => {
                     for number in self.calls.expire(now) {
                         self.stop_call(now, number, CallError::TimedOut);
@@ -262,11 +238,12 @@ impl Client {
     /// The application is done: each call and each subscription ends, and the connection closes.
     pub fn close(&mut self, now: Instant) {
         match &self.life {
-            Life::Unopened | Life::Reopening(_) | Life::Negotiating(_) => {
+            Life::Closed => {}
+            _ if self.pace.has_connected() => self.end(now, None),
+            Life::Unopened | Life::Reopening { .. } | Life::Negotiating(_) => {
                 self.end(now, Some(ConnectError::Closed));
             }
-            Life::Modern(_) | Life::Legacy(_) => self.end(now, None),
-            Life::Closed => {}
+            Life::Modern(_) | Life::Legacy(_) | Life::Unconnected(_) => self.end(now, None),
         }
     }
 
@@ -287,7 +264,11 @@ impl Client {
         match &self.life {
             Life::Modern(modern) => Some(&modern.server),
             Life::Legacy(session) => Some(&session.server),
-            Life::Unopened | Life::Negotiating(_) | Life::Reopening(_) | Life::Closed => None,
+            Life::Unopened
+            | Life::Negotiating(_)
+            | Life::Reopening { .. }
+            | Life::Unconnected(_)
+            | Life::Closed => None,
         }
     }
 
@@ -301,7 +282,11 @@ impl Client {
         match &self.life {
             Life::Modern(modern) => Some(modern.verdict.clone()),
             Life::Legacy(session) => Some(Verdict::new(session.server.version)),
-            Life::Unopened | Life::Negotiating(_) | Life::Reopening(_) | Life::Closed => None,
+            Life::Unopened
+            | Life::Negotiating(_)
+            | Life::Reopening { .. }
+            | Life::Unconnected(_)
+            | Life::Closed => None,
         }
     }
 
@@ -349,7 +334,10 @@ impl Client {
     /// first, and nothing after the end.
     pub fn wants_read(&self) -> bool {
         self.queue.is_empty()
-            && !matches!(self.life, Life::Unopened | Life::Reopening(_) | Life::Closed)
+            && !matches!(
+                self.life,
+                Life::Unopened | Life::Reopening { .. } | Life::Unconnected(_) | Life::Closed
+            )
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -363,11 +351,11 @@ impl Client {
             Message::Notification(notification) => self.notification(now, notification),
             Message::Request(request) => match &self.life {
                 Life::Legacy(_) => self.legacy_request(request, origin),
-                Life::Modern(_) | Life::Negotiating(_) => {
+                Life::Modern(_) | Life::Negotiating(_) | Life::Unconnected(_) => {
                     let method = request.method.name().into();
                     self.fault(ProtocolError::UnexpectedRequest { method });
                 }
-                Life::Unopened | Life::Reopening(_) | Life::Closed => {}
+                Life::Unopened | Life::Reopening { .. } | Life::Closed => {}
             },
         }
     }
@@ -376,11 +364,17 @@ impl Client {
         if matches!(self.life, Life::Closed) { Err(UsageError::Closed) } else { Ok(()) }
     }
 
+    /// The stream of a server that was known has ended.
+    fn end_of_stream(&mut self, now: Instant, era: Era) {
+        if self.recovers() { self.stream_ended(now, era) } else { self.end(now, None) }
+    }
+
     /// Ends every call and every subscription, and closes.
     fn end(&mut self, now: Instant, error: Option<ConnectError>) {
         self.life = Life::Closed;
         self.deadlines.clear(Reason::Negotiation);
         self.deadlines.clear(Reason::Call);
+        self.deadlines.clear(Reason::Recovery);
         let cause = error.clone().map_or(CallError::Closed, CallError::Connect);
         self.end_inputs();
         self.end_subscriptions(&cause);

@@ -171,7 +171,7 @@ impl ConnectError {
     }
 
     /// Why there is no answer, as the reason that there is no connection.
-    fn of_loss(loss: CallError) -> Option<Self> {
+    pub(super) fn of_loss(loss: CallError) -> Option<Self> {
         match loss {
             CallError::Unauthorized(unauthorized) => Some(Self::Unauthorized(unauthorized)),
             CallError::Http { status } => Some(Self::Http { status }),
@@ -183,6 +183,7 @@ impl ConnectError {
             | CallError::InputRefused(_)
             | CallError::Connect(_)
             | CallError::Closed
+            | CallError::Interrupted
             | CallError::SessionExpired
             | CallError::Header(_)
             | CallError::Usage(_) => None,

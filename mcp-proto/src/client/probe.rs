@@ -61,6 +61,9 @@ pub enum Outcome {
     /// A result without `resultType`, to a request that tried a stored verdict: some legacy servers
     /// serve whoever has not said `initialize`.
     Untyped,
+    /// On a byte stream: a request that must not be sent twice is to be sent on the strength of a
+    /// stored verdict.
+    NotIdempotent,
     /// An answer to `server/discover` that cannot be read.
     Malformed,
     /// Nothing, for as long as it may take.
@@ -191,6 +194,7 @@ pub const TABLE: &[Row] = &[
     row("probe-refused",          DISCOVERS, EITHER, &[Outcome::Error], Move::Fail(Failure::Refused)),
     row("probe-malformed",        DISCOVERS, EITHER, &[Outcome::Malformed], Move::Fail(Failure::Malformed)),
     row("stored-modern-is-wrong", &[Step::Unconfirmed], EITHER, &[Outcome::Error, Outcome::Untyped, Outcome::Silence], Move::Send(Step::Probe)),
+    row("stored-modern-unproven", &[Step::Unconfirmed], EITHER, &[Outcome::NotIdempotent], Move::Send(Step::Probe)),
     row("stored-modern-eof",      &[Step::Unconfirmed], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
     row("legacy",                 INITIALIZES, EITHER, &[Outcome::Initialized], Move::Legacy),
     row("initialized-as-modern",  INITIALIZES, AUTO, &[Outcome::InitializedModern], Move::Modern),
@@ -221,6 +225,7 @@ const ANY_OUTCOME: &[Outcome] = &[
     Outcome::UnsupportedLegacy,
     Outcome::Error,
     Outcome::Untyped,
+    Outcome::NotIdempotent,
     Outcome::Malformed,
     Outcome::Silence,
     Outcome::Eof,

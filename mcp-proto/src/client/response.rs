@@ -7,11 +7,12 @@
 
 use alloc::string::String;
 
-use super::calls::{self, Call, Goal, State};
+use super::calls::{self, Call, Goal};
 use super::compose;
 use super::probe::Outcome;
+use super::recovery::Refusal;
 use super::{CallError, Client, Life, Origin, found};
-use crate::error::{ErrorCode, ProtocolError};
+use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, RequestId, Response};
 use crate::time::Instant;
@@ -27,7 +28,7 @@ impl Client {
             return self.stray(&id);
         };
         match body {
-            Err(error) => self.refused(now, number, error, origin.status),
+            Err(error) => self.refused(now, number, error, origin),
             Ok(result) => self.answered(now, number, result),
         }
     }
@@ -62,37 +63,19 @@ impl Client {
     }
 
     /// The server has answered with an error.
-    fn refused(&mut self, now: Instant, number: u64, error: ErrorData, status: Option<u16>) {
-        let code = error.code;
-        let error = CallError::Error { error, status };
-        if self.is_negotiating() {
-            // What it means is known when the era is.
-            return self.park(number, error);
+    fn refused(&mut self, now: Instant, number: u64, error: ErrorData, origin: Origin) {
+        let Origin { status, is_resumed, .. } = origin;
+        if found::is_modern(error.code)
+            && matches!(&self.life, Life::Modern(modern) if !modern.confirmed)
+        {
+            self.judge(now, Outcome::Modern);
         }
-        if let Life::Modern(modern) = &self.life {
-            let denies = code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
-            if !modern.confirmed && found::is_modern(code) {
-                self.judge(now, Outcome::Modern);
-            } else if !modern.confirmed || denies && !modern.renegotiated {
-                // Is it still the server that it was?
-                let confirmed = modern.confirmed;
-                self.park(number, error);
-                if confirmed {
-                    return self.renegotiate(now);
-                }
-                return self.judge(now, Outcome::Error);
-            }
-        }
-        if let Some(call) = self.calls.remove(number) {
-            self.finish(now, call, Err(error));
-        }
-    }
-
-    pub(super) fn park(&mut self, number: u64, error: CallError) {
-        if let Some(call) = self.calls.get_mut(number) {
-            call.state = State::Parked(error);
-            call.rest();
-        }
+        let refusal = if is_resumed {
+            Refusal::Unavailable
+        } else {
+            Refusal::of_error(&error, status, self.version())
+        };
+        self.refuse_call(now, number, refusal, CallError::Error { error, status });
     }
 
     /// The server has answered with a result.

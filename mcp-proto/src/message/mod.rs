@@ -25,6 +25,8 @@ use crate::json::write::List;
 
 pub use id::{ProgressToken, RequestId};
 pub use method::Method;
+#[cfg(feature = "client")]
+pub(crate) use method::is_idempotent;
 pub use outgoing::Outgoing;
 pub(crate) use params::Member;
 pub use params::Params;

@@ -257,7 +257,7 @@ impl Pair {
     /// let mut call = pair.client().call_tool("think", &serde_json::json!({}));
     /// assert!(pair.poll(&mut call).is_pending());
     /// pair.cut();
-    /// assert_eq!(pair.run(call), Err(CallError::Closed));
+    /// assert_eq!(pair.run(call), Err(CallError::Interrupted));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -62,7 +62,7 @@ pub(super) async fn close_while_waiting(client: &Client, server: &Server) -> Out
         std::future::pending::<Outcome>().await
     };
     match meanwhile(waiting, closing).await {
-        Err(Err(CallError::Closed)) => Ok(()),
+        Err(Err(CallError::Closed | CallError::Interrupted)) => Ok(()),
         Err(other) => Err(format!("the call came to {other:?}").into()),
         Ok(outcome) => outcome,
     }

@@ -148,6 +148,7 @@
 //! | output | meaning |
 //! |---|---|
 //! | `! connected 2026-07-28 name 1.0 {…} "x"` | the version; as far as they are known, who the server is, what it supports, and how to use it |
+//! | `! disconnected: why` | there is no connection any more; the text is that of `ConnectError` |
 //! | `! reopen` | the server is to be started anew |
 //! | `! responded a {…}` | the result of a call |
 //! | `! failed a: why` | it has none; the text is that of `CallError` |
@@ -171,6 +172,7 @@
 //! | `= verdict 2026-07-28`, `= verdict {…}` | a stored verdict: a version, or the whole as JSON |
 //! | `= capabilities {…}` | what the client supports, default nothing |
 //! | `= probe-timeout 5s`, `= initialize-timeout 60s` | the fields of `Config` |
+//! | `= restart never` | the `Restart` policy: `never` (default), `on-call` or `always` |
 //! | `= limit max_pages 2` | a field of `Limits` |
 //!
 //! # HTTP

@@ -74,6 +74,7 @@ fn a_stored_verdict_is_confirmed_by_the_first_answer() {
         let client = second.client();
         second.run(client.connected()).unwrap();
         assert_eq!(client.decisions(), []);
+        second.run(client.list_tools()).unwrap();
         for _ in 0..2 {
             assert_eq!(text(second.run(call(&client))), "done");
             assert_eq!(told(&client), [CONFIRMED]);
@@ -90,7 +91,6 @@ fn another_negotiation_is_told_of_alone() {
     pair.pass(10 * SECOND);
     // It has forgotten the session.
     pair.restart();
-    pair.run(call(&client)).unwrap_err();
     assert_eq!(text(pair.run(call(&client))), "done");
     assert_eq!(
         told(&client),

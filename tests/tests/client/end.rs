@@ -22,7 +22,7 @@ fn closing_ends_what_is_pending_and_cancels_what_runs() {
             assert!(pair.poll(&mut pending).is_pending());
             pair.pass(SECOND);
             pair.run(client.close());
-            assert_eq!(pair.run(pending), Err(CallError::Closed));
+            assert_eq!(pair.run(pending), Err(CallError::Interrupted));
             pair.pass(5 * SECOND);
             assert_eq!(log.take(), ["thinks", "cancelled", "dropped"]);
         }

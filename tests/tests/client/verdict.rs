@@ -20,6 +20,8 @@ fn a_stored_verdict_skips_the_probe() {
         assert_eq!(restored, verdict);
 
         let mut second = fresh(policy).verdict(restored);
+        // What a list says confirms it; a tool would be called after `server/discover`.
+        second.run(second.client().list_tools()).unwrap();
         assert_eq!(text(second.run(call(&second.client()))), "done");
         assert_eq!(said(&second, "server/discover"), 0);
         assert_eq!(second.client().server(), Some(server), "it is known as well as before");
@@ -42,6 +44,7 @@ fn a_verdict_that_is_stale_is_replaced() {
         let found = client.verdict();
         assert_ne!(found, stale);
         let mut third = fresh(is).verdict(found.clone());
+        third.run(third.client().list_tools()).unwrap();
         assert_eq!(text(third.run(call(&third.client()))), "done");
         assert_eq!(third.client().verdict(), found);
         assert_eq!(said(&third, "server/discover"), 0);

@@ -236,11 +236,10 @@ fn advice(error: &CallError) -> &'static str {
     match error {
         CallError::Error { .. } => "the server says why",
         CallError::TimedOut => "it may have done it; give it more time, or ask for progress",
-        CallError::Connection(_) | CallError::Closed => "it may have done it; connect anew",
-        CallError::SessionExpired => "it may have done it; there is another session by now",
         CallError::Unauthorized(_) => "get a token, set it, call again",
         CallError::Usage(_) => "this program is wrong",
-        _ => "tell the user",
+        error if error.may_have_been_executed() => "look whether it was done, or ask the user",
+        _ => "it was not done: call again later",
     }
 }
 
@@ -266,6 +265,7 @@ fn a_verdict_is_kept() -> Outcome {
     let config = ClientConfig::new(Implementation::new("app", "1.0.0")).verdict(verdict);
     let mut pair = Pair::new(weather()?).client_config(config);
     let client = pair.client();
+    pair.run(client.list_tools())?;
     pair.run(client.call_tool("measure", &json!({ "city": "Oslo" })))?;
     assert!(!pair.wire().contains("server/discover"), "{}", pair.wire());
     Ok(())

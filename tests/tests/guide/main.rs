@@ -18,6 +18,7 @@ mod machine;
 mod pages;
 mod rmcp;
 mod scaling;
+mod second_hour;
 mod security;
 mod server;
 mod testing;

@@ -71,13 +71,10 @@ fn a_principal_is_told() -> Outcome {
         let answer = pair.run(client.call_tool("whoami", &json!({})))?;
         assert_eq!(answer.content[0].as_text(), Some("alice"));
 
-        // A session is its principal's: for another one there is none of that id.
+        // A session is its principal's: another one is opened for another principal.
         client.set_field("Authorization", "Bearer 4567")?;
         let other = pair.run(client.call_tool("whoami", &json!({})));
-        match negotiation {
-            Negotiation::Legacy => assert_eq!(other, Err(CallError::SessionExpired)),
-            _ => assert_eq!(other?.content[0].as_text(), Some("bob")),
-        }
+        assert_eq!(other?.content[0].as_text(), Some("bob"));
     }
     Ok(())
 }

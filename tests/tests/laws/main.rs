@@ -6,6 +6,7 @@
 
 mod client;
 mod disorder;
+mod executions;
 mod generate;
 mod http;
 mod http_client;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod executions;
 mod failing;
 mod http;
 mod pipe;

@@ -124,7 +124,7 @@ fn a_cut_ends_calls_and_cancels_handlers() {
         let mut call = client.call_tool("think", &json!({}));
         assert!(pair.poll(&mut call).is_pending());
         pair.cut();
-        assert_eq!(pair.run(call), Err(CallError::Closed));
+        assert_eq!(pair.run(call), Err(CallError::Interrupted));
         // Whatever was under way has the time that it has at the end of input.
         pair.pass(Duration::from_secs(3));
         assert_eq!(*notes.lock().unwrap(), ["thinks", "cancelled"]);
@@ -142,7 +142,7 @@ fn what_is_under_way_is_lost_by_a_cut() {
     let mut call = echoing(&client, "lost");
     assert!(pair.poll(&mut call).is_pending());
     pair.cut();
-    assert_eq!(pair.run(call), Err(CallError::Closed));
+    assert_eq!(pair.run(call), Err(CallError::Interrupted));
     let heard = heard.lock().unwrap();
     assert!(heard.last().unwrap().1.is_empty(), "the end was heard");
     assert!(!heard.iter().any(|(_, data)| data.windows(4).any(|text| text == b"lost")));
@@ -178,7 +178,7 @@ fn the_end_of_the_server_lets_its_last_words_through() {
     pair.pass(15 * MILLI);
     pair.end_of_server();
     assert_eq!(text(pair.run(call)), "last");
-    assert_eq!(pair.run(late), Err(CallError::Closed));
+    assert_eq!(pair.run(late), Err(CallError::Interrupted));
 }
 
 #[test]

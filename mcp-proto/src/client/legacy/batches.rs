@@ -74,7 +74,8 @@ impl Client {
             Life::Modern(_)
             | Life::Unopened
             | Life::Negotiating(_)
-            | Life::Reopening(_)
+            | Life::Reopening { .. }
+            | Life::Unconnected(_)
             | Life::Closed => None,
         }
     }

@@ -20,9 +20,12 @@ impl Client {
         self.tell(now, |side| side.handle_opened(now));
     }
 
-    /// Gives every request from now on a field; see [`Config::field`](super::Config::field).
-    pub fn set_field(&mut self, name: &str, value: &str) -> Result<(), UsageError> {
-        set_field(&mut self.fields, name, value)
+    /// Gives every request from now on a field; see [`Config::field`](super::Config::field). A client
+    /// that is unconnected tries again at once, since the field may be the token that it lacked.
+    pub fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
+        set_field(&mut self.fields, name, value)?;
+        self.tell(now, |side| side.retry_at_once(now));
+        Ok(())
     }
 
     /// Calls a method; see [`client::Client::call`].

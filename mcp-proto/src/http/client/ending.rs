@@ -8,16 +8,17 @@ use super::answer::Class;
 use super::exchange::{Answer, Exchange, Purpose, Reading};
 use super::resume::{self, Break, MAX_TRIES, Stream, Then};
 use crate::client::CallError;
+use crate::client::recovery::Refusal;
 use crate::error::ProtocolError;
 use crate::time::Instant;
 use crate::version::Era;
 
 impl Client {
     /// An answer has ended.
-    pub(super) fn ended(&mut self, now: Instant, exchange: Exchange) {
+    pub(super) fn ended(&mut self, now: Instant, exchange: Exchange, text: &[u8]) {
         let Some(Answer { status, unauthorized, reading, .. }) = exchange.answer else {
             let error = CallError::Connection("the answer has no head".into());
-            return self.broken(now, exchange, Break::Cut, error);
+            return self.broken(now, exchange, Break::Cut, Refusal::Unavailable, error);
         };
         let fault = match &exchange.purpose {
             Purpose::Call(asked) => asked.fault.clone(),
@@ -26,16 +27,19 @@ impl Client {
             | Purpose::Listen { .. }
             | Purpose::Delete => None,
         };
-        let error = match (&reading, unauthorized, fault) {
+        let (refusal, error) = match (&reading, unauthorized, fault) {
             (Reading::TooLong, ..) => {
                 let max_line_bytes = self.limits().max_line_bytes;
-                CallError::Protocol(ProtocolError::LineTooLong { max_line_bytes })
+                let error = ProtocolError::LineTooLong { max_line_bytes };
+                (Refusal::Unavailable, CallError::Protocol(error))
             }
-            (_, Some(unauthorized), _) => CallError::Unauthorized(unauthorized),
+            (_, Some(unauthorized), _) => {
+                (Refusal::Unavailable, CallError::Unauthorized(unauthorized))
+            }
             (_, None, Some(fault)) if Class::of(status) == Class::Success => {
-                CallError::Protocol(fault)
+                (Refusal::Unavailable, CallError::Protocol(fault))
             }
-            (_, None, _) => CallError::Http { status },
+            (_, None, _) => (Refusal::of_status(status, text), CallError::Http { status }),
         };
         let broke = match (&reading, Class::of(status)) {
             (Reading::Events(_), _) => Break::Ended,
@@ -44,7 +48,7 @@ impl Client {
             (_, Class::Redirection | Class::Unauthorized | Class::ClientError) => Break::Refused,
         };
         let exchange = Exchange { answer: None, ..exchange };
-        self.broken(now, exchange, broke, error);
+        self.broken(now, exchange, broke, refusal, error);
     }
 
     /// An exchange is over; if it owes a response, something must come of that.
@@ -53,11 +57,14 @@ impl Client {
         now: Instant,
         exchange: Exchange,
         broke: Break,
+        refusal: Refusal,
         error: CallError,
     ) {
         match exchange.purpose {
             Purpose::Call(asked) if !self.side.awaits(&asked.id) => {}
             Purpose::Call(asked) => {
+                // What was refused is the resumption; the request itself has been accepted.
+                let refusal = if asked.is_resumed() { Refusal::Unavailable } else { refusal };
                 let is_resumable = asked.era == Era::Legacy && asked.stream.last_id().is_some();
                 let stream = match &*asked.method {
                     "subscriptions/listen" => Stream::Subscription,
@@ -71,7 +78,7 @@ impl Client {
                         self.sleep(at, Purpose::Call(asked));
                     }
                     Some(Then::Fail | Then::Stop) | None => {
-                        self.side.handle_lost(now, &asked.id, error);
+                        self.side.handle_lost(now, &asked.id, refusal, error);
                     }
                 }
             }

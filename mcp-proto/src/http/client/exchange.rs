@@ -140,6 +140,11 @@ impl Purpose {
 }
 
 impl Asked {
+    /// Whether what is out is a GET for the rest of an answer, once it is over.
+    pub(super) fn is_resumed(&self) -> bool {
+        self.stream.last_id().is_some()
+    }
+
     pub(super) fn new(id: RequestId, method: Cow<'static, str>) -> Self {
         Self {
             id,

@@ -22,8 +22,8 @@
 //! | a stream that sleeps | what it is for, its last id | its time, which opens it again |
 //! | a legacy session | its id, what waits for `notifications/initialized` to be accepted | 404, which opens another one; `close` |
 //!
-//! A legacy session that is unknown to its server before it has been of any use, or within 5 s, is
-//! not opened again a second time: the client closes.
+//! Once the client has been connected nothing but `close` ends it: it connects again, at the rate of
+//! [`recovery`](crate::client::recovery).
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
@@ -44,7 +44,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use core::fmt;
 
-use crate::client::{self, ClientAction};
+use crate::client::{self, ClientAction, ClientEvent};
 use crate::deadlines::Deadlines;
 use crate::http::Url;
 use crate::limits::Limits;
@@ -93,8 +93,6 @@ pub struct Client {
     exchanges: BTreeMap<ExchangeId, Exchange>,
     sleeping: BTreeMap<u64, Purpose>,
     session: Session,
-    /// How many sessions have ended before they were of any use, one after the other.
-    useless_sessions: u32,
     tools: Tools,
     /// How often the subscription that is being opened again was opened in vain.
     tries: u32,
@@ -135,7 +133,6 @@ impl Client {
             exchanges: BTreeMap::new(),
             sleeping: BTreeMap::new(),
             session: Session::default(),
-            useless_sessions: 0,
             tools: Tools::default(),
             tries: 0,
             deadlines: Deadlines::new(),
@@ -183,7 +180,12 @@ impl Client {
             match action {
                 ClientAction::Send(message) => self.send(now, message),
                 ClientAction::Abort(id) => self.abort_request(&id),
-                ClientAction::Event(event) => self.queue.push_back(Action::Event(event)),
+                ClientAction::Event(event) => {
+                    if let ClientEvent::Disconnected(_) = event {
+                        self.leave_session();
+                    }
+                    self.queue.push_back(Action::Event(event));
+                }
                 ClientAction::Close => self.begin_close(now),
             }
         }

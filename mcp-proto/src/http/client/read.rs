@@ -13,6 +13,7 @@ use super::answer::{self, Class, Meaning};
 use super::exchange::{Exchange, Purpose};
 use super::receive::LINGER;
 use super::{Client, ExchangeId, Reason};
+use crate::client::recovery::Refusal;
 use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::message::{self, Incoming, Message, Method, RequestId, Response};
@@ -53,15 +54,15 @@ impl Client {
                 self.side.fault(ProtocolError::UnexpectedResponse);
             }
             (Ok(incoming), purpose) => {
-                let asked = match purpose {
-                    Purpose::Call(asked) => Some(&asked.id),
+                let (asked, is_resumed) = match purpose {
+                    Purpose::Call(asked) => (Some(&asked.id), asked.is_resumed()),
                     Purpose::Refresh(_)
                     | Purpose::Message { .. }
                     | Purpose::Listen { .. }
-                    | Purpose::Delete => None,
+                    | Purpose::Delete => (None, false),
                 };
                 let may_settle = may_settle(&incoming);
-                let origin = self.side.origin(asked, status);
+                let origin = self.side.origin(asked, status, is_resumed);
                 self.side.handle_message_of(now, incoming, origin);
                 if may_settle {
                     self.leave_settled(now);
@@ -109,7 +110,7 @@ impl Client {
         };
         let status = answer.status;
         if !self.side.awaits(&asked.id) {
-            let origin = self.side.origin(Some(&asked.id), status);
+            let origin = self.side.origin(Some(&asked.id), status, asked.is_resumed());
             let incoming = Incoming::Message(Message::Response(response));
             return self.side.handle_message_of(now, incoming, origin);
         }
@@ -133,13 +134,14 @@ impl Client {
             (Some(Meaning::Unavailable), Err(error)) => {
                 let (error, status) = (error.clone(), Some(status));
                 let asked = asked.id.clone();
-                return self.side.handle_lost(now, &asked, CallError::Error { error, status });
+                let error = CallError::Error { error, status };
+                return self.side.handle_lost(now, &asked, Refusal::Unavailable, error);
             }
             // The end of the answer says so.
             (Some(Meaning::Unavailable | Meaning::Status) | None, _) => return,
         }
         response.id = Some(asked.id.clone());
-        let asked_id = asked.id.clone();
+        let (asked_id, is_resumed) = (asked.id.clone(), asked.is_resumed());
         self.deadlines.set(Reason::Exchange(id), now + LINGER);
         match (&*asked.method, &mut response.body) {
             ("initialize", Ok(_)) => self.session.id = asked.session_id.take(),
@@ -151,14 +153,18 @@ impl Client {
                     self.side.event(ClientEvent::ToolRejected { tool, reason });
                 }
             }
-            ("tools/call", Err(error)) if error.code == ErrorCode::HEADER_MISMATCH => {
+            // A handler may have answered with this code, and then with a status of 2xx.
+            ("tools/call", Err(error))
+                if error.code == ErrorCode::HEADER_MISMATCH
+                    && Class::of(status) != Class::Success =>
+            {
                 if let Some(call) = asked.sent.take() {
                     return self.refresh(now, id, call, (response, status));
                 }
             }
             _ => {}
         }
-        let origin = self.side.origin(Some(&asked_id), status);
+        let origin = self.side.origin(Some(&asked_id), status, is_resumed);
         self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
     }
 }

@@ -17,6 +17,7 @@ use super::session::{SessionId, is_id};
 use super::{Client, ExchangeId, Reason, Request};
 use crate::challenge::Unauthorized;
 use crate::client::CallError;
+use crate::client::recovery::Refusal;
 use crate::error::ProtocolError;
 use crate::frame::http1::StatusHead;
 use crate::frame::sse::{self, EventReader};
@@ -47,7 +48,7 @@ impl Client {
             && has_session
             && let Some(serial) = open.purpose.serial()
         {
-            self.expire_session(now, serial);
+            self.session_lost(now, exchange, serial);
             return self.pump(now);
         }
         let content_type = head.field("Content-Type").unwrap_or_default();
@@ -74,16 +75,8 @@ impl Client {
         {
             asked.session_id = session_id;
         }
-        let proves = match &mut open.purpose {
-            Purpose::Call(asked) => is_success && asked.method != "initialize",
-            Purpose::Listen { stream, .. } => {
-                stream.was_open |= has_events;
-                has_events
-            }
-            Purpose::Refresh(_) | Purpose::Message { .. } | Purpose::Delete => false,
-        };
-        if proves {
-            self.prove_session();
+        if let Purpose::Listen { stream, .. } = &mut open.purpose {
+            stream.was_open |= has_events;
         }
         self.head_is_enough(now, exchange, status);
         self.pump(now);
@@ -112,7 +105,8 @@ impl Client {
                     Class::Redirection | Class::Unauthorized | Class::ClientError => Break::Refused,
                 };
                 if let Some(exchange) = self.abort(id) {
-                    self.broken(now, exchange, broke, CallError::Http { status });
+                    let refusal = Refusal::of_status(status, &[]);
+                    self.broken(now, exchange, broke, refusal, CallError::Http { status });
                 }
             }
             Purpose::Listen { .. } | Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Delete => {}
@@ -221,16 +215,17 @@ impl Client {
             Some(_) => (Vec::new(), 0),
             None => return,
         };
+        let text = Bytes::from(text);
         // What a proxy says, or an HTTP stack, is no message.
         let is_message = match text.trim_ascii().first() {
             Some(first) => matches!(first, b'{' | b'[') || Class::of(status) == Class::Success,
             None => false,
         };
         if is_message {
-            self.read(now, exchange, &text.into());
+            self.read(now, exchange, &text);
         }
         if let Some(exchange) = self.remove(exchange) {
-            self.ended(now, exchange);
+            self.ended(now, exchange, &text);
         }
         self.pump(now);
     }
@@ -238,7 +233,8 @@ impl Client {
     /// There is no connection, or it broke before the end of the answer, for this reason.
     pub fn handle_failure(&mut self, now: Instant, exchange: ExchangeId, reason: &str) {
         if let Some(exchange) = self.remove(exchange) {
-            self.broken(now, exchange, Break::Cut, CallError::Connection(reason.into()));
+            let error = CallError::Connection(reason.into());
+            self.broken(now, exchange, Break::Cut, Refusal::Unavailable, error);
         }
         self.pump(now);
     }
@@ -247,7 +243,7 @@ impl Client {
     pub(super) fn exchange_is_over(&mut self, now: Instant, id: ExchangeId) {
         if let Some(exchange) = self.abort(id) {
             let error = CallError::Connection("no answer in time".into());
-            self.broken(now, exchange, Break::Cut, error);
+            self.broken(now, exchange, Break::Cut, Refusal::Unavailable, error);
         }
     }
 }

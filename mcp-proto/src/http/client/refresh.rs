@@ -10,6 +10,7 @@ use super::send::ACCEPT_TIMEOUT;
 use super::tools::next_page;
 use super::{Client, ExchangeId, Fields, Reason};
 use crate::client::CallError;
+use crate::client::recovery::Refusal;
 use crate::json::Json;
 use crate::message::{Incoming, Message, Outgoing, RequestId, Response};
 use crate::time::Instant;
@@ -89,9 +90,12 @@ impl Client {
         }
         let Outgoing::Request { method, params, .. } = &call.message else { return };
         match self.param_headers(method, params) {
-            Err(error) => self.side.handle_lost(now, &asked.id, CallError::Header(error)),
+            Err(error) => {
+                let error = CallError::Header(error);
+                self.side.handle_lost(now, &asked.id, Refusal::Unavailable, error);
+            }
             Ok(headers) if headers == call.headers => {
-                let origin = self.side.origin(Some(&asked.id), status);
+                let origin = self.side.origin(Some(&asked.id), status, false);
                 let incoming = Incoming::Message(Message::Response(response));
                 self.side.handle_message_of(now, incoming, origin);
             }

@@ -18,11 +18,12 @@ use super::refresh::Sent;
 use super::session::SessionId;
 use super::tools::arguments;
 use super::{Action, Client, ExchangeId, Fields, Life, Reason, Request};
+use crate::client::recovery::Refusal;
 use crate::client::{CallError, version_of};
 use crate::error::{EmitError, ProtocolError};
 use crate::headers;
 use crate::json::{Json, Raw};
-use crate::message::{Outgoing, RequestId};
+use crate::message::{self, Outgoing, RequestId};
 use crate::time::{Duration, Instant};
 use crate::version::Era;
 
@@ -45,7 +46,7 @@ impl Client {
             return self.side.fault(ProtocolError::TooManyInFlight { max_in_flight });
         }
         if begins {
-            self.hold(now);
+            self.hold();
         } else if let Some(held) = &mut self.session.held {
             // Nothing has been sent yet in this session that could be cancelled.
             let is_void = matches!(
@@ -89,8 +90,9 @@ impl Client {
     pub(super) fn ask(&mut self, now: Instant, mut asked: Asked, message: Outgoing) {
         let claims =
             matches!(&message, Outgoing::Request { stamp, .. } if version_of(stamp).is_some());
-        if asked.method == "initialize" || claims && self.session.id.is_some() {
-            self.forget_session();
+        let has_session = self.session.id.is_some() || self.session.version.is_some();
+        if asked.method == "initialize" || claims && has_session {
+            self.leave_session();
         }
         asked.serial = self.session.serial;
         let mut request = self.post(&message);
@@ -102,7 +104,10 @@ impl Client {
                 standard.and_then(|standard| Ok((standard, self.param_headers(method, params)?)));
             let (standard, headers) = match headers {
                 Ok(headers) => headers,
-                Err(error) => return self.side.handle_lost(now, id, CallError::Header(error)),
+                Err(error) => {
+                    let error = CallError::Header(error);
+                    return self.side.handle_lost(now, id, Refusal::Unavailable, error);
+                }
             };
             request.fields.extend(standard);
             request.fields.extend(headers.iter().cloned());
@@ -270,28 +275,12 @@ impl Client {
     }
 }
 
-/// Whether a message does the same if it comes twice. What a tool or an extension does is not known;
-/// another session, or another subscription, ends by itself.
+/// Whether a message has the same effect if the server sees it twice.
 fn is_idempotent(message: &Outgoing) -> bool {
     match message {
-        Outgoing::Request { method, .. } => matches!(
-            &**method,
-            "completion/complete"
-                | "initialize"
-                | "logging/setLevel"
-                | "ping"
-                | "prompts/get"
-                | "prompts/list"
-                | "resources/list"
-                | "resources/read"
-                | "resources/subscribe"
-                | "resources/templates/list"
-                | "resources/unsubscribe"
-                | "server/discover"
-                | "subscriptions/listen"
-                | "tools/list"
-        ),
-        Outgoing::Notification { method, .. } => method.starts_with("notifications/"),
+        Outgoing::Request { method, .. } | Outgoing::Notification { method, .. } => {
+            message::is_idempotent(method)
+        }
         // A server waits for it once.
         Outgoing::Result { .. } | Outgoing::Error { .. } => true,
         Outgoing::Batch(_) => false,

@@ -1,29 +1,28 @@
 //! The session of a legacy server, and what it says by itself.
 //!
 //! In: the answer to `initialize`, and to `notifications/initialized`; 404. Out: what has waited, in
-//! order; a GET for what the server says by itself; another `initialize`; a DELETE.
+//! order; a GET for what the server says by itself; a DELETE; what belongs to a session that is
+//! over, aborted.
 //!
 //! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use bytes::Bytes;
 
 use super::exchange::{Purpose, Streaming};
-use super::{Action, Client, Life};
-use crate::client::ConnectError;
+use super::{Action, Client, ExchangeId, Life};
+use crate::client::CallError;
+use crate::client::recovery::Refusal;
 use crate::message::Outgoing;
 use crate::time::{Duration, Instant};
 use crate::version::ProtocolVersion;
 
 /// How long a server may take to answer a DELETE.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// A session that ends earlier than this was of no use, whatever was answered in it: several servers
-/// at one address that do not know each other's sessions look like this.
-const SHORT: Duration = Duration::from_secs(5);
 
 /// The longest id of a session that is taken.
 const MAX_ID: usize = 1024;
@@ -38,10 +37,6 @@ pub(super) struct Session {
     pub(super) serial: u64,
     /// What waits for `notifications/initialized` to be accepted.
     pub(super) held: Option<VecDeque<Outgoing>>,
-    /// When it began.
-    begun: Instant,
-    /// Whether something was answered in it.
-    pub(super) is_useful: bool,
 }
 
 /// What a server calls a session: as good as a password.
@@ -60,16 +55,9 @@ pub(super) fn is_id(text: &[u8]) -> bool {
 }
 
 impl Client {
-    /// `initialize` goes out: there is no session until it is answered.
-    pub(super) fn forget_session(&mut self) {
-        let serial = self.serial();
-        self.session = Session { serial, ..Session::default() };
-    }
-
     /// `notifications/initialized` goes out.
-    pub(super) fn hold(&mut self, now: Instant) {
+    pub(super) fn hold(&mut self) {
         self.session.held = Some(VecDeque::new());
-        self.session.begun = now;
         self.session.version = self.side.version();
     }
 
@@ -86,28 +74,57 @@ impl Client {
         }
     }
 
-    /// The session is of use.
-    pub(super) fn prove_session(&mut self) {
-        self.session.is_useful = true;
+    /// The server does not know the session that an exchange belongs to, with this serial.
+    pub(super) fn session_lost(&mut self, now: Instant, id: ExchangeId, serial: u64) {
+        let Some(exchange) = self.abort(id) else { return };
+        let is_current = self.session.serial == serial && self.life == Life::Open;
+        if is_current {
+            self.leave_session();
+        }
+        match exchange.purpose {
+            // The server has accepted the request, and forgotten its session since.
+            Purpose::Call(asked) if !asked.is_resumed() => {
+                let error = CallError::Http { status: 404 };
+                self.side.handle_lost(now, &asked.id, Refusal::UnknownSession, error);
+            }
+            Purpose::Call(_) | Purpose::Message { .. } | Purpose::Listen { .. } if is_current => {
+                self.side.handle_session_lost(now);
+            }
+            Purpose::Call(_)
+            | Purpose::Message { .. }
+            | Purpose::Listen { .. }
+            | Purpose::Refresh(_)
+            | Purpose::Delete => {}
+        }
     }
 
-    /// The server does not know the session, if that is still the one that it was asked in.
-    pub(super) fn expire_session(&mut self, now: Instant, serial: u64) {
-        if self.session.serial != serial || self.life != Life::Open {
+    /// The session is over: what belongs to it, but for calls, is of no interest any more.
+    pub(super) fn leave_session(&mut self) {
+        let serial = self.serial();
+        let Session { serial: last, version, held, .. } =
+            core::mem::replace(&mut self.session, Session { serial, ..Session::default() });
+        for message in held.into_iter().flatten() {
+            if let Outgoing::Request { id, .. } = message {
+                self.side.handle_unsent(&id);
+            }
+        }
+        if version.is_none() {
             return;
         }
-        self.abort_all();
-        if self.session.is_useful && now >= self.session.begun + SHORT {
-            self.useless_sessions = 0;
-        } else {
-            self.useless_sessions += 1;
+        let belongs = |purpose: &Purpose| match purpose {
+            Purpose::Message { serial, .. } | Purpose::Listen { serial, .. } => *serial == last,
+            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Delete => false,
+        };
+        let open = self.exchanges.iter().filter(|(_, open)| belongs(&open.purpose));
+        let open: Vec<ExchangeId> = open.map(|(id, _)| *id).collect();
+        for id in open {
+            self.abort(id);
         }
-        let gives_up = self.useless_sessions > 1;
-        self.forget_session();
-        if gives_up {
-            self.side.give_up(now, ConnectError::Http { status: 404 });
-        } else {
-            self.side.handle_session_expired(now);
+        let asleep = self.sleeping.iter().filter(|(_, purpose)| belongs(purpose));
+        let asleep: Vec<u64> = asleep.map(|(key, _)| *key).collect();
+        for key in asleep {
+            self.sleeping.remove(&key);
+            self.deadlines.clear(super::Reason::Sleeping(key));
         }
     }
 

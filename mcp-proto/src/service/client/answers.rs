@@ -9,7 +9,7 @@ use core::pin::Pin;
 
 use serde::Serialize;
 
-use crate::client::Change;
+use crate::client::{Change, ConnectError};
 use crate::error::{PlanError, ProtocolError};
 use crate::json::Json;
 use crate::message::ErrorData;
@@ -38,6 +38,7 @@ pub(super) struct Answers {
     pub(super) elicitation_complete: Option<Hear<str>>,
     pub(super) notification: Option<HearNotification>,
     pub(super) fault: Option<Hear<ProtocolError>>,
+    pub(super) disconnected: Option<Hear<ConnectError>>,
     pub(super) tool_rejected: Option<HearRejection>,
     pub(super) wire: Option<Hear<str>>,
 }

@@ -283,6 +283,14 @@ impl Client {
         self.port.change(|answers, _| answers.fault = Some(Arc::new(f)));
     }
 
+    /// Hears that there is no connection any more, and why; see [`ClientEvent::Disconnected`]. The
+    /// next call tries again, and [`Client::server`] is the last one that was known.
+    ///
+    /// [`ClientEvent::Disconnected`]: crate::client::ClientEvent::Disconnected
+    pub fn on_disconnect(&self, f: impl Fn(&ConnectError) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.disconnected = Some(Arc::new(f)));
+    }
+
     /// Sees the conversation, line by line, as
     /// [`ClientService::show_wire`](super::ClientService::show_wire) and, over HTTP,
     /// [`HttpClientService::show_wire`](super::HttpClientService::show_wire) show it, with secrets

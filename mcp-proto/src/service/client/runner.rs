@@ -104,6 +104,10 @@ impl Runner {
                     self.port.set_stage(Stage::Connected(Box::new((server, verdict))));
                 }
             }
+            ClientEvent::Disconnected(error) => {
+                self.show_decisions(side);
+                self.tell(ClientEvent::Disconnected(error));
+            }
             // That is for whoever has the stream.
             ClientEvent::Reopen => {}
             ClientEvent::Response { call, result } => {
@@ -181,6 +185,11 @@ impl Runner {
                     unharmed(|| f(&error));
                 }
             }
+            ClientEvent::Disconnected(error) => {
+                if let Some(f) = answers.disconnected {
+                    unharmed(|| f(&error));
+                }
+            }
             ClientEvent::Connected(_)
             | ClientEvent::Reopen
             | ClientEvent::Response { .. }
@@ -242,7 +251,7 @@ impl Runner {
             Command::Capabilities(capabilities) => side.set_capabilities(capabilities),
             // It was checked.
             Command::Field { name, value } => {
-                let _ = side.set_field(&name, &value);
+                let _ = side.set_field(now, &name, &value);
             }
             Command::Close => side.close(now),
         }

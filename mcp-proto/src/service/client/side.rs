@@ -49,18 +49,18 @@ macro_rules! side {
 /// The fields of HTTP requests.
 pub(super) trait Fields {
     /// Gives every request a field; where requests have no fields nothing happens.
-    fn set_field(&mut self, name: &str, value: &str) -> Result<(), UsageError>;
+    fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError>;
 }
 
 impl Fields for stdio::Connection<Client> {
-    fn set_field(&mut self, _name: &str, _value: &str) -> Result<(), UsageError> {
+    fn set_field(&mut self, _now: Instant, _name: &str, _value: &str) -> Result<(), UsageError> {
         Ok(())
     }
 }
 
 impl Fields for http::Client {
-    fn set_field(&mut self, name: &str, value: &str) -> Result<(), UsageError> {
-        Self::set_field(self, name, value)
+    fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
+        Self::set_field(self, now, name, value)
     }
 }
 

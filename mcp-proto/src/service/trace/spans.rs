@@ -299,6 +299,7 @@ fn kind_of(error: &CallError) -> &'static str {
         CallError::InputRefused(_) => "input_refused",
         CallError::Connect(_) => "connect",
         CallError::Closed => "closed",
+        CallError::Interrupted => "interrupted",
         CallError::Unauthorized(_) => "unauthorized",
         CallError::Http { .. } => "http",
         CallError::Connection(_) => "connection",

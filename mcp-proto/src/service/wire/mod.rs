@@ -154,6 +154,7 @@ impl Wire {
     pub(super) fn client_event(&mut self, now: Instant, event: &ClientEvent) {
         let text = match event {
             ClientEvent::Connected(server) => alloc::format!("! connected {}", server.version),
+            ClientEvent::Disconnected(error) => alloc::format!("! disconnected: {error}"),
             ClientEvent::Reopen => "! reopen".into(),
             ClientEvent::PeerFault(error) => alloc::format!("! peer-fault {error}"),
             ClientEvent::ToolRejected { tool, reason } => {

@@ -204,6 +204,11 @@ impl Model {
         assert_eq!(open, 0, "requests are out after the end");
     }
 
+    /// Whether nothing is wanted any more but to be told of changes.
+    pub(super) fn only_subscribes(&self) -> bool {
+        self.open_calls.is_empty() && !self.open_subscriptions.is_empty()
+    }
+
     /// Nothing is due any more: whatever is out is waited for by somebody who wants to wait for ever.
     pub(super) fn idle(&self, endless: bool) {
         let open = || self.exchanges.iter().filter(|exchange| exchange.is_open);
@@ -211,7 +216,8 @@ impl Model {
         let asked = open().filter(|it| it.read.is_some()).count();
         let wanted = self.open_calls.len() + self.open_subscriptions.len();
         // The negotiation may have been told to wait for ever, too.
-        assert!(endless || asked <= wanted, "{asked} requests are out, and {wanted} wanted");
+        let out: Vec<_> = open().filter_map(|it| it.read.as_ref()).collect();
+        assert!(endless || asked <= wanted, "{out:?} are out, and {wanted} wanted");
     }
 
     /// What must hold between steps.

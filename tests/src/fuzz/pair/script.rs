@@ -3,7 +3,7 @@
 //! Eight bytes are settings, and each two after them a step; the table is that of [`PairOp`]. Over HTTP
 //! the last of the eight says more of the server and of the network, and there are more steps.
 
-use mcp_proto::client::{self, Negotiation, Verdict};
+use mcp_proto::client::{self, Negotiation, Restart, Verdict};
 use mcp_proto::http::{self, Sessions};
 use mcp_proto::testing::Network;
 use mcp_proto::types::Implementation;
@@ -128,6 +128,11 @@ impl PairScript {
             0 | 7 => Negotiation::Auto,
             1 => Negotiation::Legacy,
             n => version(n - 2).map_or(Negotiation::Auto, Negotiation::Pinned),
+        };
+        config.restart = match byte(2) / 6 % 3 {
+            0 => Restart::Never,
+            1 => Restart::OnCall,
+            _ => Restart::Always,
         };
         config.verdict = (byte(2) % 6).checked_sub(1).and_then(version).map(Verdict::new);
         let legacy = config.verdict.as_ref().is_some_and(|verdict| verdict.era() == Era::Legacy);

@@ -33,10 +33,10 @@ pub(in super::super) fn act(event: &str) -> Result<Option<Act>> {
     let (first, rest) = all.split_once(' ').unwrap_or((all, ""));
     let name = first.to_owned();
     let act = match verb {
-        "connected" | "reopen" | "responded" | "failed" | "progressed" | "asked"
-        | "ask-cancelled" | "logged" | "subscribed" | "changed" | "ended" | "completed"
-        | "notified" | "tool-rejected" | "peer-fault" | "refused" | "stored" | "closed"
-        | "closed:" => {
+        "connected" | "disconnected:" | "reopen" | "responded" | "failed" | "progressed"
+        | "asked" | "ask-cancelled" | "logged" | "subscribed" | "changed" | "ended"
+        | "completed" | "notified" | "tool-rejected" | "peer-fault" | "refused" | "stored"
+        | "closed" | "closed:" => {
             return Ok(None);
         }
         "open" => Act::Open,

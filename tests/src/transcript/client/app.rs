@@ -208,6 +208,9 @@ impl Application {
     pub(in super::super) fn event(&mut self, event: ClientEvent, out: &mut Output) -> String {
         match event {
             ClientEvent::Connected(server) => show::connected(&server),
+            ClientEvent::Disconnected(error) => {
+                format!("! disconnected: {}", why(&CallError::Connect(error)))
+            }
             ClientEvent::Reopen => "! reopen".into(),
             ClientEvent::Response { call, result } => {
                 if self.inputs.values().any(|(_, _, needed_by)| *needed_by == Some(call)) {

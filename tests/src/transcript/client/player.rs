@@ -112,7 +112,7 @@ impl Player {
             match action {
                 Action::Transmit(bytes) => self.out.transmit(&bytes),
                 Action::Event(event) => {
-                    if matches!(event, ClientEvent::Reopen) {
+                    if matches!(event, ClientEvent::Reopen | ClientEvent::Disconnected(_)) {
                         self.life = Life::Unopened;
                     } else if matches!(event, ClientEvent::Closed(_)) {
                         self.life = Life::Reported;

@@ -1,6 +1,6 @@
 //! How the client of a transcript is set up: the `=` lines, and what they say by default.
 
-use mcp_proto::client::{Config, Negotiation, Verdict};
+use mcp_proto::client::{Config, Negotiation, Restart, Verdict};
 use mcp_proto::types::Implementation;
 use mcp_proto::{Json, ProtocolVersion};
 
@@ -41,6 +41,14 @@ impl Settings {
             "capabilities" => config.capabilities = decode(&json(value)?)?,
             "probe-timeout" => config.probe_timeout = duration(value)?,
             "initialize-timeout" => config.initialize_timeout = duration(value)?,
+            "restart" => {
+                config.restart = match value {
+                    "never" => Restart::Never,
+                    "on-call" => Restart::OnCall,
+                    "always" => Restart::Always,
+                    _ => return Err(format!("no restart policy `{value}`")),
+                }
+            }
             "limit" => limit(&mut config.limits, value)?,
             _ => return Err(format!("no setting `{name}` of a client")),
         }

@@ -59,7 +59,8 @@ impl Play for Player {
                 }
             }
             Input::Field(name, value) => {
-                let set = self.client.as_mut().map(|client| client.set_field(name, value));
+                let set =
+                    self.client.as_mut().map(|client| client.set_field(self.now, name, value));
                 refused(name, set.and_then(Result::err), &mut self.out);
             }
             Input::Bytes(_) | Input::Eof | Input::Server(_) | Input::Http(_) => {

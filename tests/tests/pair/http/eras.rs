@@ -1,10 +1,10 @@
 //! Servers that are others when they are started anew: of another era, with or without sessions.
 
-use mcp_proto::client::{CallError, Negotiation};
+use mcp_proto::EraPolicy;
+use mcp_proto::client::Negotiation;
 use mcp_proto::http::Sessions;
-use mcp_proto::{Era, EraPolicy};
 
-use super::site::{SECOND, config, echo, echoing, filter, pair, updated};
+use super::site::{SECOND, config, echo, echoing, filter, pair, take, text, updated};
 
 const ALL: [(Sessions, EraPolicy); 6] = [
     (Sessions::Sessions, EraPolicy::Auto),
@@ -16,36 +16,40 @@ const ALL: [(Sessions, EraPolicy); 6] = [
 ];
 
 #[test]
-fn a_server_that_is_another_one_is_spoken_to_as_before_if_it_understands() {
+fn second_hour_04_calls_recover_when_a_server_is_another_one() {
     for was in ALL {
         for is in ALL {
-            let (pair, ..) = pair(Negotiation::Auto);
+            let (pair, notes, _) = pair(Negotiation::Auto);
             let mut pair = pair.http_config(config(was.0, was.1));
             let client = pair.client();
             assert_eq!(echo(&mut pair, "before"), "before");
-            let era = client.server().unwrap().era();
             pair.pass(5 * SECOND);
             pair.restart_as(config(is.0, is.1));
-            // Whoever listens finds out that there is another session to be opened.
-            pair.pass(5 * SECOND);
-            let understands = match era {
-                Era::Modern => is.1 != EraPolicy::LegacyOnly,
-                Era::Legacy => {
-                    is.1 != EraPolicy::ModernOnly
-                        && (was.0 == Sessions::Sessions || is.0 == Sessions::Stateless)
-                }
-            };
-            for _ in 0..3 {
-                let call = echoing(&client, "after");
-                match pair.run(call) {
-                    Ok(_) => assert!(understands, "{was:?}, {is:?}"),
-                    Err(CallError::Error { .. }) => assert!(!understands, "{was:?}, {is:?}"),
-                    Err(other) => panic!("{was:?}, {is:?}: {other:?}"),
-                }
+            for n in 0..3 {
+                let what = format!("after {n}");
+                let call = echoing(&client, &what);
+                assert_eq!(text(pair.run(call)), what, "{was:?}, {is:?}\n{}", pair.wire());
             }
+            assert_eq!(take(&notes), ["before", "after 0", "after 1", "after 2"]);
             pair.run(client.close());
             pair.pass(SECOND);
             assert_eq!((pair.sessions(), pair.connections()), (0, 0));
+        }
+    }
+}
+
+/// A server that changes again and again is followed, at most as often as the back-off allows.
+#[test]
+fn second_hour_04_a_server_that_changes_often_is_followed() {
+    let (pair, ..) = pair(Negotiation::Auto);
+    let mut pair = pair.http_config(config(ALL[1].0, ALL[1].1));
+    let client = pair.client();
+    for round in 0..10 {
+        for (sessions, policy) in [ALL[2], ALL[4], ALL[1]] {
+            let what = format!("{round} {policy:?}");
+            let call = echoing(&client, &what);
+            assert_eq!(text(pair.run(call)), what, "{}", pair.wire());
+            pair.restart_as(config(sessions, policy));
         }
     }
 }

@@ -1,0 +1,64 @@
+//! Settings of a client.
+
+use super::{Negotiation, Restart, Verdict};
+use crate::limits::Limits;
+use crate::time::Duration;
+use crate::types::{ClientCapabilities, Implementation};
+
+/// How a client behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// Who it is.
+    pub client_info: Implementation,
+    /// What it supports; see [`Client::set_capabilities`](super::Client::set_capabilities).
+    pub capabilities: ClientCapabilities,
+    /// How it finds a version that the server speaks; default [`Negotiation::Auto`].
+    pub negotiation: Negotiation,
+    /// What an earlier client of the same server has found; default none.
+    pub verdict: Option<Verdict>,
+    /// How long a server may be silent to `server/discover`, in the beginning, until it is taken
+    /// for a legacy one, or given up if only a modern one will do; default 5 s.
+    pub probe_timeout: Duration,
+    /// How long a server may take to answer `initialize`, and `server/discover` after that;
+    /// default 60 s.
+    pub initialize_timeout: Duration,
+    /// When a server over a byte stream is started again after it has ended; default never.
+    pub restart: Restart,
+    /// Its bounds.
+    pub limits: Limits,
+}
+
+impl Config {
+    /// The default settings of a client with this name.
+    pub fn new(client_info: Implementation) -> Self {
+        Self {
+            client_info,
+            capabilities: ClientCapabilities::default(),
+            negotiation: Negotiation::default(),
+            verdict: None,
+            probe_timeout: Duration::from_secs(5),
+            initialize_timeout: Duration::from_secs(60),
+            restart: Restart::Never,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Sets how it finds a version.
+    pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
+        self.negotiation = negotiation;
+        self
+    }
+
+    /// Sets when a server over a byte stream is started again after it has ended.
+    pub fn restart(mut self, restart: Restart) -> Self {
+        self.restart = restart;
+        self
+    }
+
+    /// Sets what an earlier client of the same server has found.
+    pub fn verdict(mut self, verdict: Option<Verdict>) -> Self {
+        self.verdict = verdict;
+        self
+    }
+}

@@ -1,0 +1,330 @@
+//! Recovery of a connection whose server has changed: one pure table, and the rate of attempts.
+//!
+//! In: what is [known](Known) of the server, and the [`Refusal`] that a request came back with.
+//! Out: a [`Row`] that says whether the refusal is delivered, another session is opened, or the era
+//! is negotiated again, and whether the refused call may be repeated. `ARCHITECTURE.md` shows
+//! [`TABLE`] ([`draw`]); a test walks every combination.
+//!
+//! A call may be repeated in two cases. Its method is idempotent; or the refusal was made before
+//! the server dispatched the call to a handler. Handlers answer with results and errors inside of
+//! JSON-RPC, which HTTP carries with a status of 2xx. So a refusal counts as made before dispatch
+//! if its status is 4xx and its text says that the session, the envelope or the version is wrong.
+//! The texts are those of the official SDKs:
+//!
+//! | server | refusal | class |
+//! |---|---|---|
+//! | TypeScript, stateful | 400, -32000 `Bad Request: Mcp-Session-Id header is required`, `Bad Request: Server not initialized` | `NoSession` |
+//! | TypeScript, the widely copied example | 400, -32000 `Bad Request: No valid session ID provided` | `NoSession` |
+//! | Python, stateful | 400, -32600 `Bad Request: Missing session ID`, `Bad Request: No valid session ID provided` | `NoSession` |
+//! | Rust (rmcp) | 422 `Unexpected message, expect initialize request` | `NoSession` |
+//! | all, session forgotten | 404 to a request with `Mcp-Session-Id` | `UnknownSession` |
+//! | all, legacy | 400 `Bad Request: Unsupported protocol version` | `UnsupportedVersion` |
+//! | all, modern | 400, -32022; -32602 that names `_meta` | `UnsupportedVersion`, `MissingMeta` |
+//!
+//! A refused call is repeated once. Attempts are limited in rate and not in number: see [`Pace`].
+//!
+//! [Specification: Backward
+//! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)
+
+use alloc::string::String;
+
+use super::found;
+use crate::error::ErrorCode;
+use crate::message::ErrorData;
+use crate::table::{self, cell};
+use crate::time::{Duration, Instant};
+use crate::version::ProtocolVersion;
+
+/// What is known of the server that refused a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// A stored verdict says modern, and no answer has confirmed it.
+    Unconfirmed,
+    /// It has answered as a modern server.
+    Modern,
+    /// It has answered `initialize`, with a session or without.
+    Legacy,
+}
+
+/// How a request was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// -32022, or a status of 400 whose text names the protocol version.
+    UnsupportedVersion,
+    /// Status 404 to a request that named a session.
+    UnknownSession,
+    /// A status of 4xx whose text says that a session, or `initialize`, is missing.
+    NoSession,
+    /// A status of 4xx whose text says that members of `_meta` are missing.
+    MissingMeta,
+    /// -32601 with a status of 4xx: handlers answer with 2xx.
+    UnknownMethod,
+    /// Status 400 or 422 without a JSON-RPC error.
+    BadRequest,
+    /// Status 404, 405, 406 or 415 without a JSON-RPC error.
+    NoEndpoint,
+    /// 3xx, 401, 403, 408, 425, 429 or 5xx without a JSON-RPC error, or no answer. It says nothing
+    /// of the era.
+    Unavailable,
+    /// Any other error or answer; a handler may have given it.
+    Other,
+}
+
+/// What happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Then {
+    /// The call fails with the refusal.
+    Deliver,
+    /// `initialize` opens another session.
+    NewSession,
+    /// `server/discover` finds out the era.
+    Negotiate,
+}
+
+/// The calls that are repeated once the server is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repeats {
+    /// None.
+    Nothing,
+    /// The refused call, if its method is idempotent.
+    Idempotent,
+    /// The refused call: the server has not dispatched it.
+    Refused,
+}
+
+/// One row of the table: sets of inputs, and what happens.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// A stable name, for tests and documentation.
+    pub name: &'static str,
+    known: &'static [Known],
+    refusals: &'static [Refusal],
+    /// What happens.
+    pub then: Then,
+    /// Which calls are repeated.
+    pub repeats: Repeats,
+}
+
+const ANY: &[Known] = &[Known::Unconfirmed, Known::Modern, Known::Legacy];
+const TAKEN_FOR_MODERN: &[Known] = &[Known::Unconfirmed, Known::Modern];
+const ANY_REFUSAL: &[Refusal] = &[
+    Refusal::UnsupportedVersion,
+    Refusal::UnknownSession,
+    Refusal::NoSession,
+    Refusal::MissingMeta,
+    Refusal::UnknownMethod,
+    Refusal::BadRequest,
+    Refusal::NoEndpoint,
+    Refusal::Unavailable,
+    Refusal::Other,
+];
+
+/// The table. The first row that matches decides.
+#[rustfmt::skip]
+pub const TABLE: &[Row] = &[
+    row("unavailable",         ANY, &[Refusal::Unavailable], Then::Deliver, Repeats::Nothing),
+    row("unsupported-version", ANY, &[Refusal::UnsupportedVersion], Then::Negotiate, Repeats::Refused),
+    row("unknown-session",     &[Known::Legacy], &[Refusal::UnknownSession, Refusal::NoSession], Then::NewSession, Repeats::Refused),
+    row("wants-a-session",     TAKEN_FOR_MODERN, &[Refusal::NoSession], Then::Negotiate, Repeats::Refused),
+    row("wants-an-envelope",   &[Known::Legacy], &[Refusal::MissingMeta], Then::Negotiate, Repeats::Refused),
+    row("bad-request",         TAKEN_FOR_MODERN, &[Refusal::BadRequest], Then::Negotiate, Repeats::Refused),
+    row("unconfirmed",         &[Known::Unconfirmed], &[Refusal::UnknownSession, Refusal::MissingMeta, Refusal::UnknownMethod, Refusal::NoEndpoint], Then::Negotiate, Repeats::Refused),
+    row("unconfirmed-error",   &[Known::Unconfirmed], &[Refusal::Other], Then::Negotiate, Repeats::Idempotent),
+    row("delivered",           ANY, ANY_REFUSAL, Then::Deliver, Repeats::Nothing),
+];
+
+const fn row(
+    name: &'static str,
+    known: &'static [Known],
+    refusals: &'static [Refusal],
+    then: Then,
+    repeats: Repeats,
+) -> Row {
+    Row { name, known, refusals, then, repeats }
+}
+
+/// The row that decides; `None` only if the table had a gap, which a test rules out.
+pub fn decide(known: Known, refusal: Refusal) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.known.contains(&known) && row.refusals.contains(&refusal))
+}
+
+impl Known {
+    /// All there are.
+    pub const ALL: &'static [Self] = ANY;
+}
+
+impl Refusal {
+    /// All there are.
+    pub const ALL: &'static [Self] = ANY_REFUSAL;
+
+    /// The class of a JSON-RPC error that came with this HTTP status, or on a byte stream, in answer
+    /// to a request of the version that is `spoken`.
+    pub fn of_error(
+        error: &ErrorData,
+        status: Option<u16>,
+        spoken: Option<ProtocolVersion>,
+    ) -> Self {
+        let is_refused = status.is_some_and(|status| matches!(status, 400..=499));
+        if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
+            // A handler may have passed on the error of another server, which lists other versions.
+            let supported = found::listed(error);
+            let lists =
+                |version: ProtocolVersion| supported.iter().any(|it| it == version.as_str());
+            let names_others = !supported.is_empty() && !spoken.is_some_and(lists);
+            return if is_refused || names_others { Self::UnsupportedVersion } else { Self::Other };
+        }
+        let Some(status) = status.filter(|_| is_refused) else { return Self::Other };
+        let says = |words: &[&str]| mentions(error.message.as_bytes(), words);
+        match error.code {
+            ErrorCode::METHOD_NOT_FOUND => Self::UnknownMethod,
+            ErrorCode::INVALID_PARAMS | ErrorCode::INVALID_REQUEST if says(ENVELOPE) => {
+                Self::MissingMeta
+            }
+            // Codes that SDKs give to what is wrong with the transport.
+            ErrorCode::INVALID_REQUEST | ErrorCode(-32003..=-32000) => {
+                Self::of_text(status, error.message.as_bytes()).unwrap_or(Self::Other)
+            }
+            _ => Self::Other,
+        }
+    }
+
+    /// The class of an HTTP status without a JSON-RPC error, and with this text.
+    pub fn of_status(status: u16, text: &[u8]) -> Self {
+        if let Some(refusal) = Self::of_text(status, text) {
+            return refusal;
+        }
+        match status {
+            // A message, though not one that may come with this status.
+            400..=499 if mentions(text, &["\"jsonrpc\""]) => Self::Other,
+            400 | 422 => Self::BadRequest,
+            404 | 405 | 406 | 415 => Self::NoEndpoint,
+            // Something has been answered, and it is no response.
+            200..=299 | 402 | 407 | 409..=424 | 426..=428 | 430..=499 => Self::Other,
+            _ => Self::Unavailable,
+        }
+    }
+
+    fn of_text(status: u16, text: &[u8]) -> Option<Self> {
+        match status {
+            400 if mentions(text, VERSION) => Some(Self::UnsupportedVersion),
+            400 | 404 | 422 if mentions(text, SESSION) => Some(Self::NoSession),
+            _ => None,
+        }
+    }
+
+    /// Whether the server refused the request before it dispatched it to a handler.
+    pub fn is_before_dispatch(self) -> bool {
+        match self {
+            Self::UnsupportedVersion
+            | Self::UnknownSession
+            | Self::NoSession
+            | Self::MissingMeta
+            | Self::UnknownMethod
+            | Self::BadRequest
+            | Self::NoEndpoint => true,
+            Self::Unavailable | Self::Other => false,
+        }
+    }
+}
+
+const VERSION: &[&str] = &["protocol version", "protocol-version"];
+const SESSION: &[&str] = &["session", "initializ"];
+const ENVELOPE: &[&str] = &["_meta", "io.modelcontextprotocol/"];
+
+/// The longest beginning of a text that is searched.
+const MAX_TEXT: usize = 512;
+
+/// Whether the beginning of a text has one of these words, in small letters or capitals.
+fn mentions(text: &[u8], words: &[&str]) -> bool {
+    let text = text.get(..MAX_TEXT).unwrap_or(text);
+    words.iter().any(|word| {
+        text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
+    })
+}
+
+/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
+pub fn draw() -> String {
+    table::draw(["row", "known", "refusal", "then", "repeats"], TABLE, |row| {
+        [
+            row.name.into(),
+            cell(row.known, ANY),
+            cell(row.refusals, ANY_REFUSAL),
+            alloc::format!("{:?}", row.then),
+            alloc::format!("{:?}", row.repeats),
+        ]
+    })
+}
+
+/// The first delay between two attempts.
+const FIRST: Duration = Duration::from_secs(1);
+
+/// The longest delay between two attempts.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// The rate of attempts to recover: the first begins at once, the next ones 1 s later, 2 s, and so
+/// on up to 30 s. A connection that lasted longer than the delay before it starts this anew.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    delay: Duration,
+    /// When the next attempt may begin.
+    next: Instant,
+    last: Connection,
+}
+
+/// The last connection.
+#[derive(Clone, Copy, Debug, Default)]
+enum Connection {
+    #[default]
+    Never,
+    Since(Instant),
+    Lost,
+}
+
+impl Pace {
+    /// There is a connection.
+    pub(super) fn connected(&mut self, now: Instant) {
+        self.last = Connection::Since(now);
+    }
+
+    /// Whether there ever was a connection.
+    pub(super) fn has_connected(&self) -> bool {
+        !matches!(self.last, Connection::Never)
+    }
+
+    /// When an attempt may begin, if the connection is lost now.
+    pub(super) fn next(&self, now: Instant) -> Instant {
+        match self.last {
+            Connection::Since(since) if now >= since + self.delay.max(FIRST) => now,
+            Connection::Since(_) | Connection::Never | Connection::Lost => self.next,
+        }
+    }
+
+    /// The connection is of no use any more; returns when an attempt may begin.
+    pub(super) fn lost(&mut self, now: Instant) -> Instant {
+        if let Connection::Since(since) = self.last {
+            if now >= since + self.delay.max(FIRST) {
+                (self.delay, self.next) = (Duration::ZERO, now);
+            }
+            self.last = Connection::Lost;
+        }
+        self.next
+    }
+
+    /// An attempt begins.
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.delay = self.delay.saturating_mul(2).clamp(FIRST, LONGEST);
+        self.next = now + self.delay;
+    }
+
+    /// An attempt has failed; returns when the next one may begin.
+    pub(super) fn failed(&mut self, now: Instant) -> Instant {
+        self.lost(now);
+        self.next = now + self.delay.max(FIRST);
+        self.next
+    }
+
+    /// Something has changed: the delays start again from the first.
+    pub(super) fn reset(&mut self) {
+        self.delay = Duration::ZERO;
+    }
+}
