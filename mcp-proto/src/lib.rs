@@ -285,6 +285,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod budget;
 #[cfg(feature = "client")]
 mod challenge;
 mod change;

@@ -40,6 +40,17 @@ pub struct Limits {
     /// for input that is yet to be given; a legacy server that exceeds this is answered with an
     /// error, and with a modern one the call ends.
     pub max_in_flight_bytes: usize,
+    /// The most bytes of the answers to one batch; default 1 MiB. A result beyond this is replaced
+    /// by -32603, and so are those of later requests of the batch, which are not executed.
+    pub max_batch_bytes: usize,
+    /// The most bytes that an endpoint holds for all its clients: bodies that are being read,
+    /// requests in flight, answers that are not read, and events that are kept for resumption;
+    /// default 256 MiB. Above it the oldest of those events go; new work that brings the rest above
+    /// three quarters of it is answered with -32603 (over HTTP 503, before anything is executed), and
+    /// so is a request that was executed and whose result does not fit. Bodies, requests and answers
+    /// of modern clients up to 4 KiB do not count. Clones of a `Config` count together. Memory of the
+    /// process is about twice as much: handlers decode what they are given.
+    pub max_endpoint_bytes: usize,
     /// The longest request id or progress token, in bytes as sent; default 1 KiB. A request with
     /// a longer one is answered with -32600.
     pub max_token_bytes: usize,
@@ -118,6 +129,8 @@ impl Default for Limits {
             max_depth: 128,
             max_in_flight: 1024,
             max_in_flight_bytes: 64 * 1024 * 1024,
+            max_batch_bytes: 1024 * 1024,
+            max_endpoint_bytes: 256 * 1024 * 1024,
             max_token_bytes: 1024,
             max_client_bytes: 16 * 1024,
             max_subscriptions: 1024,

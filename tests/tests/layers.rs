@@ -27,7 +27,7 @@ const LAYERS: &[&[&str]] = &[
         "schema",
     ],
     &["message", "frame", "machine"],
-    &["json", "deadlines", "row", "table"],
+    &["json", "budget", "deadlines", "row", "table"],
     &["limits", "error", "time"],
 ];
 

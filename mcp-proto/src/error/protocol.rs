@@ -142,6 +142,11 @@ pub enum ProtocolError {
         /// The limit.
         max_in_flight: usize,
     },
+    /// The server holds as many bytes as new work may bring it to.
+    EndpointFull {
+        /// `Limits::max_endpoint_bytes`.
+        max_endpoint_bytes: usize,
+    },
     /// As many subscriptions as `Limits::max_subscriptions`.
     TooManySubscriptions {
         /// The limit.
@@ -320,6 +325,7 @@ impl ProtocolError {
             | Self::NotAccepted { .. } => Rung::Result,
             Self::TooManySessions { .. }
             | Self::ShuttingDown
+            | Self::EndpointFull { .. }
             | Self::TooManyInFlight { .. }
             | Self::TooManyBytesInFlight { .. }
             | Self::TooManySubscriptions { .. }
@@ -376,6 +382,7 @@ impl ProtocolError {
             | Self::ParamsNotObject
             | Self::DuplicateId { .. }
             | Self::TooManyInFlight { .. }
+            | Self::EndpointFull { .. }
             | Self::TooManyBytesInFlight { .. } => "2026-07-28/basic#requests",
             Self::InvalidError
             | Self::UnexpectedResponse

@@ -121,6 +121,11 @@ impl fmt::Display for ProtocolError {
             Self::TooManySessions { max_sessions } => {
                 write!(f, "Limits::max_sessions = {max_sessions} are open")
             }
+            Self::EndpointFull { max_endpoint_bytes } => write!(
+                f,
+                "the server holds three quarters of Limits::max_endpoint_bytes = \
+                 {max_endpoint_bytes}, and the rest is for answers; try again later"
+            ),
             Self::ShuttingDown => f.write_str("the server is about to stop"),
             Self::InvalidParam { member, expected } => {
                 write!(f, "`params.{member}` must be {expected}")

@@ -32,6 +32,13 @@ pub(crate) struct Admitted {
 }
 
 impl Admitted {
+    /// The answer to a body that the server has no room for.
+    pub(super) fn refuse_full(&self, config: &Config) -> Box<Refused> {
+        let mut refused = Refused::error(config.server.endpoint_full());
+        refused.cors = self.cors.clone();
+        refused
+    }
+
     /// The head of an answer that nobody but the HTTP stack can give, without a body.
     #[cfg(feature = "service")]
     pub(crate) fn refuse(&self, status: u16) -> ResponseHead {

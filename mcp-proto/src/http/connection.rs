@@ -21,38 +21,28 @@
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use bytes::Bytes;
 
 use super::admit::admit;
+use super::intake::Intake;
+use super::outgoing::Outgoing;
 use super::request::{Answering, Body, Request};
 use super::{Config, Endpoint, Exchange, ExchangeAction};
 use crate::deadlines::Deadlines;
 use crate::error::UsageError;
-use crate::frame::http1::{
-    CONTINUE, Framing, Head, Incoming, RequestKind, RequestReader, ResponseHead,
-};
+use crate::frame::http1::{CONTINUE, Framing, Head, Incoming, RequestKind, ResponseHead};
 use crate::limits::Limits;
 use crate::machine::{Action, Machine};
 use crate::server::{Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
 use crate::time::Instant;
-
-/// As many bytes of requests that are to be answered later are read.
-const AHEAD: usize = 64 * 1024;
-
-/// As many bytes make a `Transmit` worth handing on.
-const TRANSMIT: usize = 64 * 1024;
-
-/// A buffer for answers of so many bytes is kept while nothing is to be written.
-const KEPT: usize = 1024;
 
 /// One socket of a server's; see the module for its states.
 #[derive(Debug)]
 pub struct Connection {
     declaration: Arc<Declaration>,
     config: Arc<Config>,
-    reader: RequestReader,
+    reader: Intake,
     state: State,
     life: Life,
     /// When it was last told.
@@ -60,7 +50,7 @@ pub struct Connection {
     deadlines: Deadlines<Reason>,
     /// The one of the deadlines that is the state's.
     watched: Option<Reason>,
-    out: Vec<u8>,
+    out: Outgoing,
     /// What is to be told once `out` is taken.
     event: Option<ServerEvent>,
 }
@@ -103,7 +93,7 @@ impl Connection {
         let mut deadlines = Deadlines::new();
         deadlines.set(Reason::Idle, now + limits.connection_idle_timeout);
         Self {
-            reader: RequestReader::new(limits),
+            reader: Intake::new(&config.server),
             declaration,
             config,
             state: State::Between,
@@ -111,7 +101,7 @@ impl Connection {
             now,
             deadlines,
             watched: Some(Reason::Idle),
-            out: Vec::new(),
+            out: Outgoing::default(),
             event: None,
         }
     }
@@ -144,16 +134,19 @@ impl Connection {
     /// Whether a visit to the endpoint is due, beside those that it is woken for.
     pub fn needs_endpoint(&self) -> bool {
         match &self.state {
-            State::Answering(answering) => answering.exchange.needs_endpoint(),
-            State::Between | State::Body(_) | State::Lingering => false,
+            State::Answering(answering) if answering.exchange.needs_endpoint() => true,
+            State::Answering(_) | State::Between | State::Body(_) | State::Lingering => {
+                self.reader.needs_room()
+            }
         }
     }
 
     /// Visits the endpoint; see [`Exchange::visit`].
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         self.now = now;
-        if let State::Answering(answering) = &mut self.state {
-            answering.exchange.visit(now, endpoint, me);
+        match &mut self.state {
+            State::Answering(answering) => answering.exchange.visit(now, endpoint, me),
+            State::Between | State::Body(_) | State::Lingering => endpoint.make_room(now),
         }
     }
 
@@ -221,7 +214,28 @@ impl Connection {
                 Incoming::Truncated | Incoming::Closed => self.life = Life::Gone,
             }
         }
+        self.count();
         self.watch();
+    }
+
+    /// Counts what is read, and refuses what does not fit into `Limits::max_endpoint_bytes`.
+    fn count(&mut self) {
+        let body = match &self.state {
+            State::Body(request) => Some(request.body.len()),
+            State::Between => Some(0),
+            State::Answering(_) | State::Lingering => None,
+        };
+        if self.reader.count(body).is_ok() {
+            return;
+        }
+        match core::mem::replace(&mut self.state, State::Between) {
+            State::Body(request) => {
+                self.state = State::Answering(request.refuse_full(&self.config));
+            }
+            State::Between | State::Answering(_) | State::Lingering => {
+                self.refuse(503, &self.config.server.endpoint_full().to_string());
+            }
+        }
     }
 
     fn handle_head(&mut self, head: Head, expects_continue: bool, keep_alive: bool) {
@@ -233,7 +247,7 @@ impl Connection {
         if waits_in_vain {
             kind.keep_alive = false;
         } else if expects_continue {
-            self.out.extend_from_slice(CONTINUE);
+            self.out.bytes.extend_from_slice(CONTINUE);
         }
         // Most bodies come with their heads.
         let whole = if waits_in_vain { None } else { self.reader.take_body() };
@@ -250,6 +264,7 @@ impl Connection {
     /// A request is read.
     fn handle_request(&mut self, request: Request) {
         let Request { head, kind, admitted, body } = request;
+        let _ = self.reader.count(None);
         let (declaration, config) = (&self.declaration, &self.config);
         let exchange = match admitted {
             Err(refused) => Exchange::refused(config, refused),
@@ -265,19 +280,16 @@ impl Connection {
     /// Answers what is no request that could be served, and reads nothing more.
     fn refuse(&mut self, status: u16, why: &str) {
         let mut head = ResponseHead::new(status);
-        head.length = Some(why.len() as u64);
-        head.fields.push(("Content-Type", "text/plain".into()));
         if let State::Body(request) = &self.state {
             request.cors().add_to(&mut head);
         }
-        let mut framing = head.encode(RequestKind::REFUSED, &mut self.out);
-        framing.data(why.as_bytes(), &mut self.out);
-        framing.end(&mut self.out);
+        self.out.refuse(head, why);
         self.linger();
     }
 
     fn linger(&mut self) {
         self.state = State::Lingering;
+        let _ = self.reader.count(None);
         self.deadlines.set(Reason::Linger, self.now + self.limits().drain);
     }
 
@@ -307,39 +319,27 @@ impl Connection {
         if !matches!(self.state, State::Answering(_)) {
             return;
         }
-        if self.out.capacity() == 0 {
-            self.out.reserve(KEPT / 2);
-        }
-        while self.event.is_none() && self.out.len() < TRANSMIT {
+        self.out.prepare();
+        while self.event.is_none() && !self.out.is_full() {
             let State::Answering(answering) = &mut self.state else { return };
             match answering.exchange.poll_part() {
                 Some(ExchangeAction::Head(head)) => {
-                    answering.begin(&head, self.life == Life::Open, &mut self.out);
+                    answering.begin(&head, self.life == Life::Open, &mut self.out.bytes);
                 }
-                Some(ExchangeAction::Data(data)) => answering.data(&data, &mut self.out),
-                Some(ExchangeAction::End) => answering.end(&mut self.out),
+                Some(ExchangeAction::Data(data)) => answering.data(&data, &mut self.out.bytes),
+                Some(ExchangeAction::End) => answering.end(&mut self.out.bytes),
                 Some(ExchangeAction::Event(event)) => self.event = Some(event),
                 None => match answering.exchange.take_whole() {
                     Some((head, body)) => {
-                        answering.begin(&head, self.life == Life::Open, &mut self.out);
-                        answering.data(&body.unwrap_or_default(), &mut self.out);
-                        answering.end(&mut self.out);
+                        answering.begin(&head, self.life == Life::Open, &mut self.out.bytes);
+                        answering.data(&body.unwrap_or_default(), &mut self.out.bytes);
+                        answering.end(&mut self.out.bytes);
                     }
                     None if answering.is_over() => self.conclude(),
                     None => return,
                 },
             }
         }
-    }
-
-    /// What is to be written. A buffer of usual size is kept for the next answer.
-    fn take_out(&mut self) -> Bytes {
-        if self.out.capacity() > KEPT {
-            return Bytes::from(core::mem::take(&mut self.out));
-        }
-        let written = Bytes::copy_from_slice(&self.out);
-        self.out.clear();
-        written
     }
 
     /// A request is answered.
@@ -413,8 +413,8 @@ impl Machine for Connection {
 
     fn poll_action(&mut self) -> Option<Action<ServerEvent>> {
         self.encode();
-        if !self.out.is_empty() {
-            return Some(Action::Transmit(self.take_out()));
+        if let Some(bytes) = self.out.take() {
+            return Some(Action::Transmit(bytes));
         }
         if let Some(event) = self.event.take() {
             return Some(Action::Event(event));
@@ -441,7 +441,7 @@ impl Machine for Connection {
         match (self.life, &self.state) {
             // Nothing comes behind the end, however long a legacy client's answer takes.
             (Life::Open, _) if self.reader.has_ended() => false,
-            (Life::Open, State::Answering(_)) => self.reader.buffered() < AHEAD,
+            (Life::Open, State::Answering(_)) => self.reader.wants_ahead(),
             (Life::Open, State::Between | State::Body(_) | State::Lingering) => true,
             (Life::Ending | Life::Gone | Life::Closed, _) => false,
         }

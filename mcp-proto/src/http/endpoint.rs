@@ -92,6 +92,7 @@ impl<W: Clone> Endpoint<W> {
         self.declaration.check(change)?;
         self.queue.extend(self.listeners.publish(change));
         self.sessions.publish(now, change, &mut self.queue);
+        self.make_room(now);
         Ok(())
     }
 
@@ -99,6 +100,7 @@ impl<W: Clone> Endpoint<W> {
     /// cancelled, or not of this endpoint, is dropped and counted.
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
         self.sessions.respond(now, reply, outcome, &mut self.queue);
+        self.make_room(now);
     }
 
     /// Tells a client about such a request; see [`Server::notify`](crate::server::Server::notify).
@@ -108,7 +110,9 @@ impl<W: Clone> Endpoint<W> {
         about: ReplyId,
         notification: Notification,
     ) -> Result<(), UsageError> {
-        self.sessions.notify(now, about, notification, &mut self.queue)
+        let notified = self.sessions.notify(now, about, notification, &mut self.queue);
+        self.make_room(now);
+        notified
     }
 
     /// Closes the stream on which a client waits for the answer to such a request, so that no
@@ -133,6 +137,7 @@ impl<W: Clone> Endpoint<W> {
     /// It is `now`; due deadlines take effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.sessions.handle_timeout(now, &mut self.queue);
+        self.make_room(now);
     }
 
     /// The next action.
@@ -150,6 +155,12 @@ impl<W: Clone> Endpoint<W> {
     #[cfg(feature = "service")]
     pub(crate) fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
         if self.queue.is_empty() { VecDeque::new() } else { core::mem::take(&mut self.queue) }
+    }
+
+    /// Forgets what is kept for resumption, the oldest first, until all that the endpoint holds
+    /// fits into `Limits::max_endpoint_bytes`.
+    pub(super) fn make_room(&mut self, now: Instant) {
+        self.sessions.make_room(now, &mut self.queue);
     }
 
     /// A reader goes away from a stream of a session.

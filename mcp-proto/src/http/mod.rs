@@ -48,10 +48,14 @@ mod endpoint;
 #[cfg(feature = "server")]
 mod exchange;
 #[cfg(feature = "server")]
+mod intake;
+#[cfg(feature = "server")]
 mod legacy;
 #[cfg(feature = "server")]
 mod listeners;
 mod media;
+#[cfg(feature = "server")]
+mod outgoing;
 #[cfg(feature = "server")]
 mod request;
 #[cfg(feature = "server")]

@@ -1,12 +1,13 @@
 //! A request as a connection reads it, and as it is answered.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-use super::Exchange;
 use super::admit::{Admitted, Cors, Refused};
+use super::{Config, Exchange};
 use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead};
 
 /// A request that is being read.
@@ -41,6 +42,17 @@ impl Request {
         if self.admitted.is_ok() {
             self.body.add(data);
         }
+    }
+
+    /// Refuses it before all of its body is read. The connection ends with the answer.
+    pub(super) fn refuse_full(self, config: &Arc<Config>) -> Answering {
+        let refused = match self.admitted {
+            Ok(admitted) => admitted.refuse_full(config),
+            Err(refused) => refused,
+        };
+        let exchange = Exchange::refused(config, refused);
+        let kind = RequestKind { keep_alive: false, ..self.kind };
+        Answering { exchange, kind, framing: None, ended: false }
     }
 
     /// What its answer tells a browser, whatever it is.
@@ -84,7 +96,6 @@ impl Answering {
 impl Body {
     pub(crate) const EMPTY: Self = Self::One(Bytes::new());
 
-    #[cfg(feature = "service")]
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::One(bytes) => bytes.len(),

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::Outgoing;
+use crate::budget::Charge;
 
 /// Batches whose answers are not complete.
 #[derive(Debug, Default)]
@@ -24,15 +25,20 @@ struct OpenBatch {
     /// The requests that are not answered yet, and one while the batch is being read.
     pending: usize,
     answers: Vec<Outgoing>,
+    /// The bytes of the answers.
+    answered: usize,
+    /// What a server counts of it.
+    charge: Option<Charge>,
 }
 
 impl Batches {
     /// A batch is being read.
-    pub(crate) fn begin(&mut self, size: usize, messages: usize) -> u64 {
+    pub(crate) fn begin(&mut self, size: usize, messages: usize, charge: Option<Charge>) -> u64 {
         self.serials += 1;
         self.bytes = self.bytes.saturating_add(size);
         self.messages = self.messages.saturating_add(messages);
-        let waiting = OpenBatch { size, messages, pending: 1, answers: Vec::new() };
+        let (answers, answered) = (Vec::new(), 0);
+        let waiting = OpenBatch { size, messages, pending: 1, answers, answered, charge };
         self.open.insert(self.serials, waiting);
         self.serials
     }
@@ -48,6 +54,10 @@ impl Batches {
     pub(crate) fn push(&mut self, id: u64, answer: Outgoing) -> Option<Outgoing> {
         match self.open.get_mut(&id) {
             Some(waiting) => {
+                waiting.answered = waiting.answered.saturating_add(answer.size_hint());
+                if let Some(charge) = &mut waiting.charge {
+                    charge.set(waiting.size.saturating_add(waiting.answered));
+                }
                 waiting.answers.push(answer);
                 None
             }
@@ -74,6 +84,11 @@ impl Batches {
         if self.open.is_empty() {
             self.open = BTreeMap::new();
         }
+    }
+
+    /// The bytes of the answers of an open batch.
+    pub(crate) fn answered(&self, id: u64) -> usize {
+        self.open.get(&id).map_or(0, |waiting| waiting.answered)
     }
 
     pub(crate) fn bytes(&self) -> usize {

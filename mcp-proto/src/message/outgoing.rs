@@ -87,10 +87,14 @@ impl Outgoing {
                 let braces = b"{\"jsonrpc\":\"2.0\",\"id\":,\"result\":}".len();
                 braces + id.as_bytes().len() + stamp.len() + between + result.as_bytes().len()
             }
-            Self::Error { .. }
-            | Self::Notification { .. }
-            | Self::Request { .. }
-            | Self::Batch(_) => 256,
+            Self::Batch(answers) => {
+                let answers = answers.iter().map(|answer| answer.size_hint().saturating_add(1));
+                answers.fold(2, usize::saturating_add)
+            }
+            Self::Notification { params, .. } | Self::Request { params, .. } => {
+                params.as_bytes().len().saturating_add(128)
+            }
+            Self::Error { .. } => 256,
         }
     }
 

@@ -1,9 +1,9 @@
 //! What a server's messages travel on, and what its binding to HTTP needs of it.
 
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use super::calls::{Calls, Via};
+use super::outbox::Outbox;
 use super::subscriptions::Subscriptions;
 use super::{
     CancelCause, Config, Declaration, Life, Opening, ReplyId, Server, ServerAction, StreamId,
@@ -32,9 +32,9 @@ impl Server {
     ) -> Self {
         let server = Self::with(declaration, config);
         // It has one request, and says few things.
-        let (calls, queue) = (Calls::with_capacity(1), VecDeque::with_capacity(2));
+        let (calls, outbox) = (Calls::with_capacity(1), Outbox::with_capacity(2));
         let (opening, binding) = (Opening::Modern, Binding::Exchange);
-        Self { opening, binding, principal, calls, queue, ..server }
+        Self { opening, binding, principal, calls, outbox, ..server }
     }
 
     /// A server for the HTTP requests of one legacy client. It has the settings of all of them.
@@ -57,12 +57,12 @@ impl Server {
 
     /// Whether nothing is in flight, and no action is to be taken.
     pub(crate) fn is_idle(&self) -> bool {
-        self.calls.len() == 0 && self.queue.is_empty()
+        self.calls.len() == 0 && self.outbox.is_empty()
     }
 
     /// Gives back the memory that an idle machine does not need.
     pub(crate) fn shrink(&mut self) {
-        self.queue.shrink_to_fit();
+        self.outbox.shrink();
         self.calls.shrink();
         self.deadlines.shrink();
         self.subscriptions.shrink();
@@ -79,7 +79,7 @@ impl Server {
 
     /// The next action, without changes to tell of: they wait, and are told once.
     pub(crate) fn poll_queued(&mut self) -> Option<ServerAction> {
-        self.queue.pop_front()
+        self.outbox.pop()
     }
 
     /// The peer is gone: what is in flight is cancelled, and nothing more is sent.
@@ -88,7 +88,7 @@ impl Server {
             return;
         }
         self.life = Life::Draining;
-        self.queue.retain(|action| !matches!(action, ServerAction::Send { .. }));
+        self.outbox.forget_messages();
         self.subscriptions = Subscriptions::default();
         self.forget_waiting();
         while let Some(serial) = self.calls.oldest() {
@@ -124,7 +124,7 @@ impl Server {
     pub(super) fn leave_unanswered(&mut self, via: Via) {
         match (via.batch, via.stream) {
             (Some(_), _) => self.leave(via),
-            (None, Some(stream)) => self.queue.push_back(ServerAction::Unanswered(stream)),
+            (None, Some(stream)) => self.outbox.push(ServerAction::Unanswered(stream)),
             (None, None) => {}
         }
     }

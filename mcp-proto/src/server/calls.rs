@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::event::StreamId;
 use super::input::Inputs;
+use crate::budget::Charge;
 use crate::message::{Method, Params, ProgressToken, RequestId};
 use crate::time::Instant;
 use crate::types::LoggingLevel;
@@ -43,7 +44,13 @@ pub(super) struct Call {
     pub(super) inputs: Inputs,
     /// Of a legacy request whose handler may ask: what it is asked again with.
     pub(super) again: Option<Box<Again>>,
+    /// What it holds of the endpoint's budget; with its [`Reply`](super::Reply) while it is in its
+    /// handler.
+    pub(super) charge: Option<Charge>,
 }
+
+/// What a request in flight takes beside its message, in bytes: its handler, its stream.
+pub(super) const PER_CALL: usize = 2 * 1024;
 
 /// What is peculiar to the answer of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,6 +145,9 @@ impl Calls {
         self.input = self.input.saturating_add(bytes);
         call.size = call.size.saturating_add(bytes);
         self.bytes = self.bytes.saturating_add(bytes);
+        if let Some(charge) = &mut call.charge {
+            charge.set(call.size.saturating_add(PER_CALL));
+        }
     }
 
     /// The handler of a request that was set aside has had its input.

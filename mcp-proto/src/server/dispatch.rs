@@ -6,11 +6,13 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::calls::{Again, Call, CallKind, Calls, Via};
+use super::binding::Binding;
+use super::calls::{Again, Call, CallKind, Calls, PER_CALL, Via};
 use super::event::{CancelCause, Peer, Reply, Request, ServerEvent, StreamId};
 use super::input::Inputs;
 use super::serve::Target;
 use super::{Input, Opening, Server};
+use crate::budget::{Charge, SMALL};
 use crate::error::ProtocolError;
 use crate::headers::Mirrored;
 use crate::json::Raw;
@@ -133,7 +135,7 @@ impl Server {
     ) -> Result<(), ProtocolError> {
         let message::Request { id, method, params, size } = request;
         let token = meta::progress_token(&params, &self.config.limits)?;
-        self.admit(size)?;
+        let charge = self.admit(size)?;
         let era = asker.peer.version.era();
         // A modern client sends its request again by itself. A legacy one that cannot be asked for
         // anything still has handlers that keep a state.
@@ -157,6 +159,7 @@ impl Server {
             asks: target.handler.asks,
             inputs: asker.inputs,
             again,
+            charge,
         };
         self.hand_over(Calls::insert, call, target, asker, method, &params);
         Ok(())
@@ -178,6 +181,7 @@ impl Server {
         call.kind = if resource { CallKind::Resource { retried } } else { kind };
         let wants_progress = call.token.is_some();
         let first = self.calls.is_idle();
+        let charge = call.charge.take();
         #[cfg(feature = "tracing")]
         let id = Box::new(call.id.clone());
         let serial = put(&mut self.calls, call);
@@ -185,7 +189,7 @@ impl Server {
             self.watch_oldest();
         }
         self.event(ServerEvent::Request(Request {
-            reply: Reply { id: self.reply_id(serial) },
+            reply: Reply { id: self.reply_id(serial), charge },
             handler,
             method,
             params: params.json().clone(),
@@ -207,7 +211,7 @@ impl Server {
     }
 
     /// Whether another request of `size` bytes may be in flight.
-    fn admit(&self, size: usize) -> Result<(), ProtocolError> {
+    fn admit(&self, size: usize) -> Result<Option<Charge>, ProtocolError> {
         let Limits { max_in_flight, max_in_flight_bytes, .. } = self.config.limits;
         if self.calls.len() >= max_in_flight {
             return Err(ProtocolError::TooManyInFlight { max_in_flight });
@@ -215,7 +219,11 @@ impl Server {
         if self.calls.len() > 0 && !self.has_room(size) {
             return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
         }
-        Ok(())
+        // A connection has one modern request in flight, and a session as many as it likes.
+        if size <= SMALL && self.binding != Binding::Session {
+            return Ok(None);
+        }
+        self.config.admit(size.saturating_add(PER_CALL)).map(Some)
     }
 
     /// Whether so many bytes more may be in flight.
@@ -227,6 +235,9 @@ impl Server {
     /// Whether so many bytes of input may be kept. One request is accepted whatever its size, and
     /// so it does not count against its own input.
     pub(super) fn has_room_for_input(&self, bytes: usize) -> bool {
+        if !self.config.budget.has_room(self.config.limits.max_endpoint_bytes, bytes) {
+            return false;
+        }
         if self.calls.len() > 1 {
             return self.has_room(bytes);
         }

@@ -7,6 +7,7 @@ use core::fmt;
 
 use super::outcome::Input;
 use super::registry::HandlerId;
+use crate::budget::Charge;
 use crate::error::{ProtocolError, Rung};
 use crate::json::Json;
 #[cfg(feature = "tracing")]
@@ -165,12 +166,23 @@ impl Peer {
     }
 }
 
-/// The right to answer one request, once.
-#[derive(PartialEq, Eq, Debug)]
+/// The right to answer one request, once. As long as it lives the request counts against
+/// `Limits::max_endpoint_bytes`: whoever works on it holds its arguments.
+#[derive(Debug)]
 #[must_use = "the client waits for an answer"]
 pub struct Reply {
     pub(super) id: ReplyId,
+    /// None for a small request of a modern client.
+    pub(super) charge: Option<Charge>,
 }
+
+impl PartialEq for Reply {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Reply {}
 
 impl Reply {
     /// What `notify` and [`ServerEvent::Cancelled`] call the request.

@@ -40,6 +40,7 @@ mod legacy;
 mod modern;
 mod names;
 mod notification;
+mod outbox;
 mod outcome;
 mod pages;
 mod registry;
@@ -49,11 +50,11 @@ mod subscriptions;
 mod template;
 mod validation;
 
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::budget::{self, Account, Budget, Charge, Full};
 use crate::deadlines::Deadlines;
 use crate::error::{ProtocolError, Rung, UsageError};
 use crate::limits::Limits;
@@ -74,6 +75,7 @@ pub use event::{
     CancelCause, Peer, PingId, Reply, ReplyId, Request, ServerAction, ServerEvent, StreamId,
 };
 pub use notification::Notification;
+use outbox::Outbox;
 pub use outcome::{Input, InputRequired, Outcome};
 pub use registry::{HandlerId, Registry};
 pub(crate) use subscriptions::Filter;
@@ -81,7 +83,7 @@ use subscriptions::Subscriptions;
 #[cfg(feature = "service")]
 pub(crate) use template::template_variables;
 
-/// How a server behaves.
+/// How a server behaves. Clones share one budget of [`Limits::max_endpoint_bytes`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Config {
@@ -89,6 +91,25 @@ pub struct Config {
     pub era_policy: EraPolicy,
     /// Its bounds.
     pub limits: Limits,
+    pub(crate) budget: Budget,
+}
+
+impl Config {
+    /// The error for new work that does not fit.
+    pub(crate) fn endpoint_full(&self) -> ProtocolError {
+        ProtocolError::EndpointFull { max_endpoint_bytes: self.limits.max_endpoint_bytes }
+    }
+
+    /// A charge for new work of so many bytes.
+    pub(crate) fn admit(&self, bytes: usize) -> Result<Charge, ProtocolError> {
+        let charge = self.budget.admit(self.limits.max_endpoint_bytes, bytes);
+        charge.map_err(|Full| self.endpoint_full())
+    }
+
+    /// An account of nothing yet.
+    pub(crate) fn account(&self, kind: budget::Kind) -> Account {
+        self.budget.account(kind, self.limits.max_endpoint_bytes)
+    }
 }
 
 /// The server's side of one peer scope.
@@ -106,7 +127,7 @@ pub struct Server {
     calls: Calls,
     subscriptions: Subscriptions,
     deadlines: Deadlines<Reason>,
-    queue: VecDeque<ServerAction>,
+    outbox: Outbox,
     dropped_replies: u64,
 }
 
@@ -156,7 +177,7 @@ impl Server {
             calls: Calls::default(),
             subscriptions: Subscriptions::default(),
             deadlines: Deadlines::new(),
-            queue: VecDeque::new(),
+            outbox: Outbox::default(),
             dropped_replies: 0,
         }
     }
@@ -231,7 +252,6 @@ impl Server {
 
     /// Answers a request. An answer to what is cancelled, closed or another machine's is dropped
     /// and counted.
-    #[expect(clippy::needless_pass_by_value, reason = "the right to answer is used up")]
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
         let Some(mut call) = self.set_aside(reply.id) else {
             self.dropped_replies = self.dropped_replies.saturating_add(1);
@@ -239,6 +259,7 @@ impl Server {
         };
         let result = match outcome {
             Outcome::InputRequired(required) => {
+                call.charge = reply.charge;
                 self.input_required(now, call, required);
                 return self.close_if_drained();
             }
@@ -302,7 +323,7 @@ impl Server {
 
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ServerAction> {
-        match self.queue.pop_front() {
+        match self.outbox.pop() {
             None if self.subscriptions.has_news() => {
                 let message = self.next_change()?;
                 Some(ServerAction::Send { message, stream: None, rung: None })
@@ -318,33 +339,15 @@ impl Server {
 
     /// The next action if it is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
-        match self.queue.front() {
-            None if self.subscriptions.has_news() => return self.next_change(),
-            Some(ServerAction::Send { .. }) => {}
-            None
-            | Some(ServerAction::Unanswered(_) | ServerAction::Event(_) | ServerAction::Close) => {
-                return None;
-            }
+        if self.outbox.is_empty() && self.subscriptions.has_news() {
+            return self.next_change();
         }
-        match self.queue.pop_front() {
-            Some(ServerAction::Send { message, .. }) => Some(message),
-            Some(ServerAction::Unanswered(_) | ServerAction::Event(_) | ServerAction::Close)
-            | None => None,
-        }
+        self.outbox.pop_message()
     }
 
     /// The next action if it is not to send a message.
     pub(crate) fn poll_event(&mut self) -> Option<Action<ServerEvent>> {
-        match self.queue.pop_front()? {
-            ServerAction::Event(event) => Some(Action::Event(event)),
-            ServerAction::Close => Some(Action::Close),
-            // Byte streams have no streams of their own.
-            ServerAction::Unanswered(_) => None,
-            message @ ServerAction::Send { .. } => {
-                self.queue.push_front(message);
-                None
-            }
-        }
+        self.outbox.pop_event()
     }
 
     /// When [`Server::handle_timeout`] is to be called at the latest.
@@ -354,7 +357,7 @@ impl Server {
 
     /// Whether more messages are wanted: not before all actions are taken, nor after the end.
     pub fn wants_read(&self) -> bool {
-        self.life == Life::Open && self.queue.is_empty()
+        self.life == Life::Open && self.outbox.is_empty()
     }
 
     fn reply_id(&self, serial: u64) -> ReplyId {
@@ -428,11 +431,11 @@ impl Server {
     }
 
     fn send(&mut self, stream: Option<StreamId>, message: Outgoing) {
-        self.queue.push_back(ServerAction::Send { message, stream, rung: None });
+        self.outbox.send(&self.config, message, stream, None);
     }
 
     fn event(&mut self, event: ServerEvent) {
-        self.queue.push_back(ServerAction::Event(event));
+        self.outbox.push(ServerAction::Event(event));
     }
 
     fn close_if_drained(&mut self) {
@@ -440,7 +443,7 @@ impl Server {
             self.life = Life::Closed;
             self.deadlines.clear(Reason::Drain);
             self.event(ServerEvent::Closed);
-            self.queue.push_back(ServerAction::Close);
+            self.outbox.push(ServerAction::Close);
         }
     }
 }

@@ -154,6 +154,11 @@ impl Subscriptions {
         None
     }
 
+    /// The bytes of the URIs of all of them.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether so many subscriptions more, with so many bytes of URIs, may be open.
     fn admit(&self, count: usize, bytes: usize, limits: &Limits) -> Result<(), ProtocolError> {
         let Limits { max_subscriptions, max_subscription_bytes, .. } = *limits;

@@ -48,6 +48,7 @@ use core::task::Waker;
 
 use bytes::Bytes;
 
+use crate::budget::Kind;
 use crate::error::ProtocolError;
 use crate::machine::Action;
 use crate::server::{Config, Declaration, Server, ServerEvent};
@@ -121,19 +122,16 @@ enum Life {
     GivenUp,
 }
 
-/// With more output than this waiting to be written, no input is handled, no further action is taken
-/// from the machine, and progress is dropped. On a stream some input is read ahead.
-const MAX_OUTPUT_BYTES: usize = 1024 * 1024;
-
 /// How often a turn looks for more work before others get theirs.
 const ROUNDS: usize = 16;
 
 impl Service {
     /// A service for the peer at the other end of a stream that is yet to be read.
     pub fn new(catalog: impl Into<Catalog>, config: Config) -> Self {
-        let drain = config.limits.drain;
-        let connect = |declaration| Connection::server(declaration, config);
-        Self::with(&catalog.into(), drain, connect)
+        let settings = config.clone();
+        Self::with(&catalog.into(), &settings, |declaration| {
+            Connection::server(declaration, config)
+        })
     }
 }
 
@@ -141,7 +139,7 @@ impl<L: Link> Service<L> {
     /// A service of a machine that `connect` makes.
     fn with(
         catalog: &Catalog,
-        drain: Duration,
+        config: &Config,
         connect: impl FnOnce(Arc<Declaration>) -> L,
     ) -> Self {
         let runner = Runner::new(catalog);
@@ -152,10 +150,10 @@ impl<L: Link> Service<L> {
             wire: None,
             on_fault: None,
             input: ReadAhead::new(),
-            output: Output::default(),
+            output: Output::counted(config.account(Kind::Work)),
             written: false,
             stalled: None,
-            drain,
+            drain: config.limits.drain,
             life: Life::Open,
             visits: false,
             now: Instant::ZERO,
@@ -285,7 +283,7 @@ impl<L: Link> Service<L> {
 
     /// Whether so much waits to be written that nobody is told anything but answers.
     fn is_full(&self) -> bool {
-        self.output.waiting() > MAX_OUTPUT_BYTES
+        self.output.is_full()
     }
 }
 

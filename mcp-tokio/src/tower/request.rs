@@ -2,7 +2,7 @@
 //!
 //! | state | leaves by |
 //! |---|---|
-//! | `Reading` the body | its end; 400, 408 or 413 |
+//! | `Reading` the body | its end; 400, 408, 413 or 503 |
 //! | `Answering` | the head, with all of the body if it is known |
 //! | `Refused`, `Done` | |
 
@@ -38,7 +38,7 @@ pin_project! {
 enum State {
     Reading(Reading),
     Answering(Answer),
-    Refused(ResponseHead),
+    Refused(ResponseHead, Bytes),
     Done,
 }
 
@@ -58,7 +58,7 @@ impl<B: Body> HttpFuture<B> {
             Ok(admission)
                 if is_longer(body.size_hint().lower(), shared.limits().max_body_bytes) =>
             {
-                State::Refused(admission.refuse(413))
+                refused(&admission, 413)
             }
             Ok(admission) => State::Reading(Reading { shared, admission, timer: None }),
         };
@@ -78,7 +78,7 @@ impl<B: Body> Future for HttpFuture<B> {
                     **this.state = match (std::mem::replace(&mut **this.state, State::Done), read) {
                         (State::Reading(reading), Ok(())) => State::Answering(reading.answer()),
                         (State::Reading(reading), Err(status)) => {
-                            State::Refused(reading.admission.refuse(status))
+                            refused(&reading.admission, status)
                         }
                         (state, _) => state,
                     };
@@ -91,7 +91,7 @@ impl<B: Body> Future for HttpFuture<B> {
                     Part::Head(head) => {
                         let body = match std::mem::replace(&mut **this.state, State::Done) {
                             State::Answering(answer) => HttpBody::stream(Box::new(answer)),
-                            State::Reading(_) | State::Refused(_) | State::Done => {
+                            State::Reading(_) | State::Refused(..) | State::Done => {
                                 HttpBody::whole(Bytes::new())
                             }
                         };
@@ -99,14 +99,15 @@ impl<B: Body> Future for HttpFuture<B> {
                     }
                     // The head comes first.
                     Part::Data(_) => {}
-                    Part::End => **this.state = State::Refused(ResponseHead::new(500)),
+                    Part::End => {
+                        **this.state = State::Refused(ResponseHead::new(500), Bytes::new());
+                    }
                 },
-                State::Refused(refused) => {
-                    let head = std::mem::replace(refused, ResponseHead::new(500));
-                    **this.state = State::Done;
-                    return Poll::Ready(Ok(head::response(head, HttpBody::whole(Bytes::new()))));
+                State::Refused(..) | State::Done => {
+                    let state = std::mem::replace(&mut **this.state, State::Done);
+                    let State::Refused(head, body) = state else { return Poll::Pending };
+                    return Poll::Ready(Ok(head::response(head, HttpBody::whole(body))));
                 }
-                State::Done => return Poll::Pending,
             }
         }
     }
@@ -129,8 +130,8 @@ impl Reading {
                 Some(Err(_)) => return Poll::Ready(Err(400)),
                 Some(Ok(frame)) => {
                     let Ok(data) = frame.into_data() else { continue };
-                    if !self.admission.add(data) {
-                        return Poll::Ready(Err(413));
+                    if let Err(status) = self.admission.add(data) {
+                        return Poll::Ready(Err(status));
                     }
                 }
             }
@@ -147,6 +148,11 @@ impl Reading {
         let answering = admission.answer(shared.clock.now());
         Answer::new(answering, shared, timer.map(|(timer, _)| timer))
     }
+}
+
+fn refused(admission: &Admission, status: u16) -> State {
+    let (head, body) = admission.refuse(status);
+    State::Refused(head, body)
 }
 
 fn is_longer(length: u64, max: usize) -> bool {

@@ -113,6 +113,8 @@ pub(super) fn limit(limits: &mut Limits, text: &str) -> Result<()> {
         "max_depth" => limits.max_depth = number(value)?,
         "max_in_flight" => limits.max_in_flight = number(value)?,
         "max_in_flight_bytes" => limits.max_in_flight_bytes = number(value)?,
+        "max_batch_bytes" => limits.max_batch_bytes = number(value)?,
+        "max_endpoint_bytes" => limits.max_endpoint_bytes = number(value)?,
         "max_token_bytes" => limits.max_token_bytes = number(value)?,
         "max_client_bytes" => limits.max_client_bytes = number(value)?,
         "max_subscriptions" => limits.max_subscriptions = number(value)?,

@@ -8,6 +8,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on ends")]
 
 mod bounds;
+mod budget;
 mod floods;
 mod idle;
 mod site;

@@ -22,7 +22,7 @@ impl Client {
         if batches.messages() + texts.len() > max_in_flight {
             return self.fault(ProtocolError::TooManyInFlight { max_in_flight });
         }
-        let batch = Some(batches.begin(0, texts.len()));
+        let batch = Some(batches.begin(0, texts.len(), None));
         let origin = Origin { batch, ..origin };
         for text in texts {
             match message::parse(&text, &self.config.limits) {

@@ -127,6 +127,12 @@ impl Exchange {
         exchange
     }
 
+    /// One whose body the server has no room for.
+    #[cfg(feature = "service")]
+    pub(crate) fn refused_full(config: &Arc<Config>, admitted: &Admitted) -> Self {
+        Self::refused(config, admitted.refuse_full(config))
+    }
+
     /// One whose head is good.
     pub(crate) fn admitted(
         now: Instant,

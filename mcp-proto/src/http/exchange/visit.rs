@@ -60,6 +60,7 @@ impl Exchange {
             }
             state @ (State::Answered | State::Alone(_)) => self.state = state,
         }
+        endpoint.make_room(now);
     }
 
     fn ask<W: Clone>(
@@ -193,6 +194,7 @@ impl Exchange {
                 Next::Gone => return self.answer.end(),
             }
         }
+        endpoint.sessions.count(&place);
         self.state = State::Reading(place);
     }
 }

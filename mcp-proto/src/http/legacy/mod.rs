@@ -16,13 +16,14 @@
 //! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
 
 mod caller;
+mod directory;
+mod kept;
 mod replay;
 mod schedule;
 mod session;
 mod stream;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::fmt;
 
@@ -41,6 +42,7 @@ use crate::version::{EraPolicy, ProtocolVersion};
 
 pub(super) use caller::{Caller, Field, Named, Place, Posted, Token};
 use caller::{check_version, differs, opens};
+use directory::Directory;
 use replay::Resumed;
 use schedule::Schedule;
 pub(super) use session::text;
@@ -54,11 +56,7 @@ pub(super) struct Sessions<W> {
     config: Arc<Config>,
     /// The settings of their machines.
     server: Arc<server::Config>,
-    ids: Box<dyn FnMut() -> [u8; 16] + Send>,
-    /// By their ids.
-    sessions: BTreeMap<u128, Box<Session<W>>>,
-    /// By the scopes of their machines.
-    scopes: BTreeMap<usize, u128>,
+    sessions: Directory<W>,
     schedule: Schedule,
     dropped_replies: u64,
 }
@@ -68,12 +66,10 @@ impl<W: Clone> Sessions<W> {
         let server =
             server::Config { era_policy: EraPolicy::LegacyOnly, ..(*config.server).clone() };
         Self {
+            schedule: Schedule::new(&server),
             config,
             server: Arc::new(server),
-            ids,
-            sessions: BTreeMap::new(),
-            scopes: BTreeMap::new(),
-            schedule: Schedule::default(),
+            sessions: Directory::new(ids),
             dropped_replies: 0,
         }
     }
@@ -158,8 +154,7 @@ impl<W: Clone> Sessions<W> {
             };
         };
         session.save();
-        let key = self.mint();
-        self.scopes.insert(session.server.scope(), key);
+        let key = self.sessions.mint();
         self.schedule.plan(key, &mut session);
         self.sessions.insert(key, session);
         let primes = version == ProtocolVersion::V2025_11_25;
@@ -249,6 +244,13 @@ impl<W: Clone> Sessions<W> {
         next
     }
 
+    /// A reader has taken what there was.
+    pub(super) fn count(&mut self, place: &Place) {
+        if let Some(session) = self.sessions.get_mut(&place.session) {
+            self.schedule.kept.note(place.session, session);
+        }
+    }
+
     /// The request that a reader waits for, unless it is a batch.
     pub(super) fn request(&self, place: &Place) -> Option<RequestId> {
         let session = self.sessions.get(&place.session)?;
@@ -276,10 +278,8 @@ impl<W: Clone> Sessions<W> {
         outcome: Outcome,
         queue: &mut Queue<W>,
     ) {
-        let Self { scopes, sessions, schedule, dropped_replies, .. } = self;
-        let key = scopes.get(&reply.id().scope());
-        let session = key.and_then(|key| Some((*key, sessions.get_mut(key)?)));
-        let Some((key, session)) = session else {
+        let Self { sessions, schedule, dropped_replies, .. } = self;
+        let Some((key, session)) = sessions.of(reply.id()) else {
             *dropped_replies = dropped_replies.saturating_add(1);
             return;
         };
@@ -298,9 +298,10 @@ impl<W: Clone> Sessions<W> {
         notification: Notification,
         queue: &mut Queue<W>,
     ) -> Result<(), UsageError> {
-        let (_, session) = self.of(about).ok_or(UsageError::NotInFlight)?;
+        let (key, session) = self.sessions.of(about).ok_or(UsageError::NotInFlight)?;
         session.server.notify(now, about, notification)?;
         session.act(now, queue);
+        self.schedule.kept.note(key, session);
         Ok(())
     }
 
@@ -310,7 +311,7 @@ impl<W: Clone> Sessions<W> {
         about: ReplyId,
         queue: &mut Queue<W>,
     ) -> Result<(), UsageError> {
-        let (_, session) = self.of(about).ok_or(UsageError::NotInFlight)?;
+        let (_, session) = self.sessions.of(about).ok_or(UsageError::NotInFlight)?;
         let stream = session.server.stream_of(about).ok_or(UsageError::NotInFlight)?;
         if session.version() == Some(ProtocolVersion::V2025_11_25)
             && let Some(stream) = session.streams.get_mut(stream.0)
@@ -323,9 +324,7 @@ impl<W: Clone> Sessions<W> {
     /// Whether a handler owes the answer to a request.
     #[cfg(feature = "service")]
     pub(super) fn is_owed(&self, about: ReplyId) -> bool {
-        let key = self.scopes.get(&about.scope());
-        let session = key.and_then(|key| self.sessions.get(key));
-        session.is_some_and(|session| session.server.is_owed(about))
+        self.sessions.is_owed(about)
     }
 
     pub(super) fn declare(
@@ -334,30 +333,32 @@ impl<W: Clone> Sessions<W> {
         declaration: &Arc<Declaration>,
         queue: &mut Queue<W>,
     ) {
-        for session in self.sessions.values_mut() {
+        for (key, session) in self.sessions.iter_mut() {
             session.server.declare(now, declaration.clone());
             session.act_quietly(now, queue);
+            self.schedule.kept.note(key, session);
         }
     }
 
     pub(super) fn publish(&mut self, now: Instant, change: &Change, queue: &mut Queue<W>) {
-        for session in self.sessions.values_mut() {
+        for (key, session) in self.sessions.iter_mut() {
             // It has been checked against what is declared.
             let _ = session.server.publish(now, change);
             session.act_quietly(now, queue);
+            self.schedule.kept.note(key, session);
         }
     }
 
     /// Nothing more is read; what is in flight gets `Limits::drain`.
     pub(super) fn shutdown(&mut self, now: Instant, queue: &mut Queue<W>) {
-        for (key, session) in &mut self.sessions {
+        for (key, session) in self.sessions.iter_mut() {
             session.server.handle_eof(now);
             session.act(now, queue);
             if let Some(common) = session.streams.get_mut(COMMON) {
                 let wake = common.finish(now, session.server.limits());
                 queue.extend(wake.map(EndpointAction::Wake));
             }
-            self.schedule.plan(*key, session);
+            self.schedule.plan(key, session);
         }
     }
 
@@ -393,11 +394,23 @@ impl<W: Clone> Sessions<W> {
     /// Everything of a session ends.
     fn end(&mut self, now: Instant, key: u128, queue: &mut Queue<W>) {
         let Some(mut session) = self.sessions.remove(&key) else { return };
-        self.scopes.remove(&session.server.scope());
-        self.schedule.forget(key, &mut session);
+        self.schedule.leave(key, &mut session);
         session.server.handle_disconnect(now);
         session.act(now, queue);
         session.finish_streams(now, queue);
+    }
+
+    /// Forgets what is kept for resumption, the oldest first, as far as there is no room for it.
+    pub(super) fn make_room(&mut self, now: Instant, queue: &mut Queue<W>) {
+        let Self { schedule, sessions, .. } = self;
+        let mut excess = schedule.kept.excess();
+        while let Some(key) = excess
+            && let Some(session) = sessions.get_mut(&key)
+        {
+            session.forget_oldest(now, queue);
+            schedule.plan(key, session);
+            excess = schedule.kept.excess_and_more();
+        }
     }
 
     /// The session of a caller.
@@ -418,26 +431,10 @@ impl<W: Clone> Sessions<W> {
             Some(_) | None => Err(ProtocolError::SessionNotFound),
         }
     }
-
-    /// The session of a request.
-    fn of(&mut self, about: ReplyId) -> Option<(u128, &mut Session<W>)> {
-        let key = *self.scopes.get(&about.scope())?;
-        Some((key, self.sessions.get_mut(&key)?))
-    }
-
-    /// An id that no session has.
-    fn mint(&mut self) -> u128 {
-        loop {
-            let id = u128::from_be_bytes((self.ids)());
-            if !self.sessions.contains_key(&id) {
-                return id;
-            }
-        }
-    }
 }
 
 impl<W> fmt::Debug for Sessions<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sessions").field("len", &self.sessions.len()).finish_non_exhaustive()
+        f.debug_struct("Sessions").field("config", &self.config).finish_non_exhaustive()
     }
 }

@@ -183,6 +183,16 @@ impl Replay {
         self.bytes
     }
 
+    /// The bytes of all events that are there.
+    pub(super) fn held(&self) -> usize {
+        self.bytes.saturating_add(self.passing)
+    }
+
+    /// Whether there are events that nobody has taken.
+    pub(super) fn has_untaken(&self) -> bool {
+        self.newest.as_ref().or(self.older.back()).is_some_and(|kept| kept.number > self.taken)
+    }
+
     /// Whether an event waits that cannot be kept.
     pub(super) fn has_passing(&self) -> bool {
         self.passing > 0

@@ -6,17 +6,26 @@
 
 use alloc::collections::BTreeSet;
 
+use super::kept::Kept;
 use super::session::Session;
+use crate::server;
 use crate::time::Instant;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Schedule {
     entries: BTreeSet<(Instant, u128)>,
+    /// What sessions hold: it changes when their deadlines may.
+    pub(super) kept: Kept,
 }
 
 impl Schedule {
+    pub(super) fn new(config: &server::Config) -> Self {
+        Self { entries: BTreeSet::new(), kept: Kept::new(config) }
+    }
+
     /// Has a session looked at in time.
     pub(super) fn plan<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
+        self.kept.note(key, session);
         let due = session.due();
         if due >= session.scheduled {
             return;
@@ -26,7 +35,13 @@ impl Schedule {
         self.entries.insert((due, key));
     }
 
-    pub(super) fn forget<W>(&mut self, key: u128, session: &mut Session<W>) {
+    /// A session has ended.
+    pub(super) fn leave<W>(&mut self, key: u128, session: &mut Session<W>) {
+        self.forget(key, session);
+        self.kept.forget(key, session);
+    }
+
+    fn forget<W>(&mut self, key: u128, session: &mut Session<W>) {
         if session.scheduled != Instant::NEVER {
             self.entries.remove(&(session.scheduled, key));
             session.scheduled = Instant::NEVER;

@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::super::endpoint::EndpointAction;
 use super::super::status;
+use super::kept::Holdings;
 use super::replay::{Event, EventKind};
 use super::stream::Stream;
 use crate::limits::Limits;
@@ -45,6 +46,8 @@ pub(super) struct Session<W> {
     rested: bool,
     /// When it is looked at next; see `Schedule`.
     pub(super) scheduled: Instant,
+    /// What it held when something happened to it last; see `Kept`.
+    pub(super) holdings: Holdings,
 }
 
 /// What a session tells while it works.
@@ -60,6 +63,7 @@ impl<W: Clone> Session<W> {
             begun: false,
             rested: false,
             scheduled: Instant::NEVER,
+            holdings: Holdings::NONE,
         }
     }
 
@@ -206,6 +210,35 @@ impl<W: Clone> Session<W> {
             lost += u64::from(!was_taken);
         }
         lost
+    }
+
+    /// What it holds of the endpoint's budget.
+    pub(super) fn holdings(&self) -> Holdings {
+        let mut holdings = Holdings { work: self.server.session_bytes(), ..Holdings::NONE };
+        for (_, stream) in self.streams.iter() {
+            let bytes = stream.held();
+            if stream.is_awaited() {
+                holdings.work = holdings.work.saturating_add(bytes);
+            } else if bytes > 0 {
+                holdings.replay = holdings.replay.saturating_add(bytes);
+                holdings.since = holdings.since.min(stream.touched());
+            }
+        }
+        holdings
+    }
+
+    /// Forgets the events that are kept for resumption on the stream where the least has happened
+    /// for longest. An answer goes with its stream.
+    pub(super) fn forget_oldest(&mut self, now: Instant, queue: &mut Queue<W>) {
+        let kept = |stream: &&mut Stream<W>| stream.held() > 0 && !stream.is_awaited();
+        let oldest = self.streams.values_mut().filter(kept).min_by_key(|stream| stream.touched());
+        let count = oldest.map_or(0, Stream::forget_events);
+        if count > 0 {
+            queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
+        }
+        self.streams
+            .retain(|_, stream| !stream.is_finished() || stream.is_read() || stream.held() > 0);
+        self.forget_streams(now);
     }
 
     /// The reader of a stream goes away; if it has heard all, the stream goes too.

@@ -27,7 +27,8 @@ pub(super) struct Stream<W> {
     polls: bool,
     reader: Option<Reader<W>>,
     readers: u64,
-    /// Until when it is kept, once all is said and nobody reads it.
+    /// Until when it is kept, once all is said and nobody reads it: `Limits::replay_timeout` after
+    /// the last time that something happened.
     kept_until: Instant,
 }
 
@@ -179,6 +180,21 @@ impl<W: Clone> Stream<W> {
     /// The bytes of the events that are kept.
     pub(super) fn bytes(&self) -> usize {
         self.replay.bytes()
+    }
+
+    /// The same, with those that are too long to be kept.
+    pub(super) fn held(&self) -> usize {
+        self.replay.held()
+    }
+
+    /// Whether a reader that is there has not taken all.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.reader.is_some() && self.replay.has_untaken()
+    }
+
+    /// When something was said on it, or a reader went away, at the latest.
+    pub(super) fn touched(&self) -> Instant {
+        self.kept_until
     }
 
     /// Whether there are events to forget.

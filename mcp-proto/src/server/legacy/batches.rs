@@ -1,7 +1,8 @@
 //! Batches: several messages in one array, whose answers are one array. Revision 2025-03-26 alone.
 //!
 //! In: an array, and every answer, since it may belong to one. Out: its messages, one by one; and
-//! the answers, once there are as many as there will be.
+//! the answers, once there are as many as there will be. Above `Limits::max_batch_bytes` of answers
+//! a request of the batch has an error for an answer, and is not looked at.
 //!
 //! [Specification: Batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)
 
@@ -12,8 +13,16 @@ use super::super::{Opening, Origin, Server, ServerAction};
 use crate::error::{ProtocolError, Rung};
 use crate::limits::Limits;
 use crate::message::batches::Batches;
-use crate::message::{self, Batch, Incoming, Message, Outgoing};
+use crate::message::{self, Batch, ErrorData, Incoming, Message, Outgoing};
 use crate::time::Instant;
+
+/// The error for a request of a batch that is not looked at.
+const SKIPPED: &str = "the request was not executed: the answers of its batch are as long as \
+                       Limits::max_batch_bytes; send fewer requests at a time";
+
+/// The error in place of a result that would make a batch too long.
+const LEFT_OUT: &str = "the request was executed, but its result would make the answers of its \
+                        batch longer than Limits::max_batch_bytes; send it alone";
 
 impl Server {
     pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch, via: Via) {
@@ -29,7 +38,12 @@ impl Server {
         if batches.messages() + texts.len() > max_in_flight {
             return self.refuse(via, None, &ProtocolError::TooManyInFlight { max_in_flight });
         }
-        let via = Via { batch: Some(batches.begin(size, texts.len())), ..via };
+        let charge = match self.config.admit(size) {
+            Ok(charge) => charge,
+            Err(error) => return self.refuse(via, None, &error),
+        };
+        let Some(batches) = self.batches() else { return };
+        let via = Via { batch: Some(batches.begin(size, texts.len(), Some(charge))), ..via };
         let mut ids = BTreeSet::new();
         for text in texts {
             match message::parse(&text, &self.config.limits) {
@@ -44,6 +58,12 @@ impl Server {
                         }
                         // The batch is in flight as a whole, and has been counted.
                         request.size = 0;
+                        if self.is_answered_enough(via) {
+                            let (id, error) =
+                                (Some(request.id.clone()), ErrorData::internal(SKIPPED));
+                            self.answer(via, None, Outgoing::Error { id, error });
+                            continue;
+                        }
                     }
                     self.message(now, message, Origin { via, ..Origin::default() });
                 }
@@ -57,12 +77,16 @@ impl Server {
     /// Sends an answer, or keeps it until its batch is complete. `rung` is where its request
     /// failed, if it did.
     pub(in super::super) fn answer(&mut self, via: Via, rung: Option<Rung>, answer: Outgoing) {
+        let max_batch_bytes = self.config.limits.max_batch_bytes;
         let answer = match (via.batch, self.batches()) {
-            (Some(id), Some(batches)) => batches.push(id, answer),
+            (Some(id), Some(batches)) => {
+                let all = batches.answered(id).saturating_add(answer.size_hint());
+                batches.push(id, if all > max_batch_bytes { left_out(answer) } else { answer })
+            }
             (None, _) | (_, None) => Some(answer),
         };
         if let Some(message) = answer {
-            self.queue.push_back(ServerAction::Send { message, stream: via.stream, rung });
+            self.outbox.send(&self.config, message, via.stream, rung);
         }
     }
 
@@ -78,7 +102,7 @@ impl Server {
         let Some(answers) = via.batch.and_then(|id| self.batches()?.leave(id)) else { return };
         match via.stream {
             Some(stream) if answers.is_empty() => {
-                self.queue.push_back(ServerAction::Unanswered(stream));
+                self.outbox.push(ServerAction::Unanswered(stream));
             }
             None if answers.is_empty() => {}
             stream => self.send(stream, Outgoing::Batch(answers)),
@@ -93,10 +117,30 @@ impl Server {
         }
     }
 
+    /// Whether the answers of a batch are as long as they may be.
+    fn is_answered_enough(&mut self, via: Via) -> bool {
+        let max_batch_bytes = self.config.limits.max_batch_bytes;
+        let answered = via.batch.and_then(|id| Some(self.batches()?.answered(id)));
+        answered.is_some_and(|answered| answered >= max_batch_bytes)
+    }
+
     fn batches(&mut self) -> Option<&mut Batches> {
         match &mut self.opening {
             Opening::Legacy(session) => Some(&mut session.batches),
             Opening::Undecided | Opening::Modern => None,
         }
+    }
+}
+
+/// The same answer without its result.
+fn left_out(answer: Outgoing) -> Outgoing {
+    match answer {
+        Outgoing::Result { id, .. } => {
+            Outgoing::Error { id: Some(id), error: ErrorData::internal(LEFT_OUT) }
+        }
+        other @ (Outgoing::Error { .. }
+        | Outgoing::Notification { .. }
+        | Outgoing::Request { .. }
+        | Outgoing::Batch(_)) => other,
     }
 }

@@ -142,6 +142,13 @@ impl Server {
         }
     }
 
+    /// The bytes of what a session knows of its client, and of the URIs that it subscribed to.
+    pub(crate) fn session_bytes(&self) -> usize {
+        let Opening::Legacy(session) = &self.opening else { return 0 };
+        let info = session.client_info.as_ref().map_or(0, |info| info.as_bytes().len());
+        info + session.capabilities.as_bytes().len() + self.subscriptions.bytes()
+    }
+
     /// A client without a session, whose every request stands alone: it may only open with
     /// `initialize`, or it counts as having done so.
     pub(crate) fn open_stateless(&mut self, incoming: &Incoming, version: ProtocolVersion) {

@@ -10,6 +10,7 @@ use bytes::{Buf, Bytes};
 use super::super::ROUNDS;
 use super::super::runner::{Runner, Scope};
 use super::{Hub, Visit, Visitor};
+use crate::budget::{Account, Full, Kind, SMALL};
 use crate::error::UsageError;
 use crate::frame::http1::Head;
 use crate::http::{Admitted, Body, Exchange, ExchangeAction, ResponseHead, admit};
@@ -23,12 +24,17 @@ pub struct Admission {
     head: Head,
     admitted: Admitted,
     body: Body,
+    /// What it holds of the server's budget.
+    account: Account,
 }
 
 impl Admission {
     pub(super) fn new(hub: Arc<Hub>, head: Head) -> Result<Self, Box<Answering>> {
         match admit(&hub.config, &head) {
-            Ok(admitted) => Ok(Self { hub, head, admitted, body: Body::EMPTY }),
+            Ok(admitted) => {
+                let account = hub.config.server.account(Kind::Work);
+                Ok(Self { hub, head, admitted, body: Body::EMPTY, account })
+            }
             Err(refused) => {
                 let exchange = Exchange::refused(&hub.config, refused);
                 let runner = Runner::of_one(&hub.catalog);
@@ -37,27 +43,35 @@ impl Admission {
         }
     }
 
-    /// Takes the next bytes of the body. False if it is longer than `Limits::max_body_bytes`: then
-    /// it is to be [refused](Self::refuse) with 413.
-    #[must_use]
-    pub fn add(&mut self, data: impl Buf) -> bool {
+    /// Takes the next bytes of the body.
+    ///
+    /// Fails with the status that it is to be [refused](Self::refuse) with: 413 if it is longer
+    /// than `Limits::max_body_bytes`, 503 if it does not fit into `Limits::max_endpoint_bytes`.
+    pub fn add(&mut self, data: impl Buf) -> Result<(), u16> {
         let length = self.body.len().saturating_add(data.remaining());
-        let fits = length <= self.hub.config.server.limits.max_body_bytes;
-        if fits {
-            self.body.add(data);
+        if length > self.hub.config.server.limits.max_body_bytes {
+            return Err(413);
         }
-        fits
+        self.account.admit(if length > SMALL { length } else { 0 }).map_err(|Full| 503_u16)?;
+        self.body.add(data);
+        Ok(())
     }
 
-    /// The head of the answer to a body that cannot be taken: 400 if it breaks off, 408 if it is
-    /// too slow, 413 if it is too long. It has no body.
-    pub fn refuse(&self, status: u16) -> ResponseHead {
-        self.admitted.refuse(status)
+    /// The answer to a body that cannot be taken, head and body: 400 if it breaks off, 408 if it is
+    /// too slow, 413 if it is too long, 503 if there is no room for it.
+    pub fn refuse(&self, status: u16) -> (ResponseHead, Bytes) {
+        let full = || Exchange::refused_full(&self.hub.config, &self.admitted).take_whole();
+        match (status == 503).then(full).flatten() {
+            Some((head, body)) => (head, body.unwrap_or_default()),
+            None => (self.admitted.refuse(status), Bytes::new()),
+        }
     }
 
     /// The answer, once the body is read.
     pub fn answer(self, now: Instant) -> Answering {
-        let Self { hub, head, admitted, body } = self;
+        let Self { hub, head, admitted, body, account } = self;
+        // From here on it counts as a request in flight.
+        drop(account);
         Self::answer_to(now, hub, &head, admitted, &body.into_bytes())
     }
 
@@ -144,7 +158,7 @@ impl Answering {
             while let Some(action) = self.exchange.poll_part() {
                 match action {
                     ExchangeAction::Head(head) => return Some(Part::Head(head)),
-                    ExchangeAction::Data(data) => return Some(Part::Data(data)),
+                    ExchangeAction::Data(data) => return Some(Part::Data(self.hub.hold(data))),
                     ExchangeAction::End => {
                         self.ended = true;
                         self.tell_the_rest(now);
@@ -157,9 +171,10 @@ impl Answering {
                 self.ended = true;
                 // A notification is answered before it is told.
                 self.tell_the_rest(now);
-                return Some(Part::Whole(head, body.unwrap_or_default()));
+                let body = self.hub.hold(body.unwrap_or_default());
+                return Some(Part::Whole(head, body));
             }
-            if self.exchange.needs_endpoint() {
+            if self.exchange.needs_endpoint() || self.hub.needs_room() {
                 self.visit(now);
                 continue;
             }

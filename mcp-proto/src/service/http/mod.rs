@@ -11,6 +11,7 @@
 
 mod accept;
 mod answering;
+mod held;
 mod link;
 
 use alloc::boxed::Box;
@@ -120,7 +121,7 @@ impl HttpServer {
     /// A service for a socket that was accepted at `now`.
     pub fn connect(&self, now: Instant) -> Service<HttpLink> {
         let (hub, config) = (self.hub.clone(), &self.hub.config);
-        Service::with(&self.hub.catalog, config.server.limits.drain, |declaration| {
+        Service::with(&self.hub.catalog, &config.server, |declaration| {
             let connection = http::Connection::new(now, declaration, config.clone());
             let number = hub.connections.fetch_add(1, Ordering::Relaxed).saturating_add(1);
             HttpLink::new(hub, number, connection)

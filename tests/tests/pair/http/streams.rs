@@ -1,9 +1,9 @@
 //! Streams across cuts: what is resumed has lost nothing and says nothing twice; what cannot be is
 //! opened again.
 
-use mcp_proto::client::{CallError, Negotiation};
+use mcp_proto::Instant;
+use mcp_proto::client::Negotiation;
 use mcp_proto::testing::Network;
-use mcp_proto::{ErrorCode, Instant};
 
 use super::site::{
     ERAS, MINUTE, SECOND, echo, filter, hear, pair, said, sent, steps, take, text, updated, walking,
@@ -70,10 +70,10 @@ fn what_waits_for_longer_than_it_is_kept_is_lost_and_said_so() {
         catalog.publish(&updated()).unwrap();
         pair.pass(SECOND / 100);
     }
-    // The default is to keep 256 events of a stream.
-    let Err(CallError::Error { error, .. }) = pair.run(walk) else { panic!("{}", pair.wire()) };
-    assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
-    assert_eq!(seen.lock().unwrap().len(), before, "nothing comes behind a gap");
+    // The default is to keep 256 events of a stream: the last progress, and the answer.
+    assert!(pair.run(walk).is_ok(), "{}", pair.wire());
+    let after = seen.lock().unwrap().len() - before;
+    assert!((200..256).contains(&after), "{after} of 300 are kept");
     pair.pass(MINUTE);
     assert!(take(&heard).len() < 300);
     catalog.publish(&updated()).unwrap();

@@ -1,0 +1,279 @@
+//! The bytes that the parts of an endpoint hold together, against one bound,
+//! `Limits::max_endpoint_bytes`.
+//!
+//! In: what each owner holds. Out: whether more work may be taken on, and whether what is kept for
+//! resumption has to go. An owner has an [`Account`] or a [`Charge`], which gives back
+//! everything when it is dropped: so nothing is counted for longer than its owner lives.
+//!
+//! | kind | what is charged | where the account is | refused |
+//! |---|---|---|---|
+//! | work | a body that is being read, and what is read ahead | `http::Connection`, `service::Admission` | above three quarters |
+//! | work | a request in flight, and input that was given for it | `server::Reply`, or its call while it waits for input | above three quarters |
+//! | work | a batch and its answers | the batch | above three quarters |
+//! | work | an answer that nobody has taken | the queue of `server::Server` | above the bound |
+//! | work | output that is not written | `service::Output` | never: what is read stops |
+//! | work | clients and subscriptions of sessions; events for a reader that is there | `http::legacy` | never |
+//! | replay | events that are kept for a client that comes back | `http::legacy` | goes, the oldest first, as work needs its room |
+//!
+//! The last quarter is for the answers to what was taken on. Small things of modern clients are not
+//! counted, and so cost nothing: there is one per connection of each.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// Fewer bytes than this are not counted where there is one of the kind per connection.
+pub(crate) const SMALL: usize = 4 * 1024;
+
+/// Charges are rounded up to multiples of this, so that what grows by little is charged seldom.
+const STEP: usize = 4 * 1024;
+
+/// Shared counters. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Budget(Arc<Counters>);
+
+#[derive(Debug, Default)]
+struct Counters {
+    work: AtomicUsize,
+    replay: AtomicUsize,
+}
+
+/// What is done about bytes that do not fit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// More of it is refused.
+    Work,
+    /// It goes.
+    Replay,
+}
+
+/// There is no room for more work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Full;
+
+/// What one owner holds.
+#[derive(Debug)]
+pub(crate) struct Account {
+    counters: Arc<Counters>,
+    kind: Kind,
+    max: usize,
+    charged: usize,
+}
+
+/// What a piece of work holds.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    counters: Arc<Counters>,
+    charged: usize,
+}
+
+impl Budget {
+    /// An account of nothing yet; `max` is the bound of all accounts together.
+    pub(crate) fn account(&self, kind: Kind, max: usize) -> Account {
+        Account { counters: self.0.clone(), kind, max, charged: 0 }
+    }
+
+    /// A charge for new work.
+    pub(crate) fn admit(&self, max: usize, bytes: usize) -> Result<Charge, Full> {
+        let charged = rounded(bytes);
+        self.0.admit(charged, max)?;
+        Ok(Charge { counters: self.0.clone(), charged })
+    }
+
+    /// Whether so much new work may be taken on.
+    pub(crate) fn has_room(&self, max: usize, bytes: usize) -> bool {
+        self.0.work().saturating_add(bytes) <= for_new_work(max)
+    }
+
+    /// Whether an answer to what was taken on may be kept.
+    pub(crate) fn fits(&self, max: usize, bytes: usize) -> bool {
+        self.0.work().saturating_add(bytes) <= max
+    }
+
+    /// Whether what is kept for resumption has to go.
+    #[cfg(feature = "service")]
+    pub(crate) fn is_over(&self, max: usize) -> bool {
+        self.0.is_over(max)
+    }
+
+    /// The bytes of both kinds that are charged.
+    #[cfg(test)]
+    fn charged(&self) -> (usize, usize) {
+        (self.0.work(), self.0.replay.load(Ordering::Relaxed))
+    }
+}
+
+impl Counters {
+    fn of(&self, kind: Kind) -> &AtomicUsize {
+        match kind {
+            Kind::Work => &self.work,
+            Kind::Replay => &self.replay,
+        }
+    }
+
+    /// Charges for new work, if it fits.
+    fn admit(&self, bytes: usize, max: usize) -> Result<(), Full> {
+        let before = self.work.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) > for_new_work(max) {
+            self.work.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(Full);
+        }
+        Ok(())
+    }
+
+    /// The charge of one owner changes.
+    fn change(&self, kind: Kind, before: usize, after: usize) {
+        if after > before {
+            self.of(kind).fetch_add(after - before, Ordering::Relaxed);
+        } else if after < before {
+            self.of(kind).fetch_sub(before - after, Ordering::Relaxed);
+        }
+    }
+
+    fn work(&self) -> usize {
+        self.work.load(Ordering::Relaxed)
+    }
+
+    fn is_over(&self, max: usize) -> bool {
+        let replay = self.replay.load(Ordering::Relaxed);
+        replay > 0 && replay.saturating_add(self.work()) > max
+    }
+}
+
+impl Account {
+    /// The owner wants to hold so many bytes of work from here on. On failure nothing changes.
+    pub(crate) fn admit(&mut self, bytes: usize) -> Result<(), Full> {
+        if let Some(more) = rounded(bytes).checked_sub(self.charged).filter(|more| *more > 0) {
+            self.counters.admit(more, self.max)?;
+            self.charged += more;
+        }
+        self.set(bytes);
+        Ok(())
+    }
+
+    /// The owner holds so many bytes from here on, whether they fit or not.
+    pub(crate) fn set(&mut self, bytes: usize) {
+        let before = core::mem::replace(&mut self.charged, rounded(bytes));
+        self.counters.change(self.kind, before, self.charged);
+    }
+
+    /// Whether no new work is taken on.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.counters.work() >= for_new_work(self.max)
+    }
+
+    /// Whether what is kept for resumption has to go.
+    pub(crate) fn is_over(&self) -> bool {
+        self.counters.is_over(self.max)
+    }
+
+    /// Whether so much is kept for resumption that more would go at once.
+    pub(crate) fn is_nearly_over(&self) -> bool {
+        self.counters.is_over(self.max - self.max / 8)
+    }
+}
+
+impl Charge {
+    /// It holds so many bytes from here on, whether they fit or not.
+    pub(crate) fn set(&mut self, bytes: usize) {
+        let before = core::mem::replace(&mut self.charged, rounded(bytes));
+        self.counters.change(Kind::Work, before, self.charged);
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+/// The last quarter is for the answers to what was taken on.
+fn for_new_work(max: usize) -> usize {
+    max - max / 4
+}
+
+fn rounded(bytes: usize) -> usize {
+    bytes.checked_next_multiple_of(STEP).unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    const MAX: usize = 400 * STEP;
+
+    #[test]
+    fn second_hour_19_new_work_leaves_a_quarter_to_answers() {
+        let budget = Budget::default();
+        let first = budget.admit(MAX, 250 * STEP);
+        let mut second = budget.account(Kind::Work, MAX);
+        assert_eq!(second.admit(50 * STEP), Ok(()), "300 steps are for new work");
+        assert_eq!(budget.admit(MAX, 1).err(), Some(Full));
+        assert!(second.is_tight() && budget.fits(MAX, 100 * STEP));
+        assert!(!budget.fits(MAX, 100 * STEP + 1));
+        assert_eq!(second.admit(51 * STEP), Err(Full));
+        assert_eq!(budget.charged(), (300 * STEP, 0), "a refusal changes nothing");
+        second.set(90 * STEP);
+        assert_eq!(second.admit(STEP), Ok(()), "less always fits");
+        assert!(budget.has_room(MAX, STEP));
+        drop(first);
+        assert_eq!(budget.charged(), (STEP, 0));
+    }
+
+    #[test]
+    fn second_hour_19_replay_gives_way_to_work() {
+        let budget = Budget::default();
+        let mut replay = budget.account(Kind::Replay, MAX);
+        replay.set(390 * STEP);
+        assert!(replay.is_nearly_over() && !budget.is_over(MAX));
+        let work = budget.admit(MAX, 20 * STEP).expect("what is kept for resumption goes first");
+        assert!(budget.is_over(MAX));
+        replay.set(0);
+        assert!(!budget.is_over(MAX));
+        drop((replay, work));
+        assert_eq!(budget.charged(), (0, 0));
+    }
+
+    #[test]
+    fn second_hour_19_nothing_outlives_its_owner() {
+        let budget = Budget::default();
+        // A linear congruential generator: the order is as good as any.
+        let mut seed = 42_usize;
+        let mut next = move |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+            (seed >> 33) % below
+        };
+        let mut accounts: Vec<Account> = Vec::new();
+        for _ in 0..20_000 {
+            match next(5) {
+                0 => accounts.push(budget.account(Kind::Work, MAX)),
+                1 => accounts.push(budget.account(Kind::Replay, MAX)),
+                2 if !accounts.is_empty() => drop(accounts.swap_remove(next(accounts.len()))),
+                at => {
+                    let bytes = next(MAX / 4);
+                    let len = accounts.len().max(1);
+                    let Some(account) = accounts.get_mut(next(len)) else { continue };
+                    if at == 3 || account.kind == Kind::Replay {
+                        account.set(bytes);
+                    } else {
+                        let _ = account.admit(bytes);
+                    }
+                }
+            }
+            let sum = |kind| -> usize {
+                let of_kind = accounts.iter().filter(|account| account.kind == kind);
+                of_kind.map(|account| account.charged).sum()
+            };
+            assert_eq!(budget.charged(), (sum(Kind::Work), sum(Kind::Replay)));
+        }
+        accounts.clear();
+        assert_eq!(budget.charged(), (0, 0));
+    }
+}

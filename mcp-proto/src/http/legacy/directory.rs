@@ -1,0 +1,74 @@
+//! The sessions that there are: by their ids, and by the scopes of their machines.
+//!
+//! In: sessions that open and end. Out: a session by its id, or by a reply of its machine. Ids are
+//! 128 random bits from the application.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+
+use super::session::Session;
+use crate::server::ReplyId;
+
+pub(super) struct Directory<W> {
+    ids: Box<dyn FnMut() -> [u8; 16] + Send>,
+    sessions: BTreeMap<u128, Box<Session<W>>>,
+    /// The ids by the scopes of the machines.
+    scopes: BTreeMap<usize, u128>,
+}
+
+impl<W: Clone> Directory<W> {
+    pub(super) fn new(ids: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
+        Self { ids, sessions: BTreeMap::new(), scopes: BTreeMap::new() }
+    }
+
+    /// An id that no session has.
+    pub(super) fn mint(&mut self) -> u128 {
+        loop {
+            let id = u128::from_be_bytes((self.ids)());
+            if !self.sessions.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    pub(super) fn insert(&mut self, key: u128, session: Box<Session<W>>) {
+        self.scopes.insert(session.server.scope(), key);
+        self.sessions.insert(key, session);
+    }
+
+    pub(super) fn remove(&mut self, key: &u128) -> Option<Box<Session<W>>> {
+        let session = self.sessions.remove(key)?;
+        self.scopes.remove(&session.server.scope());
+        Some(session)
+    }
+
+    pub(super) fn get(&self, key: &u128) -> Option<&Session<W>> {
+        self.sessions.get(key).map(|session| &**session)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &u128) -> Option<&mut Session<W>> {
+        self.sessions.get_mut(key).map(|session| &mut **session)
+    }
+
+    /// The session of a request, and its id.
+    pub(super) fn of(&mut self, about: ReplyId) -> Option<(u128, &mut Session<W>)> {
+        let key = *self.scopes.get(&about.scope())?;
+        Some((key, self.get_mut(&key)?))
+    }
+
+    /// Whether a handler owes the answer to a request.
+    #[cfg(feature = "service")]
+    pub(super) fn is_owed(&self, about: ReplyId) -> bool {
+        let session = self.scopes.get(&about.scope()).and_then(|key| self.get(key));
+        session.is_some_and(|session| session.server.is_owed(about))
+    }
+
+    /// All of them.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u128, &mut Session<W>)> {
+        self.sessions.iter_mut().map(|(key, session)| (*key, &mut **session))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sessions.len()
+    }
+}

@@ -1,0 +1,130 @@
+//! The actions of a server that nobody has taken yet.
+//!
+//! In: actions; the settings, for the bound of all answers together. Out: the actions, in order.
+//! While the driver does not take them because the client does not read, the results of handlers
+//! wait here; one that does not fit into `Limits::max_endpoint_bytes` becomes an error.
+
+use alloc::collections::VecDeque;
+
+use super::event::{ServerAction, StreamId};
+use super::{Config, ServerEvent};
+use crate::budget::{Account, Kind, SMALL};
+use crate::error::Rung;
+use crate::machine::Action;
+use crate::message::{ErrorData, Outgoing};
+
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    actions: VecDeque<ServerAction>,
+    /// The bytes of the messages that count.
+    bytes: usize,
+    /// Since some counted.
+    account: Option<Account>,
+}
+
+/// The error in place of a result that there is no room for.
+const NO_ROOM: &str = "the request was executed, but its result does not fit into \
+                       Limits::max_endpoint_bytes beside all that the server holds";
+
+impl Outbox {
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Self { actions: VecDeque::with_capacity(capacity), ..Self::default() }
+    }
+
+    /// Adds a message. `rung` is where the request failed that it answers, if it did.
+    pub(super) fn send(
+        &mut self,
+        config: &Config,
+        mut message: Outgoing,
+        stream: Option<StreamId>,
+        rung: Option<Rung>,
+    ) {
+        let size = message.size_hint();
+        if size > SMALL {
+            let max = config.limits.max_endpoint_bytes;
+            if message.is_answer() && !config.budget.fits(max, self.bytes.saturating_add(size)) {
+                message = without_result(message);
+            } else {
+                self.bytes = self.bytes.saturating_add(size);
+                let account =
+                    self.account.get_or_insert_with(|| config.budget.account(Kind::Work, max));
+                account.set(self.bytes);
+            }
+        }
+        self.actions.push_back(ServerAction::Send { message, stream, rung });
+    }
+
+    /// Adds an action that sends nothing.
+    pub(super) fn push(&mut self, action: ServerAction) {
+        self.actions.push_back(action);
+    }
+
+    /// Takes the next action.
+    pub(super) fn pop(&mut self) -> Option<ServerAction> {
+        let action = self.actions.pop_front()?;
+        if self.bytes > 0
+            && let ServerAction::Send { message, .. } = &action
+        {
+            let size = message.size_hint();
+            self.release(if size > SMALL { size } else { 0 });
+        }
+        Some(action)
+    }
+
+    /// Takes the next action if it is to send a message.
+    pub(super) fn pop_message(&mut self) -> Option<Outgoing> {
+        let Some(ServerAction::Send { .. }) = self.actions.front() else { return None };
+        match self.pop()? {
+            ServerAction::Send { message, .. } => Some(message),
+            ServerAction::Unanswered(_) | ServerAction::Event(_) | ServerAction::Close => None,
+        }
+    }
+
+    /// Takes the next action if it is not to send a message.
+    pub(super) fn pop_event(&mut self) -> Option<Action<ServerEvent>> {
+        if let ServerAction::Send { .. } = self.actions.front()? {
+            return None;
+        }
+        match self.actions.pop_front()? {
+            ServerAction::Event(event) => Some(Action::Event(event)),
+            ServerAction::Close => Some(Action::Close),
+            // Byte streams have no streams of their own.
+            ServerAction::Unanswered(_) | ServerAction::Send { .. } => None,
+        }
+    }
+
+    /// Nobody reads messages any more.
+    pub(super) fn forget_messages(&mut self) {
+        self.actions.retain(|action| !matches!(action, ServerAction::Send { .. }));
+        self.release(self.bytes);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.actions.shrink_to_fit();
+    }
+
+    fn release(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        match &mut self.account {
+            Some(account) if self.bytes > 0 => account.set(self.bytes),
+            Some(_) | None => self.account = None,
+        }
+    }
+}
+
+/// The same answer without what it brings.
+pub(super) fn without_result(message: Outgoing) -> Outgoing {
+    let error = ErrorData::internal(NO_ROOM);
+    match message {
+        Outgoing::Result { id, .. } => Outgoing::Error { id: Some(id), error },
+        Outgoing::Error { id, .. } => Outgoing::Error { id, error },
+        Outgoing::Batch(answers) => {
+            Outgoing::Batch(answers.into_iter().map(without_result).collect())
+        }
+        other @ (Outgoing::Notification { .. } | Outgoing::Request { .. }) => other,
+    }
+}

@@ -1,0 +1,36 @@
+//! Bytes of an answer that another HTTP stack holds until its client has read them.
+
+use bytes::Bytes;
+
+use super::Hub;
+use crate::budget::{Account, Kind, SMALL};
+
+/// Bytes, and what they take of the server's budget.
+struct Held {
+    data: Bytes,
+    _account: Account,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.data
+    }
+}
+
+impl Hub {
+    /// The same bytes, which count against `Limits::max_endpoint_bytes` as long as anybody has them.
+    pub(super) fn hold(&self, data: Bytes) -> Bytes {
+        if data.len() <= SMALL {
+            return data;
+        }
+        let mut account = self.config.server.account(Kind::Work);
+        account.set(data.len());
+        Bytes::from_owner(Held { data, _account: account })
+    }
+
+    /// Whether the endpoint is to forget what it keeps for resumption.
+    pub(super) fn needs_room(&self) -> bool {
+        let server = &self.config.server;
+        server.budget.is_over(server.limits.max_endpoint_bytes)
+    }
+}
