@@ -68,8 +68,9 @@ pub enum ServerEvent {
         /// Whether the client answered in time.
         answered: bool,
     },
-    /// Over HTTP: so many messages for a legacy client had to go before it came to take them; see
-    /// `Limits::max_replay_events`.
+    /// So many messages for a client were dropped: over HTTP, before a legacy client came to take
+    /// them (see `Limits::max_replay_events`); anywhere, because a handler sent more notifications
+    /// than could be sent ([`Notification::Lost`](super::Notification::Lost)).
     MessagesLost {
         /// How many.
         count: u64,

@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 
 use super::calls::Call;
-use super::{Life, ReplyId, Server};
+use super::{Life, ReplyId, Server, ServerEvent};
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::message::Outgoing;
@@ -22,6 +22,14 @@ pub enum Notification {
     /// A log message; goes out only if the client asked for messages as severe as this. (A legacy
     /// client that never said so gets all.)
     Log(LoggingMessageNotificationParams),
+    /// So many notifications about the request were dropped before they came here. The client is
+    /// told in a log message of the level `warning`, if it wants those and
+    /// [`Registry::logging`](super::Registry::logging) is declared; the application is told by
+    /// [`ServerEvent::MessagesLost`].
+    Lost {
+        /// How many.
+        count: u64,
+    },
     /// A notification that the specification does not have, such as one of an extension, or
     /// `notifications/elicitation/complete`, which clients of 2025-11-25 alone get.
     Other {
@@ -73,6 +81,11 @@ impl Server {
                 }
                 told_message(call.log_level.or(level), &message)?
             }
+            Notification::Lost { count } => {
+                let told = if logs { told_lost(call.log_level.or(level), count) } else { None };
+                self.event(ServerEvent::MessagesLost { count });
+                told
+            }
             Notification::Other { method, params } => told_other(version, method, params)?,
         };
         if let Some((method, params)) = told {
@@ -106,6 +119,14 @@ fn told_message(
         Ok(params) => Ok(Some(("notifications/message".into(), params))),
         Err(_) => Err(UsageError::NotJson { name: "data".into() }),
     }
+}
+
+fn told_lost(least: Option<LoggingLevel>, count: u64) -> Told {
+    let text = alloc::format!(
+        "{count} notifications about this request were dropped: there were more than could be sent"
+    );
+    let data = Json::encode(&text).ok()?;
+    told_message(least, &LoggingMessageNotificationParams::new(LoggingLevel::Warning, data)).ok()?
 }
 
 /// `version` is that of a legacy session.

@@ -20,6 +20,7 @@ mod catalog;
 mod checks;
 mod client;
 mod command;
+mod commands;
 mod context;
 mod drive;
 mod driver;

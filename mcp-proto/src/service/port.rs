@@ -10,27 +10,18 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
 
 use super::catalog::{Catalog, Offer};
+pub(super) use super::commands::Command;
+use super::commands::Commands;
 use super::driver::{Driver, wake};
 use super::lock::Lock;
 use crate::deadlines::Deadlines;
-use crate::server::{Change, Notification, Outcome, Reply, ReplyId};
+use crate::server::Change;
 use crate::time::{Duration, Instant};
-
-/// What a handler asks of the service.
-#[derive(Debug)]
-pub(super) enum Command {
-    Notify(ReplyId, Notification),
-    Respond(Reply, Outcome),
-    CloseStream(ReplyId),
-}
-
-/// With more commands than this waiting, progress goes nowhere.
-const MAX_COMMANDS: usize = 1024;
 
 /// What has come in since the last look.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    pub(super) commands: Vec<Command>,
+    pub(super) commands: Commands,
     /// The slots of tasks that were woken.
     pub(super) ready: Vec<usize>,
     /// What has changed.
@@ -129,7 +120,7 @@ impl Port {
     }
 
     /// What has come in beside wakes.
-    pub(super) fn take_commands(&self) -> Option<(Vec<Command>, News)> {
+    pub(super) fn take_commands(&self) -> Option<(Commands, News)> {
         let work = &mut self.state.lock().work;
         if work.commands.is_empty() && work.news.is_empty() {
             return None;
@@ -172,12 +163,7 @@ impl Port {
     }
 
     pub(super) fn command(&self, command: Command) {
-        self.add(|work| match command {
-            Command::Notify(..) if work.commands.len() >= MAX_COMMANDS => {}
-            Command::Notify(..) | Command::Respond(..) | Command::CloseStream(_) => {
-                work.commands.push(command);
-            }
-        });
+        self.add(|work| work.commands.push(command));
     }
 
     /// There is another offer.

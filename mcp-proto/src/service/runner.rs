@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::Spawned;
 use super::catalog::{Catalog, Offer};
 use super::checks::Checks;
+use super::commands::Lost;
 use super::context::{Asked, Context};
 use super::handler::{Given, Running};
 use super::input::Round;
@@ -48,26 +49,31 @@ pub(super) struct Runner {
     pub(super) tasks: Tasks,
     pub(super) port: Arc<Port>,
     pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
+    /// What the client was not told because it does not read.
+    lost: Lost,
 }
 
 impl Runner {
     pub(super) fn new(catalog: &Catalog) -> Self {
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.join(&port);
-        Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None }
+        Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None, lost: Lost::default() }
     }
 
     /// One whose machine is gone before the catalog changes, or does not care.
     pub(super) fn of_one(catalog: &Catalog) -> Self {
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.offer();
-        Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None }
+        Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None, lost: Lost::default() }
     }
 
     /// Something happened that concerns a handler.
     pub(super) fn react(&mut self, event: ServerEvent) {
         match event {
-            ServerEvent::Cancelled { about, .. } => self.tasks.cancel(about),
+            ServerEvent::Cancelled { about, .. } => {
+                self.lost.take(about);
+                self.tasks.cancel(about);
+            }
             ServerEvent::Notification { handler, params, .. } => {
                 self.offer.notify(handler, &params);
             }
@@ -101,13 +107,14 @@ impl Runner {
         is_full: bool,
     ) {
         match command {
-            Command::Notify(..) if is_full => {}
+            Command::Notify(about, _) if is_full => self.lost.add(about),
             // A handler that reports after its end, or backwards, is not worth an error.
             Command::Notify(about, notification) => {
                 let _ = scope.notify(now, about, notification);
             }
             Command::Respond(reply, outcome) => {
                 self.tasks.forget(reply.id());
+                self.tell_lost(now, scope, reply.id());
                 scope.respond(now, reply, outcome);
             }
             // What has a stream of its own is a session's request, and not here.
@@ -162,7 +169,15 @@ impl Runner {
                 self.obey(now, scope, command, is_full);
             }
         }
+        self.tell_lost(now, scope, reply.id());
         scope.respond(now, reply, outcome);
+    }
+
+    /// Tells the client how much it was not told about a request.
+    fn tell_lost(&mut self, now: Instant, scope: &mut impl Scope, about: ReplyId) {
+        if let Some(lost) = self.lost.take(about) {
+            let _ = scope.notify(now, about, lost);
+        }
     }
 }
 

@@ -66,6 +66,28 @@ fn a_legacy_client_has_what_is_running_log_less() {
 }
 
 #[test]
+fn second_hour_14_dropped_logs_are_counted_for_the_client() {
+    for era in ERAS {
+        let mut registry = registry(|_: Value, context: Context| async move {
+            for step in 0..3000 {
+                context.log(LoggingLevel::Info, step);
+            }
+            "done"
+        });
+        registry.logging();
+        let mut client = Client::new(era, registry);
+        let meta = json!({"io.modelcontextprotocol/logLevel": "info"});
+        client.request("tools/call", json!({"name": "t", "_meta": meta}));
+        let out = client.out();
+        assert_eq!(out.len(), 1024 + 2, "{era:?}");
+        let said = &out[1024]["params"];
+        let text = said["data"].as_str().expect("a text");
+        assert!(text.starts_with("1976 notifications") && said["level"] == "warning", "{said}");
+        assert!(out[1025]["result"].is_object());
+    }
+}
+
+#[test]
 fn without_the_capability_nothing_is_logged() {
     for era in ERAS {
         let mut client = Client::new(era, registry(logs));

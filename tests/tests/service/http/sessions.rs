@@ -51,6 +51,39 @@ fn a_handler_outlives_its_connection() {
 }
 
 #[test]
+fn second_hour_14_one_session_does_not_use_up_the_queue_of_another() {
+    let contexts = Arc::new(Mutex::new(Vec::new()));
+    let theirs = contexts.clone();
+    let mut registry = registry(move |_: Value, context: Context| {
+        theirs.lock().unwrap().push(context);
+        std::future::pending::<&str>()
+    });
+    registry.logging();
+    let mut site = Site::new(registry);
+    let lost = Arc::new(Mutex::new(0));
+    let counts = lost.clone();
+    site.server.on_event(move |event| {
+        if let ServerEvent::MessagesLost { count } = event {
+            *counts.lock().unwrap() += count;
+        }
+    });
+    let (mut loud, mut quiet) = (site.session(), site.session());
+    loud.post(&call(1));
+    quiet.post(&call(1));
+    let contexts = contexts.lock().unwrap().clone();
+    for step in 0..2000 {
+        contexts[0].log(LoggingLevel::Info, step);
+    }
+    contexts[1].log(LoggingLevel::Info, "quiet");
+    site.tend();
+    assert!(quiet.woken().contains("\"quiet\""));
+    let out = loud.woken();
+    assert!(out.contains("976 notifications about this request were dropped"), "{out}");
+    // 1,024 came to the endpoint, which keeps 256 for a client until it takes them.
+    assert!(*lost.lock().unwrap() >= 976);
+}
+
+#[test]
 fn nothing_is_read_behind_the_end_of_input() {
     let (mut site, gate) = gated();
     let mut socket = site.session();

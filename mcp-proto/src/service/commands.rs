@@ -1,0 +1,105 @@
+//! The commands of handlers that wait for the service.
+//!
+//! In: commands. Out: the same, in order. Of each peer, 1,024 notifications may wait; what is above
+//! that is dropped, and a command says how many were, before the answer to their request.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::server::{Notification, Outcome, Reply, ReplyId};
+
+/// What a handler asks of the service.
+#[derive(Debug)]
+pub(super) enum Command {
+    Notify(ReplyId, Notification),
+    Respond(Reply, Outcome),
+    CloseStream(ReplyId),
+}
+
+/// So many notifications of one peer may wait.
+const MAX_NOTIFICATIONS: usize = 1024;
+
+/// The commands of handlers that wait for the service.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    waiting: Vec<Command>,
+    /// How many notifications of each peer wait. Not known before any peer can have too many.
+    notifications: Option<BTreeMap<usize, usize>>,
+    lost: Lost,
+}
+
+/// How many notifications about each request were dropped.
+#[derive(Debug, Default)]
+pub(super) struct Lost(BTreeMap<ReplyId, u64>);
+
+impl Commands {
+    pub(super) fn push(&mut self, command: Command) {
+        match &command {
+            Command::Notify(about, _) => {
+                if self.waiting.len() >= MAX_NOTIFICATIONS && !self.has_room(*about) {
+                    return self.lost.add(*about);
+                }
+            }
+            Command::Respond(reply, _) => {
+                let lost = self.lost.take(reply.id());
+                self.waiting.extend(lost.map(|lost| Command::Notify(reply.id(), lost)));
+            }
+            Command::CloseStream(_) => {}
+        }
+        self.waiting.push(command);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether another notification of the same peer may wait. Counts it, if so.
+    fn has_room(&mut self, about: ReplyId) -> bool {
+        let waiting = &self.waiting;
+        let notifications = self.notifications.get_or_insert_with(|| {
+            let mut counts = BTreeMap::new();
+            for command in waiting {
+                if let Command::Notify(about, _) = command {
+                    *counts.entry(about.scope()).or_default() += 1;
+                }
+            }
+            counts
+        });
+        let count = notifications.entry(about.scope()).or_default();
+        let fits = *count < MAX_NOTIFICATIONS;
+        *count += usize::from(fits);
+        fits
+    }
+}
+
+impl IntoIterator for Commands {
+    type Item = Command;
+    type IntoIter = alloc::vec::IntoIter<Command>;
+
+    fn into_iter(mut self) -> Self::IntoIter {
+        self.waiting.extend(self.lost.take_all());
+        self.waiting.into_iter()
+    }
+}
+
+impl Lost {
+    /// A notification about a request was dropped.
+    pub(super) fn add(&mut self, about: ReplyId) {
+        let count = self.0.entry(about).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// What says how many were dropped about a request, if any were.
+    pub(super) fn take(&mut self, about: ReplyId) -> Option<Notification> {
+        // Mostly none were.
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.remove(&about).map(|count| Notification::Lost { count })
+    }
+
+    fn take_all(&mut self) -> impl Iterator<Item = Command> {
+        let lost = core::mem::take(&mut self.0).into_iter();
+        lost.map(|(about, count)| Command::Notify(about, Notification::Lost { count }))
+    }
+}
