@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
+use super::words::page_of_param;
 use super::{ErrorCode, HeaderError, Rung};
 
 /// The peer's fault.
@@ -424,19 +425,7 @@ impl ProtocolError {
                 "2026-07-28/basic/transports/streamable-http#receiving-messages"
             }
             Self::UnknownEvent => "2025-11-25/basic/transports#resumability-and-redelivery",
-            Self::InvalidParam { member, .. } => match *member {
-                "protocolVersion" | "capabilities" | "clientInfo" => {
-                    "2025-11-25/basic/lifecycle#initialization"
-                }
-                "requestId" => "2026-07-28/basic/patterns/cancellation",
-                "inputResponses" | "requestState" => "2026-07-28/basic/patterns/mrtr",
-                "level" => "2025-11-25/server/utilities/logging",
-                "notifications" => "2026-07-28/basic/patterns/subscriptions",
-                "ref" | "argument" => "2026-07-28/server/utilities/completion",
-                "uri" => "2026-07-28/server/resources",
-                "_meta.progressToken" => "2026-07-28/basic/patterns/progress",
-                _ => "2026-07-28/server/tools#calling-tools",
-            },
+            Self::InvalidParam { member, .. } => page_of_param(member),
             Self::UnknownTool { .. } => "2026-07-28/server/tools#calling-tools",
             Self::ResourceNotFound { .. } => "2026-07-28/server/resources#error-handling",
             Self::UnknownPrompt { .. } | Self::InvalidArgument { .. } => {

@@ -219,3 +219,20 @@ impl fmt::Display for Quoted<'_> {
         write!(f, "\"{}\"", Excerpt(self.0))
     }
 }
+
+/// The page of the specification that says what a parameter must be.
+pub(super) fn page_of_param(member: &str) -> &'static str {
+    match member {
+        "protocolVersion" | "capabilities" | "clientInfo" => {
+            "2025-11-25/basic/lifecycle#initialization"
+        }
+        "requestId" => "2026-07-28/basic/patterns/cancellation",
+        "inputResponses" | "requestState" => "2026-07-28/basic/patterns/mrtr",
+        "level" => "2025-11-25/server/utilities/logging",
+        "notifications" => "2026-07-28/basic/patterns/subscriptions",
+        "ref" | "argument" => "2026-07-28/server/utilities/completion",
+        "uri" => "2026-07-28/server/resources",
+        "_meta.progressToken" => "2026-07-28/basic/patterns/progress",
+        _ => "2026-07-28/server/tools#calling-tools",
+    }
+}
