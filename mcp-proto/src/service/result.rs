@@ -193,6 +193,7 @@ impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
     }
 }
 
+#[cfg(feature = "schemars")]
 fn not_json() -> ErrorData {
     ErrorData::internal("the result cannot be written as JSON")
 }

@@ -306,7 +306,8 @@ fn an_update_that_fails_changes_nothing() {
     let mut client = listening(Era::Modern, &catalog);
     let failed = catalog.update(|registry| {
         registry.remove_tool("t");
-        registry.tool_with(tool("no name"), |_: Value, _| async { "" }).map(|_| ())
+        registry.tool_with(tool("u"), |_: Value, _| async { "" })?;
+        registry.tool_with(tool("u"), |_: Value, _| async { "" }).map(|_| ())
     });
     assert!(failed.is_err());
     assert_eq!(told(&mut client), [""; 0]);
