@@ -160,7 +160,7 @@ impl Run {
         ours.chain(self.others.iter().map(|other| &other.proxy))
     }
 
-    /// Adds a server, and a link for each habit; nothing if it is not wanted.
+    /// Adds a server, and a link for each habit that is wanted; nothing if there is none.
     async fn add(
         &mut self,
         name: &str,
@@ -169,7 +169,9 @@ impl Run {
         calm: impl Fn(&Mode) -> bool,
         habits: &[(&str, Negotiation, Habit)],
     ) -> Outcome {
-        if !name.contains(&self.word) {
+        let wanted = |habit: &str| format!("{name} {habit}").contains(&self.word);
+        let habits: Vec<_> = habits.iter().filter(|(habit, ..)| wanted(habit)).collect();
+        if habits.is_empty() {
             return Ok(());
         }
         let random = Random::new(self.seed, &format!("server {name}"));

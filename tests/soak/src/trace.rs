@@ -9,11 +9,23 @@ use tokio::time::Instant;
 const MAX_LINES: usize = 600;
 const MAX_LINE_BYTES: usize = 260;
 
+/// As many lines are kept beyond that, of those that tell what a link has come to.
+const MAX_LANDMARKS: usize = 400;
+
+/// What such a line contains.
+const LANDMARKS: [&str; 6] = ["-- ", "GET ", "subscri", "initialize", "changed: ", "view: "];
+
 /// The last events of a link, with their times. Clones are the same trace.
 #[derive(Clone)]
 pub struct Trace {
     start: Instant,
-    lines: Arc<Mutex<VecDeque<String>>>,
+    lines: Arc<Mutex<Lines>>,
+}
+
+#[derive(Default)]
+struct Lines {
+    last: VecDeque<String>,
+    landmarks: VecDeque<String>,
 }
 
 impl Trace {
@@ -28,14 +40,21 @@ impl Trace {
         let end = (0..=MAX_LINE_BYTES.min(line.len())).rev().find(|&at| line.is_char_boundary(at));
         line.truncate(end.unwrap_or_default());
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.push_back(line);
-        if lines.len() > MAX_LINES {
-            lines.pop_front();
+        lines.last.push_back(line);
+        if lines.last.len() > MAX_LINES
+            && let Some(line) = lines.last.pop_front()
+            && LANDMARKS.iter().any(|landmark| line.contains(landmark))
+        {
+            lines.landmarks.push_back(line);
+            if lines.landmarks.len() > MAX_LANDMARKS {
+                lines.landmarks.pop_front();
+            }
         }
     }
 
     /// The events, oldest first.
     pub fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.landmarks.iter().chain(&lines.last).cloned().collect()
     }
 }
