@@ -254,8 +254,8 @@ pub enum CallError {
     Connect(ConnectError),
     /// The connection has ended. The call was not sent, or its method is idempotent.
     Closed,
-    /// The connection ended after the call was sent and before the response. The server may have
-    /// executed the call, so it is not sent again.
+    /// The connection ended, or whoever drove the client stopped, after the call was sent and before
+    /// the response. The server may have executed the call, so it is not sent again.
     Interrupted,
     /// Over HTTP: the server wants to know who asks.
     Unauthorized(Unauthorized),

@@ -117,7 +117,7 @@ fn the_end_of_a_client_ends_its_calls(site: Site) -> Check {
         let mut call = pin!(client.call_tool("wait", &()).on_progress(move |_| starts.now()));
         assert!(unless(started, call.as_mut()).await.is_none());
         client.close().await;
-        assert_eq!(call.await.err(), Some(CallError::Closed));
+        assert_eq!(call.await.err(), Some(CallError::Interrupted));
         let after = client.call_tool("echo", &json!({ "message": "a" })).await;
         assert_eq!(after.err(), Some(CallError::Closed));
         cancelled.await;

@@ -364,7 +364,8 @@ impl Client {
         self.port.decisions()
     }
 
-    /// Closes the connection: every call ends with [`CallError::Closed`]. Completes when whoever
+    /// Closes the connection: every call ends, with [`CallError::Interrupted`] if the
+    /// server may have executed it, else with [`CallError::Closed`]. Completes when whoever
     /// drives the client is done with it; a server in a process of its own has ended then.
     pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
         self.port.command(Command::Close);

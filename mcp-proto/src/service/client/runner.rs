@@ -259,10 +259,10 @@ impl Runner {
 }
 
 impl Drop for Runner {
-    /// Tells those that wait that nobody will answer.
+    /// Tells those that wait that nobody will answer; their calls may have been sent.
     fn drop(&mut self) {
         for pending in self.calls.values_mut() {
-            pending.slot.finish(Err(CallError::Closed));
+            pending.slot.finish(Err(CallError::Interrupted));
         }
         for feed in core::mem::take(&mut self.feeds).into_values() {
             feed.end(Err(CallError::Closed));

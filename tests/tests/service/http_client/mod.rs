@@ -110,7 +110,7 @@ fn a_client_that_is_dropped_closes_all() {
     let call = site.call("a");
     site.turn();
     site.drop_service();
-    assert_eq!(call.take().unwrap().err(), Some(CallError::Closed));
+    assert_eq!(call.take().unwrap().err(), Some(CallError::Interrupted));
     assert!(site.socket(0).is_dropped());
 }
 
