@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import memory
 import wire
 from wire import Client
 
@@ -297,6 +298,11 @@ def main(numbers, *command):
     numbers = NUMBERS[numbers]
     # What a session costs shows where no memory was given back yet.
     with_sessions_alone(command, numbers)
+    attacked = Server(command)
+    try:
+        memory.main(attacked)
+    finally:
+        attacked.process.kill()
     server = Server(command)
     polite = []
     try:

@@ -93,9 +93,9 @@ def modern(tool, arguments, id=1):
     return post(message("tools/call", params, id), fields)
 
 
-def initialize():
+def initialize(version=LEGACY):
     info = {"name": "abuse", "version": "1"}
-    params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": info}
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": info}
     return post(message("initialize", params, 0))
 
 

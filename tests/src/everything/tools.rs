@@ -23,6 +23,10 @@ struct Echo {
 struct Wait {
     /// For how long.
     seconds: u32,
+    /// Kept while it waits.
+    #[serde(default)]
+    #[schemars(skip)]
+    text: String,
 }
 
 header_name!(ValueName = "Value");
@@ -147,6 +151,7 @@ fn trigger(registry: &mut Registry<Handler>, name: &str, change: Change) -> Resu
 
 async fn wait(wait: Wait, context: Context) -> &'static str {
     context.sleep(Duration::from_secs(wait.seconds.into())).await;
+    drop(wait.text);
     "waited"
 }
 
