@@ -1,5 +1,7 @@
 //! The server of `everything` behind axum, beside another route: `axum --listen 127.0.0.1:8000`.
 
+mod hyper_serve;
+
 use axum::Router;
 use axum::routing::get;
 use mcp_tests::everything::{Place, registry};
@@ -12,16 +14,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind(listen).await?;
     eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
 
-    let path = config.path.clone();
+    let (path, head_timeout) = (config.path.clone(), config.server.limits.head_timeout);
     let mcp = HttpService::new(registry()?, config);
     let app = Router::new()
         .route("/", get(async || "An MCP server is at another path."))
         .route_service(&path, mcp.clone());
-    // Streams of events end when the service is told so, and axum waits for them.
+    // Streams of events end when the service is told so, and `serve` waits for them.
     let stop = async move {
         if tokio::signal::ctrl_c().await.is_ok() {
             mcp.shutdown();
         }
     };
-    Ok(axum::serve(listener, app).with_graceful_shutdown(stop).await?)
+    // Not `axum::serve`, which waits for slow heads for ever.
+    hyper_serve::serve(listener, app, head_timeout, stop).await;
+    Ok(())
 }

@@ -14,6 +14,8 @@
 //!
 //! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
 
+mod hyper_serve;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,6 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let metadata = ([("content-type", "application/json")], metadata.to_string());
 
+    let head_timeout = config.server.limits.head_timeout;
     let mcp = HttpService::new(registry()?, config);
     let app = Router::new()
         .route(METADATA, get(async move || metadata))
@@ -70,7 +73,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             mcp.shutdown();
         }
     };
-    Ok(axum::serve(listener, app).with_graceful_shutdown(stop).await?)
+    // Not `axum::serve`, which waits for slow heads for ever.
+    hyper_serve::serve(listener, app, head_timeout, stop).await;
+    Ok(())
 }
 
 const USAGE: &str = "usage: axum_auth --listen ADDRESS";

@@ -33,6 +33,33 @@ use tokio::sync::Notify;
 const SESSION: &str = "mcp-session-id";
 
 #[cfg(feature = "tower")]
+mod axum {
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn second_hour_26_a_slow_head_is_ended() {
+        let arguments = ["--listen", "127.0.0.1:0", "--head-timeout", "200"];
+        let server = start("axum", &arguments).await;
+        let address = server.url.trim_start_matches("http://").trim_end_matches("/mcp");
+        for begun in ["", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"] {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            socket.write_all(begun.as_bytes()).await.unwrap();
+            let mut said = Vec::new();
+            let ended = socket.read_to_end(&mut said);
+            let ended = tokio::time::timeout(Duration::from_secs(20), ended).await;
+            assert!(ended.is_ok(), "{begun:?} is waited for");
+        }
+        let client = connect(&server.url, Negotiation::Auto).await;
+        assert_eq!(said(&client, "echo", json!({"message": "x"})).await, "x");
+    }
+}
+
+#[cfg(feature = "tower")]
 mod axum_auth {
     use mcp_tokio::mcp_proto::http::Unauthorized;
     use mcp_tokio::{CallError, ConnectError, Unreached};

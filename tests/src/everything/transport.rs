@@ -1,11 +1,12 @@
 //! What the command line of an `everything` server says.
 
-use mcp_proto::EraPolicy;
 use mcp_proto::http::{Config, Sessions};
+use mcp_proto::{Duration, EraPolicy};
 
 /// How to use it.
 const USAGE: &str = "usage: everything stdio\n       everything http --listen ADDRESS [--path PATH] \
-                         [--era auto|legacy|modern] [--sessions sessions|stateless|off]";
+                         [--era auto|legacy|modern] [--sessions sessions|stateless|off] \
+                         [--head-timeout MILLISECONDS]";
 
 /// Where a server finds its clients.
 #[derive(Debug)]
@@ -52,6 +53,10 @@ impl Place {
                 ("--sessions", "sessions") => config.sessions = Sessions::Sessions,
                 ("--sessions", "stateless") => config.sessions = Sessions::Stateless,
                 ("--sessions", "off") => config.sessions = Sessions::Off,
+                ("--head-timeout", _) => {
+                    let millis = value.parse().map_err(|_| USAGE)?;
+                    config.server.limits.head_timeout = Duration::from_millis(millis);
+                }
                 _ => return Err(USAGE.into()),
             }
         }
