@@ -6,10 +6,11 @@ use std::net::{TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use event_listener::Event;
 use mcp_proto::http::Config;
-use mcp_proto::service::{Catalog, HttpServer, Spawned};
+use mcp_proto::service::{Catalog, HttpLink, HttpServer, Service, Spawned};
 use smol::Async;
 use smol::future::or;
 use socket2::SockRef;
@@ -59,9 +60,10 @@ pub async fn serve_http(
 /// ```
 ///
 /// At the end nobody is accepted any more, streams that belong to no request end, subscriptions
-/// end with their result, and what is in flight gets `Limits::drain` (2 s) to be answered. A
-/// failure to accept a connection, such as too many open files, is waited out. With
-/// `Limits::max_connections` open the next one waits. Dropping this cuts all connections.
+/// end with their result, and what is in flight gets `Limits::drain` (2 s) to be answered. With
+/// `Limits::max_connections` open, or too many open files, a connection ends that is idle, of the
+/// client that has most; if none is, the next one waits. Without the feature `tracing` a line on
+/// stderr says so, at most once in 10 s. Dropping this cuts all connections.
 ///
 /// Fails if `listener` cannot be made non-blocking. The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
@@ -77,15 +79,26 @@ pub async fn serve_http_on(
     let listener = Async::new(listener)?;
     let clock = Clock::start();
     let server = HttpServer::new(catalog, config, random, spawn.clone());
-    let max_connections = server.config().server.limits.max_connections;
+    // With it, the event goes where the application wants.
+    #[cfg(not(feature = "tracing"))]
+    server.on_event(|event| {
+        if let Some(alarm) = event.alarm() {
+            to_stderr(&format!("mcp: {alarm}"));
+        }
+    });
     let connections = Connections(Arc::default());
     spawn(Box::pin(connections.0.clone().tend(server.clone(), clock)));
 
     let mut stop = pin!(stop);
     loop {
         let accepted = async {
-            connections.0.fewer_than(max_connections).await;
-            Some(listener.accept().await)
+            let accepted = listener.accept().await;
+            if let Ok((_, peer)) = &accepted {
+                while !server.has_room(clock.now(), peer.ip()) {
+                    connections.0.room(PAUSE).await;
+                }
+            }
+            Some(accepted)
         };
         let stopped = async {
             stop.as_mut().await;
@@ -93,13 +106,14 @@ pub async fn serve_http_on(
         };
         match or(stopped, accepted).await {
             None => break,
-            Some(Ok((socket, _))) => {
+            Some(Ok((socket, peer))) => {
                 let one = One::of(&connections.0);
-                spawn(Box::pin(one.serve(server.clone(), clock, socket)));
+                let service = server.connect_from(clock.now(), peer.ip());
+                spawn(Box::pin(one.serve(service, clock, socket)));
             }
             Some(Err(error)) => {
-                if let Some(pause) = HttpServer::pause_after(&error) {
-                    smol::Timer::after(pause).await;
+                if let Some(pause) = server.handle_accept_error(clock.now(), &error) {
+                    connections.0.room(pause).await;
                 }
             }
         }
@@ -111,6 +125,9 @@ pub async fn serve_http_on(
     or(connections.0.fewer_than(1), late).await;
     Ok(())
 }
+
+/// How long to wait for room before it is made again.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// All connections of a listener; they are cut when this is dropped.
 struct Connections(Arc<Open>);
@@ -155,6 +172,12 @@ impl Open {
         }
     }
 
+    /// Waits until a connection has closed, for `pause` at most.
+    async fn room(&self, pause: Duration) {
+        let late = async { _ = smol::Timer::after(pause).await };
+        or(self.ended.listen(), late).await;
+    }
+
     async fn fewer_than(&self, count: usize) {
         loop {
             let ended = self.ended.listen();
@@ -182,11 +205,9 @@ impl One {
     }
 
     /// Serves a connection. What goes wrong with it concerns nobody else.
-    async fn serve(self, server: HttpServer, clock: Clock, socket: Async<TcpStream>) {
+    async fn serve(self, mut service: Service<HttpLink>, clock: Clock, socket: Async<TcpStream>) {
         // Without it the end of an answer might wait for the client's acknowledgement.
         let _ = socket.get_ref().set_nodelay(true);
-        let mut service = server.connect(clock.now());
-        drop(server);
         if shows_wire() {
             service.show_wire(clock.now(), to_stderr);
         }

@@ -57,12 +57,18 @@ pub struct Limits {
     /// The most bytes of `clientInfo` and of `capabilities`, each, that a legacy session keeps;
     /// default 16 KiB. An `initialize` with more is answered with -32602.
     pub max_client_bytes: usize,
-    /// The most open subscriptions; default 1024. Each URI of a `subscriptions/listen` is one, and
-    /// so is one without URIs, and each legacy `resources/subscribe`. Another one is answered with
-    /// -32603.
+    /// The most open subscriptions of a connection on stdio, of a legacy session, and of a
+    /// `subscriptions/listen` over HTTP; default 1024. Each URI is one, and so is a
+    /// `subscriptions/listen` without URIs. Another one is answered with -32603. An HTTP endpoint as
+    /// a whole has room for 8 for each of `max_connections`; beyond that, the newest
+    /// `subscriptions/listen` of the holder that has most ends, or the one that asks is refused.
     pub max_subscriptions: usize,
-    /// The most bytes of the URIs of all subscriptions; default 1 MiB. A subscription that exceeds
-    /// this is answered with -32603.
+    /// The most subscriptions of one holder in all its `subscriptions/listen` over HTTP; default
+    /// 32,768. A URI counts once for each 128 bytes. For holders see `max_sessions_per_holder`.
+    /// Another one is answered with -32603 and 503.
+    pub max_subscriptions_per_holder: usize,
+    /// The most bytes of the URIs of what `max_subscriptions` counts; default 1 MiB. A subscription
+    /// that exceeds this is answered with -32603.
     pub max_subscription_bytes: usize,
     /// The most pages of a list that a client fetches; default 1024. A longer list is an error.
     pub max_pages: usize,
@@ -92,11 +98,25 @@ pub struct Limits {
     /// How long an HTTP response may be silent; default 15 s. Then it becomes a stream of events,
     /// if it was not one, and a comment shows that it is alive.
     pub keep_alive: Duration,
-    /// The most HTTP connections that an adapter serves at a time; default 16,384. Others wait to be
-    /// accepted.
+    /// The most HTTP connections that an adapter serves at a time; default 16,384. For another one,
+    /// a connection ends that has been idle for longest, of the holder that has most; see
+    /// `max_sessions_per_holder`. If none can end, the next one waits.
     pub max_connections: usize,
-    /// The most sessions of legacy HTTP clients; default 10,000. Another one is answered with 503.
+    /// The most sessions of legacy HTTP clients; default 10,000. For another one, the session ends
+    /// that has been idle for longest, of the holder that has most; see `max_sessions_per_holder`.
+    /// If none can end, `initialize` is answered with 503.
     pub max_sessions: usize,
+    /// The most sessions of one holder; default 2,500. A holder is a principal, or the address that
+    /// an adapter knows (of IPv6 its first 64 bits), unless `http::Config::behind_proxy` is set. For
+    /// another one, the session of the same holder ends that has been idle for longest; if none can
+    /// end, `initialize` is answered with 503.
+    pub max_sessions_per_holder: usize,
+    /// How many times a holder may send `initialize` at once; default 1,000. After that it may once
+    /// for each `initialize_interval`. More often it is answered with 503.
+    pub max_initialize_burst: usize,
+    /// How long a holder that has sent `max_initialize_burst` times `initialize` waits for the next
+    /// one; default 10 ms, which is 100 in a second.
+    pub initialize_interval: Duration,
     /// How long a session may be idle: no open stream, nothing in flight, no POST; default 30
     /// minutes. Then it ends.
     pub session_idle_timeout: Duration,
@@ -134,6 +154,7 @@ impl Default for Limits {
             max_token_bytes: 1024,
             max_client_bytes: 16 * 1024,
             max_subscriptions: 1024,
+            max_subscriptions_per_holder: 32 * 1024,
             max_subscription_bytes: 1024 * 1024,
             max_pages: 1024,
             max_list_bytes: 64 * 1024 * 1024,
@@ -147,6 +168,9 @@ impl Default for Limits {
             keep_alive: Duration::from_secs(15),
             max_connections: 16 * 1024,
             max_sessions: 10_000,
+            max_sessions_per_holder: 2_500,
+            max_initialize_burst: 1_000,
+            initialize_interval: Duration::from_millis(10),
             session_idle_timeout: Duration::from_secs(30 * 60),
             session_init_timeout: Duration::from_secs(60),
             max_replay_events: 256,
@@ -154,5 +178,13 @@ impl Default for Limits {
             replay_timeout: Duration::from_secs(60),
             retry: Duration::from_secs(1),
         }
+    }
+}
+
+impl Limits {
+    /// The most subscriptions of all `subscriptions/listen` of an HTTP endpoint.
+    #[cfg(feature = "server")]
+    pub(crate) fn max_endpoint_subscriptions(&self) -> usize {
+        self.max_connections.saturating_mul(8).max(self.max_subscriptions)
     }
 }

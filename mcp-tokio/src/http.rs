@@ -3,11 +3,12 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use mcp_proto::http::Config;
-use mcp_proto::service::{Catalog, HttpServer};
+use mcp_proto::service::{Catalog, HttpLink, HttpServer, Service};
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
@@ -45,9 +46,10 @@ pub async fn serve_http(
 /// Serves legacy and modern clients that connect to `listener`, until `stop` completes.
 ///
 /// Then nobody is accepted any more, streams that belong to no request end, subscriptions end with
-/// their result, and what is in flight gets `Limits::drain` (2 s) to be answered. A failure to
-/// accept a connection, such as too many open files, is waited out. With
-/// `Limits::max_connections` open the next one waits.
+/// their result, and what is in flight gets `Limits::drain` (2 s) to be answered. With
+/// `Limits::max_connections` open, or too many open files, a connection ends that is idle, of the
+/// client that has most; if none is, the next one waits. Without the feature `tracing` a line on
+/// stderr says so, at most once in 10 s.
 ///
 /// The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
@@ -61,7 +63,6 @@ pub async fn serve_http_until(
     let _ = SockRef::from(&listener).listen(BACKLOG);
     let clock = Clock::start();
     let server = server(catalog, config);
-    let max_connections = server.config().server.limits.max_connections;
     let (stopping, stopped) = watch::channel(false);
     let mut connections = JoinSet::new();
     let _tending = Tending::start(server.clone(), clock);
@@ -72,19 +73,26 @@ pub async fn serve_http_until(
                 return Poll::Ready(Next::Stop);
             }
             while let Poll::Ready(Some(_)) = connections.poll_join_next(context) {}
-            if connections.len() < max_connections {
-                return listener.poll_accept(context).map(Next::Accepted);
-            }
-            Poll::Pending
+            listener.poll_accept(context).map(Next::Accepted)
         });
         match next.await {
             Next::Stop => break,
-            Next::Accepted(Ok((socket, _))) => {
-                connections.spawn(connect(server.clone(), clock, socket, stopped.clone()));
+            Next::Accepted(Ok((socket, peer))) => {
+                let mut stops = false;
+                while !stops && !server.has_room(clock.now(), peer.ip()) {
+                    stops = !room(&mut connections, stop.as_mut(), PAUSE).await;
+                }
+                if stops {
+                    break;
+                }
+                let service = server.connect_from(clock.now(), peer.ip());
+                connections.spawn(connect(service, clock, socket, stopped.clone()));
             }
             Next::Accepted(Err(error)) => {
-                if let Some(pause) = HttpServer::pause_after(&error) {
-                    time::sleep(pause).await;
+                if let Some(pause) = server.handle_accept_error(clock.now(), &error)
+                    && !room(&mut connections, stop.as_mut(), pause).await
+                {
+                    break;
                 }
             }
         }
@@ -98,6 +106,29 @@ pub async fn serve_http_until(
     Ok(())
 }
 
+/// How long to wait for room before it is made again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Waits until a connection has closed, for `pause` at most. False if the server is to stop.
+async fn room(
+    connections: &mut JoinSet<()>,
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+    pause: Duration,
+) -> bool {
+    let mut pause = pin!(time::sleep(pause));
+    poll_fn(|context| {
+        if stop.as_mut().poll(context).is_ready() {
+            return Poll::Ready(false);
+        }
+        let has_closed = matches!(connections.poll_join_next(context), Poll::Ready(Some(_)));
+        if has_closed || pause.as_mut().poll(context).is_ready() {
+            return Poll::Ready(true);
+        }
+        Poll::Pending
+    })
+    .await
+}
+
 /// What the loop of a listener waits for.
 enum Next {
     Stop,
@@ -107,7 +138,16 @@ enum Next {
 /// A server whose handlers are spawned on the runtime that this is called in.
 pub(crate) fn server(catalog: impl Into<Catalog>, config: Config) -> HttpServer {
     let runtime = Handle::current();
-    HttpServer::new(catalog, config, random, move |handler| drop(runtime.spawn(handler)))
+    let spawn = move |handler| drop(runtime.spawn(handler));
+    let server = HttpServer::new(catalog, config, random, spawn);
+    // With it, the event goes where the application wants.
+    #[cfg(not(feature = "tracing"))]
+    server.on_event(|event| {
+        if let Some(alarm) = event.alarm() {
+            to_stderr(&format!("mcp: {alarm}"));
+        }
+    });
+    server
 }
 
 /// A task that sees to what belongs to no connection, until this is dropped.
@@ -129,15 +169,13 @@ impl Drop for Tending {
 
 /// Serves one connection. What goes wrong with it concerns nobody else.
 async fn connect(
-    server: HttpServer,
+    mut service: Service<HttpLink>,
     clock: Clock,
     mut socket: TcpStream,
     stopped: watch::Receiver<bool>,
 ) {
     // Without it the end of an answer might wait for the client's acknowledgement.
     let _ = socket.set_nodelay(true);
-    let mut service = server.connect(clock.now());
-    drop(server);
     if shows_wire() {
         service.show_wire(clock.now(), to_stderr);
     }

@@ -12,8 +12,9 @@ LEGACY = "2025-11-25"
 class Client:
     """One connection."""
 
-    def __init__(self, address, timeout=60):
-        self.socket = socket.create_connection(address, timeout=timeout)
+    def __init__(self, address, timeout=60, source=None):
+        source = source and (source, 0)
+        self.socket = socket.create_connection(address, timeout=timeout, source_address=source)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.unread = b""
 
@@ -105,6 +106,16 @@ def of_session(session):
 
 def initialized(session):
     return post({"jsonrpc": "2.0", "method": "notifications/initialized"}, of_session(session))
+
+
+def listen(id=1):
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    params = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+    fields = f"MCP-Protocol-Version: {MODERN}\r\nMcp-Method: subscriptions/listen\r\n"
+    return post(message("subscriptions/listen", params, id), fields)
 
 
 def legacy(session, tool, arguments, id=1):

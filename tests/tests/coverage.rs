@@ -32,8 +32,14 @@ const SERIES: [Series; 2] = [
 type Case = (char, usize);
 
 /// Where tests are, from the root of the workspace.
-const FOLDERS: [&str; 5] =
-    ["mcp-proto/src", "mcp-tokio/src", "mcp-async-std/src", "tests/src", "tests/tests"];
+const FOLDERS: [&str; 6] = [
+    "mcp-proto/src",
+    "mcp-tokio/src",
+    "mcp-tokio/tests",
+    "mcp-async-std/src",
+    "tests/src",
+    "tests/tests",
+];
 
 #[test]
 fn every_case_has_a_row_that_says_something() {

@@ -243,10 +243,12 @@ pub enum ProtocolError {
     SessionNotFound,
     /// Over HTTP: `Last-Event-ID` is of no event of the session.
     UnknownEvent,
-    /// Over HTTP: as many sessions are open as may be.
-    TooManySessions {
-        /// The bound.
-        max_sessions: usize,
+    /// Over HTTP: a principal or an address has its share, or all is in use.
+    ShareExceeded {
+        /// The field of `Limits`.
+        limit: &'static str,
+        /// Its value.
+        max: usize,
     },
     /// Over HTTP: the server is about to stop.
     ShuttingDown,
@@ -268,11 +270,6 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// A header that does not repeat the body, at this rung.
-    pub(crate) fn header(rung: Rung) -> impl FnOnce(HeaderError) -> Self {
-        move |error| Self::HeaderMismatch { rung, error: Box::new(error) }
-    }
-
     /// The rung at which the message failed.
     pub fn rung(&self) -> Rung {
         match self {
@@ -324,7 +321,7 @@ impl ProtocolError {
             Self::InvalidResult { .. }
             | Self::UnknownResultType { .. }
             | Self::NotAccepted { .. } => Rung::Result,
-            Self::TooManySessions { .. }
+            Self::ShareExceeded { .. }
             | Self::ShuttingDown
             | Self::EndpointFull { .. }
             | Self::TooManyInFlight { .. }
@@ -417,10 +414,6 @@ impl ProtocolError {
             Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {
                 "2025-11-25/basic/transports#protocol-version-header"
             }
-            Self::RepeatedHeader { .. }
-            | Self::SessionNotFound
-            | Self::TooManySessions { .. }
-            | Self::ShuttingDown => "2025-11-25/basic/transports#session-management",
             Self::EventTooLong { .. } => {
                 "2026-07-28/basic/transports/streamable-http#receiving-messages"
             }
@@ -437,9 +430,16 @@ impl ProtocolError {
             Self::InvalidCursor | Self::ListTooLong { .. } => {
                 "2026-07-28/server/utilities/pagination"
             }
-            Self::TooManySubscriptions { .. } | Self::TooManySubscriptionBytes { .. } => {
-                "2026-07-28/basic/patterns/subscriptions"
-            }
+            Self::TooManySubscriptions { .. }
+            | Self::TooManySubscriptionBytes { .. }
+            | Self::ShareExceeded {
+                limit: "max_subscriptions_per_holder" | "max_connections",
+                ..
+            } => "2026-07-28/basic/patterns/subscriptions",
+            Self::RepeatedHeader { .. }
+            | Self::SessionNotFound
+            | Self::ShareExceeded { .. }
+            | Self::ShuttingDown => "2025-11-25/basic/transports#session-management",
         }
     }
 }

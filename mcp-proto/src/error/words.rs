@@ -118,8 +118,8 @@ impl fmt::Display for ProtocolError {
             Self::UnknownEvent => {
                 f.write_str("`Last-Event-ID` names no event that this session has sent")
             }
-            Self::TooManySessions { max_sessions } => {
-                write!(f, "Limits::max_sessions = {max_sessions} are open")
+            Self::ShareExceeded { limit, max } => {
+                write!(f, "no room within Limits::{limit} = {max}; try again later")
             }
             Self::EndpointFull { max_endpoint_bytes } => write!(
                 f,

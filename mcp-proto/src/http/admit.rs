@@ -141,7 +141,7 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refuse
         let method = fields.method(config, head)?;
         let session = Token::read(fields.session);
         let version = Named::read(fields.version);
-        let caller = Caller { session, version, principal };
+        let caller = Caller { session, version, principal, peer: None };
         Ok(Admitted { method, caller, cors: cors.clone() })
     });
     admitted.map_err(|mut refused| {

@@ -46,6 +46,10 @@ pub struct Config {
     ///
     /// [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
     pub authorize: Option<Arc<Authorize>>,
+    /// Whether requests come through a proxy, so that many clients have its address; default
+    /// false. Limits per holder then count principals only, and not addresses. Set it for servers
+    /// behind a proxy or a load balancer.
+    pub behind_proxy: bool,
 }
 
 /// A value that machines share; to change it is to change a copy.
@@ -121,6 +125,7 @@ impl Default for Config {
             allowed_hosts: ["localhost", "127.0.0.1", "[::1]"].map(String::from).into(),
             allowed_origins: Vec::new(),
             authorize: None,
+            behind_proxy: false,
         }
     }
 }
@@ -149,6 +154,7 @@ impl fmt::Debug for Config {
             .field("allowed_hosts", &self.allowed_hosts)
             .field("allowed_origins", &self.allowed_origins)
             .field("authorize", &self.authorize.is_some())
+            .field("behind_proxy", &self.behind_proxy)
             .finish()
     }
 }

@@ -1,4 +1,4 @@
-//! One socket of a server's: HTTP/1.1 requests, one after the other, each an [`Exchange`].
+//! One socket of a server's: HTTP/1.1 requests, one after the other, each an [`Exchange`](super::Exchange).
 //!
 //! In: bytes, split anywhere; outcomes of handlers; time; visits. Out: bytes to write, events, and
 //! when to close.
@@ -21,14 +21,17 @@
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::sync::Arc;
+use core::net::IpAddr;
 
 use bytes::Bytes;
 
 use super::admit::admit;
 use super::intake::Intake;
 use super::outgoing::Outgoing;
-use super::request::{Answering, Body, Request};
-use super::{Config, Endpoint, Exchange, ExchangeAction};
+#[cfg(feature = "service")]
+use super::request::Activity;
+use super::request::{Body, Request, State};
+use super::{Config, Endpoint, ExchangeAction};
 use crate::deadlines::Deadlines;
 use crate::error::UsageError;
 use crate::frame::http1::{CONTINUE, Framing, Head, Incoming, RequestKind, ResponseHead};
@@ -42,6 +45,7 @@ use crate::time::Instant;
 pub struct Connection {
     declaration: Arc<Declaration>,
     config: Arc<Config>,
+    peer: Option<IpAddr>,
     reader: Intake,
     state: State,
     life: Life,
@@ -53,18 +57,6 @@ pub struct Connection {
     out: Outgoing,
     /// What is to be told once `out` is taken.
     event: Option<ServerEvent>,
-}
-
-#[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a connection stays where it is, and is mostly used again"
-)]
-enum State {
-    Between,
-    Body(Box<Request>),
-    Answering(Answering),
-    Lingering,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,6 +88,7 @@ impl Connection {
             reader: Intake::new(&config.server),
             declaration,
             config,
+            peer: None,
             state: State::Between,
             life: Life::Open,
             now,
@@ -106,19 +99,24 @@ impl Connection {
         }
     }
 
+    /// The address of the client; see [`Exchange::set_peer`](super::Exchange::set_peer).
+    pub fn set_peer(&mut self, peer: IpAddr) {
+        self.peer = Some(peer);
+    }
+
     /// Takes another declaration for the requests that follow.
     pub fn declare(&mut self, declaration: Arc<Declaration>) {
         self.declaration = declaration;
     }
 
-    /// Answers a request; see [`Exchange::respond`].
+    /// Answers a request; see [`Exchange::respond`](super::Exchange::respond).
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
         if let State::Answering(answering) = &mut self.state {
             answering.exchange.respond(now, reply, outcome);
         }
     }
 
-    /// Tells the client about a request; see [`Exchange::notify`].
+    /// Tells the client about a request; see [`Exchange::notify`](super::Exchange::notify).
     pub fn notify(
         &mut self,
         now: Instant,
@@ -141,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// Visits the endpoint; see [`Exchange::visit`].
+    /// Visits the endpoint; see [`Exchange::visit`](super::Exchange::visit).
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         self.now = now;
         match &mut self.state {
@@ -180,6 +178,12 @@ impl Connection {
         } else {
             self.state = State::Between;
         }
+    }
+
+    /// The use that is made of it.
+    #[cfg(feature = "service")]
+    pub(crate) fn activity(&self) -> Activity {
+        self.state.activity()
     }
 
     fn limits(&self) -> &Limits {
@@ -263,17 +267,8 @@ impl Connection {
 
     /// A request is read.
     fn handle_request(&mut self, request: Request) {
-        let Request { head, kind, admitted, body } = request;
         let _ = self.reader.count(None);
-        let (declaration, config) = (&self.declaration, &self.config);
-        let exchange = match admitted {
-            Err(refused) => Exchange::refused(config, refused),
-            Ok(admitted) => {
-                let body = body.into_bytes();
-                Exchange::admitted(self.now, declaration, config, admitted, &head, &body)
-            }
-        };
-        let answering = Answering { exchange, kind, framing: None, ended: false };
+        let answering = request.answer(self.now, &self.declaration, &self.config, self.peer);
         self.state = State::Answering(answering);
     }
 

@@ -18,7 +18,7 @@ use super::legacy::{Place, Sessions};
 use super::listeners::Listeners;
 use crate::error::UsageError;
 use crate::server::{
-    Change, Declaration, List, Notification, Outcome, Reply, ReplyId, ServerEvent,
+    Change, Declaration, List, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
 };
 use crate::time::Instant;
 
@@ -91,9 +91,21 @@ impl<W: Clone> Endpoint<W> {
         }
         self.declaration.check(change)?;
         self.queue.extend(self.listeners.publish(change));
-        self.sessions.publish(now, change, &mut self.queue);
+        // It has been checked against what is declared.
+        let publish = |server: &mut Server| drop(server.publish(now, change));
+        self.sessions.for_each(now, publish, &mut self.queue);
         self.make_room(now);
         Ok(())
+    }
+
+    /// Tells all clients that what they have subscribed to has changed.
+    #[cfg(feature = "service")]
+    pub(crate) fn publish_all(&mut self, now: Instant) {
+        if !self.closing {
+            self.queue.extend(self.listeners.publish_all());
+            self.sessions.for_each(now, Server::publish_all, &mut self.queue);
+            self.make_room(now);
+        }
     }
 
     /// Answers a request that [belongs to a session](Reply::is_shared). An answer to what is

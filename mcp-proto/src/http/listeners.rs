@@ -1,16 +1,31 @@
-//! Who listens to changes over HTTP, and what they have not been told.
+//! Listeners to changes over HTTP: how many there may be, and what each has not been told.
 //!
 //! In: the filters of `subscriptions/listen` exchanges, and changes. Out: whom to wake, and what
 //! has changed for them since they looked; what changes again before they look is told once.
+//!
+//! | a filter | then |
+//! |---|---|
+//! | fits into the endpoint, and into its holder's share | it is admitted |
+//! | exceeds `Limits::max_subscriptions_per_holder` | it is refused |
+//! | exceeds the endpoint, and its holder would hold most | it is refused |
+//! | exceeds the endpoint, and another one holds most | the newest listeners of that one end, with their result |
+//!
+//! The newest end, and not the oldest: a client whose listener ends listens again, and would end
+//! another one of its neighbours' with that.
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use super::alarms::Alarms;
 use super::endpoint::EndpointAction;
+use super::shares::{Holder, Shares};
+use crate::error::ProtocolError;
+use crate::limits::Limits;
 use crate::row::Row;
 use crate::server::{Change, Filter};
+use crate::time::Instant;
 
 /// What a listener is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,15 +36,16 @@ pub(super) struct ListenerId(u64);
 pub(super) struct Listeners<W> {
     listeners: Row<Listener<W>>,
     serials: u64,
-    /// The subscriptions of all of them, and the bytes of their URIs.
-    count: usize,
-    bytes: usize,
+    /// Their holders, charged with the units of their filters. The items are serial numbers.
+    shares: Shares<u64>,
+    alarms: Alarms,
 }
 
 #[derive(Debug)]
 struct Listener<W> {
     wake: W,
     woken: bool,
+    holder: Holder,
     filter: Filter,
     changed: BTreeSet<Change>,
     /// Whether it is to end.
@@ -46,26 +62,108 @@ pub(super) struct Untold {
 
 impl<W> Default for Listeners<W> {
     fn default() -> Self {
-        Self { listeners: Row::default(), serials: 0, count: 0, bytes: 0 }
+        Self {
+            listeners: Row::default(),
+            serials: 0,
+            shares: Shares::default(),
+            alarms: Alarms::default(),
+        }
     }
 }
 
 impl<W: Clone> Listeners<W> {
-    pub(super) fn add(&mut self, wake: W, filter: Filter) -> ListenerId {
+    /// Makes room for the listener of a filter. Returns the listeners to wake because they end, and
+    /// a report perhaps. Nobody ends if it fails.
+    pub(super) fn admit(
+        &mut self,
+        now: Instant,
+        holder: &Holder,
+        filter: &Filter,
+        limits: &Limits,
+    ) -> (Vec<EndpointAction<W>>, Result<(), ProtocolError>) {
+        let Limits { max_subscriptions_per_holder, max_connections, .. } = *limits;
+        let units = filter.units();
+        let (limit, max) = ("max_subscriptions_per_holder", max_subscriptions_per_holder);
+        if holder.is_known() && self.shares.amount(holder).saturating_add(units) > max {
+            return self.refuse(now, limit, max);
+        }
+        let most = limits.max_endpoint_subscriptions();
+        let total = self.shares.total().saturating_add(units);
+        let Some(excess) = total.checked_sub(most).filter(|excess| *excess > 0) else {
+            return (Vec::new(), Ok(()));
+        };
+        let Some(ending) = self.newest(holder, units, excess, most) else {
+            return self.refuse(now, "max_connections", max_connections);
+        };
+        let mut actions: Vec<EndpointAction<W>> = Vec::new();
+        actions.extend(self.alarms.reached(now, "max_connections").map(EndpointAction::Event));
+        for serial in ending {
+            self.release(serial);
+            if let Some(listener) = self.listeners.get_mut(serial) {
+                listener.ends = true;
+                actions.extend(listener.wake());
+            }
+        }
+        (actions, Ok(()))
+    }
+
+    fn refuse(
+        &mut self,
+        now: Instant,
+        limit: &'static str,
+        max: usize,
+    ) -> (Vec<EndpointAction<W>>, Result<(), ProtocolError>) {
+        let event = self.alarms.reached(now, limit);
+        let error = ProtocolError::ShareExceeded { limit, max };
+        (event.map(EndpointAction::Event).into_iter().collect(), Err(error))
+    }
+
+    /// The newest listeners of the holder that holds most, as many as have `excess` units. `None`
+    /// if it is the one that asks, or has not so many.
+    fn newest(
+        &self,
+        asking: &Holder,
+        units: usize,
+        excess: usize,
+        most: usize,
+    ) -> Option<Vec<u64>> {
+        let holders = self.shares.above_fair_share(asking, units, most);
+        let holder = holders.first().filter(|holder| *holder != asking)?;
+        let (mut ending, mut freed) = (Vec::new(), 0);
+        for serial in self.shares.items(holder).rev() {
+            if freed >= excess {
+                break;
+            }
+            freed += self.listeners.get(*serial).map_or(0, |listener| listener.filter.units());
+            ending.push(*serial);
+        }
+        (freed >= excess).then_some(ending)
+    }
+
+    /// Adds a listener that was [admitted](Self::admit).
+    pub(super) fn add(&mut self, wake: W, holder: Holder, filter: Filter) -> ListenerId {
         self.serials += 1;
-        self.count += filter.count();
-        self.bytes += filter.bytes();
+        self.shares.charge(&holder, filter.units());
+        self.shares.insert(&holder, self.serials);
         let changed = BTreeSet::new();
-        let listener = Listener { wake, woken: false, filter, changed, ends: false };
+        let listener = Listener { wake, woken: false, holder, filter, changed, ends: false };
         self.listeners.insert(self.serials, listener);
         ListenerId(self.serials)
     }
 
-    pub(super) fn remove(&mut self, ListenerId(id): ListenerId) {
-        if let Some(listener) = self.listeners.remove(id) {
-            self.count -= listener.filter.count();
-            self.bytes -= listener.filter.bytes();
+    /// Takes back what a listener was charged for, unless it ends already.
+    fn release(&mut self, serial: u64) {
+        if let Some(listener) = self.listeners.get(serial)
+            && !listener.ends
+        {
+            self.shares.remove(&listener.holder, &serial);
+            self.shares.credit(&listener.holder, listener.filter.units());
         }
+    }
+
+    pub(super) fn remove(&mut self, ListenerId(id): ListenerId) {
+        self.release(id);
+        self.listeners.remove(id);
     }
 
     /// What a listener has not been told, and is told now.
@@ -86,18 +184,24 @@ impl<W: Clone> Listeners<W> {
         woken.collect()
     }
 
-    /// Has all of them end.
-    pub(super) fn end(&mut self) -> Vec<EndpointAction<W>> {
+    /// All that anybody listens to has changed.
+    #[cfg(feature = "service")]
+    pub(super) fn publish_all(&mut self) -> Vec<EndpointAction<W>> {
         let woken = self.listeners.values_mut().filter_map(|listener| {
-            listener.ends = true;
+            listener.changed.extend(listener.filter.changes());
             listener.wake()
         });
         woken.collect()
     }
 
-    /// The subscriptions of all listeners, and the bytes of their URIs.
-    pub(super) fn load(&self) -> (usize, usize) {
-        (self.count, self.bytes)
+    /// Has all of them end.
+    pub(super) fn end(&mut self) -> Vec<EndpointAction<W>> {
+        self.shares = Shares::default();
+        let woken = self.listeners.values_mut().filter_map(|listener| {
+            listener.ends = true;
+            listener.wake()
+        });
+        woken.collect()
     }
 
     pub(super) fn len(&self) -> usize {

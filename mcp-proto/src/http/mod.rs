@@ -37,6 +37,8 @@
 
 #[cfg(feature = "server")]
 mod admit;
+#[cfg(feature = "server")]
+mod alarms;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "server")]
@@ -57,9 +59,13 @@ mod media;
 #[cfg(feature = "server")]
 mod outgoing;
 #[cfg(feature = "server")]
+mod rates;
+#[cfg(feature = "server")]
 mod request;
 #[cfg(feature = "server")]
 mod security;
+#[cfg(feature = "server")]
+mod shares;
 #[cfg(feature = "server")]
 mod status;
 #[cfg(feature = "client")]
@@ -67,6 +73,8 @@ mod url;
 
 #[cfg(feature = "service")]
 pub(crate) use admit::{Admitted, admit};
+#[cfg(feature = "service")]
+pub(crate) use alarms::Alarms;
 #[cfg(feature = "client")]
 pub use client::Client;
 #[cfg(feature = "server")]
@@ -78,7 +86,9 @@ pub use endpoint::{Endpoint, EndpointAction};
 #[cfg(feature = "server")]
 pub use exchange::{Exchange, ExchangeAction};
 #[cfg(feature = "service")]
-pub(crate) use request::Body;
+pub(crate) use request::{Activity, Body};
+#[cfg(feature = "service")]
+pub(crate) use shares::{Holder, Shares};
 #[cfg(feature = "server")]
 pub use status::status;
 #[cfg(feature = "client")]

@@ -3,12 +3,15 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::admit::{Admitted, Cors, Refused};
 use super::{Config, Exchange};
 use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead};
+use crate::server::Declaration;
+use crate::time::Instant;
 
 /// A request that is being read.
 #[derive(Debug)]
@@ -27,6 +30,45 @@ pub(super) struct Answering {
     /// Since its head is sent.
     pub(super) framing: Option<Framing>,
     pub(super) ended: bool,
+}
+
+/// The state of a connection; see there.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a connection stays where it is, and is mostly used again"
+)]
+pub(super) enum State {
+    Between,
+    Body(Box<Request>),
+    Answering(Answering),
+    Lingering,
+}
+
+#[cfg(feature = "service")]
+impl State {
+    /// The use that is made of the connection.
+    pub(super) fn activity(&self) -> Activity {
+        match self {
+            Self::Between | Self::Lingering => Activity::Idle,
+            Self::Body(_) => Activity::Receiving,
+            Self::Answering(answering) => answering.activity(),
+        }
+    }
+}
+
+/// The use of a connection, in the order in which it is missed if the connection ends.
+#[cfg(feature = "service")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Activity {
+    /// It waits for a request.
+    Idle,
+    /// It reads the body of a request.
+    Receiving,
+    /// It has a stream that answers no request.
+    Streaming,
+    /// It owes an answer.
+    Answering,
 }
 
 /// What has come of a body. One that comes in one piece is not copied.
@@ -55,6 +97,28 @@ impl Request {
         Answering { exchange, kind, framing: None, ended: false }
     }
 
+    /// The exchange that answers it.
+    pub(super) fn answer(
+        self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        config: &Arc<Config>,
+        peer: Option<IpAddr>,
+    ) -> Answering {
+        let Self { head, kind, admitted, body } = self;
+        let mut exchange = match admitted {
+            Err(refused) => Exchange::refused(config, refused),
+            Ok(admitted) => {
+                let body = body.into_bytes();
+                Exchange::admitted(now, declaration, config, admitted, &head, &body)
+            }
+        };
+        if let Some(peer) = peer {
+            exchange.set_peer(peer);
+        }
+        Answering { exchange, kind, framing: None, ended: false }
+    }
+
     /// What its answer tells a browser, whatever it is.
     pub(super) fn cors(&self) -> &Cors {
         match &self.admitted {
@@ -65,6 +129,11 @@ impl Request {
 }
 
 impl Answering {
+    #[cfg(feature = "service")]
+    fn activity(&self) -> Activity {
+        if self.exchange.only_listens() { Activity::Streaming } else { Activity::Answering }
+    }
+
     /// Sends the head; `stays` if the connection may serve another request.
     pub(super) fn begin(&mut self, head: &ResponseHead, stays: bool, out: &mut Vec<u8>) {
         self.kind.keep_alive &= stays;

@@ -75,10 +75,42 @@ pub enum ServerEvent {
         /// How many.
         count: u64,
     },
+    /// Over HTTP: a limit of the endpoint was reached, so that something ended or was refused. It
+    /// is reported the first time, and then at most once in 10 s.
+    LimitReached {
+        /// The field of `Limits`.
+        limit: &'static str,
+        /// How many times it was reached since the last report.
+        count: u64,
+    },
+    /// Over HTTP: a connection could not be accepted, for want of file descriptors perhaps. It is
+    /// reported the first time, and then at most once in 10 s.
+    AcceptFailed {
+        /// Why.
+        error: String,
+        /// How many times since the last report.
+        count: u64,
+    },
     /// The peer sent something that was dropped.
     PeerFault(ProtocolError),
     /// The connection has closed; every request is answered or cancelled.
     Closed,
+}
+
+impl ServerEvent {
+    /// A line for a log, if an operator is to know of the event.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others concern one client")]
+    pub fn alarm(&self) -> Option<String> {
+        match self {
+            Self::LimitReached { limit, count } => {
+                Some(alloc::format!("Limits::{limit} is reached, {count} times since last told"))
+            }
+            Self::AcceptFailed { error, count } => Some(alloc::format!(
+                "connections cannot be accepted, {count} times since last told: {error}"
+            )),
+            _ => None,
+        }
+    }
 }
 
 /// Why a request was cancelled.

@@ -12,6 +12,8 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+#[cfg(feature = "service")]
+use super::Declaration;
 use super::names::has_scheme;
 use super::{Binding, Change, List, Server};
 use crate::error::ProtocolError;
@@ -136,6 +138,19 @@ impl Subscriptions {
         }
     }
 
+    /// All that anybody has subscribed to has changed, as far as it is declared to change.
+    #[cfg(feature = "service")]
+    fn publish_all(&mut self, declaration: &Declaration) {
+        for (serial, listener) in self.listeners.iter_mut() {
+            let silent = listener.untold.is_empty();
+            let changes = listener.filter.changes();
+            listener.untold.extend(changes.filter(|change| declaration.check(change).is_ok()));
+            if listener.ready && silent && !listener.untold.is_empty() {
+                self.stirred.push_back(serial);
+            }
+        }
+    }
+
     /// Whether there is something to tell.
     pub(super) fn has_news(&self) -> bool {
         !self.stirred.is_empty()
@@ -205,9 +220,22 @@ impl Filter {
         }
     }
 
+    /// All changes that it has.
+    #[cfg(feature = "service")]
+    pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
+        let lists = self.lists.iter().copied().map(Change::ListChanged);
+        lists.chain(self.uris.iter().cloned().map(Change::ResourceUpdated))
+    }
+
     /// As how many subscriptions it counts: each URI is one, and so is what names none.
     pub(crate) fn count(&self) -> usize {
         self.uris.len().max(1)
+    }
+
+    /// The units that it counts as over HTTP, where listeners share the memory of an endpoint: each
+    /// URI has one for each 128 bytes that it has begun.
+    pub(crate) fn units(&self) -> usize {
+        self.uris.iter().map(|uri| uri.len().div_ceil(128).max(1)).sum::<usize>().max(1)
     }
 
     /// The bytes of its URIs.
@@ -221,16 +249,16 @@ impl Filter {
 }
 
 impl Server {
-    /// So many subscriptions, with so many bytes of URIs, count against the limits that this
-    /// machine does not have itself.
-    pub(crate) fn share_subscriptions(&mut self, count: usize, bytes: usize) {
-        (self.subscriptions.count, self.subscriptions.bytes) = (count, bytes);
-    }
-
     /// What a subscription of a modern client is for, if there is one.
     pub(crate) fn filter(&self) -> Option<Filter> {
         let serial = self.subscriptions.oldest()?;
         self.subscriptions.listeners.get(serial).map(|listener| listener.filter.clone())
+    }
+
+    /// Tells the client that all it has subscribed to has changed.
+    #[cfg(feature = "service")]
+    pub(crate) fn publish_all(&mut self) {
+        self.subscriptions.publish_all(&self.declaration);
     }
 
     /// The next notification of a change.

@@ -1,8 +1,13 @@
-//! What all connections of a server share: what it offers, and who is to be told when that changes.
+//! Catalog of a server: the offer that all its connections share, and the services to tell of changes.
+//!
+//! Services of streams join, and are told of each change. Connections over HTTP do not: their server
+//! joins once for all of them, and each asks for the offer when it has something to do.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
-use core::{fmt, ptr};
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::Handler;
 use super::lock::Lock;
@@ -39,6 +44,8 @@ pub struct Catalog {
 
 struct Shared {
     state: Lock<State>,
+    /// That of the offer, to be seen without the lock.
+    generation: AtomicU64,
     /// Held for as long as somebody changes the registry.
     updating: Lock<()>,
     hook: Hook,
@@ -46,8 +53,8 @@ struct Shared {
 
 struct State {
     offer: Offer,
-    /// Those of the connections that are there.
-    ports: Vec<Weak<Port>>,
+    /// Those of the services that have joined, by their addresses.
+    ports: BTreeMap<usize, Weak<Port>>,
 }
 
 /// A registry and what its machines know of it.
@@ -68,9 +75,14 @@ impl Offer {
 
 impl From<Registry<Handler>> for Catalog {
     fn from(registry: Registry<Handler>) -> Self {
-        let state = State { offer: Offer::new(registry, 0), ports: Vec::new() };
-        let (state, updating) = (Lock::new(state), Lock::new(()));
-        Self { shared: Arc::new(Shared { state, updating, hook: Hook::default() }) }
+        let state = State { offer: Offer::new(registry, 0), ports: BTreeMap::new() };
+        let shared = Shared {
+            state: Lock::new(state),
+            generation: AtomicU64::new(0),
+            updating: Lock::new(()),
+            hook: Hook::default(),
+        };
+        Self { shared: Arc::new(shared) }
     }
 }
 
@@ -94,6 +106,7 @@ impl Catalog {
             let offer = Offer::new(registry, before.generation + 1);
             let ports = self.with(|state| {
                 state.offer = offer.clone();
+                self.shared.generation.store(offer.generation, Ordering::Release);
                 state.ports()
             });
             (result, offer, before, ports)
@@ -112,8 +125,9 @@ impl Catalog {
     pub fn publish(&self, change: &Change) -> Result<(), UsageError> {
         let (offer, ports) = self.with(|state| (state.offer.clone(), state.ports()));
         offer.declaration.check(change)?;
+        let change = Arc::new(change.clone());
         for port in ports {
-            port.publish(change);
+            port.publish(&change);
         }
         Ok(())
     }
@@ -121,7 +135,7 @@ impl Catalog {
     /// Has `port` told of all that changes from now on, and says what is offered until then.
     pub(super) fn join(&self, port: &Arc<Port>) -> Offer {
         self.with(|state| {
-            state.ports.push(Arc::downgrade(port));
+            state.ports.insert(address(port), Arc::downgrade(port));
             state.offer.clone()
         })
     }
@@ -129,6 +143,11 @@ impl Catalog {
     /// What is offered.
     pub(super) fn offer(&self) -> Offer {
         self.with(|state| state.offer.clone())
+    }
+
+    /// How many offers there were before this one.
+    pub(super) fn generation(&self) -> u64 {
+        self.shared.generation.load(Ordering::Acquire)
     }
 
     /// Who is told of spans.
@@ -142,7 +161,7 @@ impl Catalog {
         if Arc::weak_count(port) == 0 {
             return;
         }
-        self.with(|state| state.ports.retain(|other| !ptr::eq(other.as_ptr(), Arc::as_ptr(port))));
+        self.with(|state| state.ports.remove(&address(port)));
     }
 
     /// Nothing that may run code of others is called with this.
@@ -153,8 +172,13 @@ impl Catalog {
 
 impl State {
     fn ports(&self) -> Vec<Arc<Port>> {
-        self.ports.iter().filter_map(Weak::upgrade).collect()
+        self.ports.values().filter_map(Weak::upgrade).collect()
     }
+}
+
+/// No other port has it for as long as anybody knows this one.
+fn address(port: &Arc<Port>) -> usize {
+    Arc::as_ptr(port).addr()
 }
 
 impl fmt::Debug for Catalog {

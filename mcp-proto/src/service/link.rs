@@ -27,6 +27,10 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
     /// Nobody reads any more. Returns whether there is still something to do about it.
     fn handle_disconnect(&mut self, now: Instant) -> bool;
 
+    /// The turn has ended; `writes` if some of the output is not written yet. Called as well once
+    /// all of it is written.
+    fn handle_pause(&mut self, _now: Instant, _writes: bool) {}
+
     /// Which of the connections of a server it is, and when something of them was told last.
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)>;
 
@@ -56,6 +60,10 @@ impl Scope for Connection<Server> {
     fn publish(&mut self, now: Instant, change: &Change) {
         // It was declared when it was published; if it is not any more, nobody is told.
         let _ = Self::publish(self, now, change);
+    }
+
+    fn publish_all(&mut self, _now: Instant) {
+        Self::publish_all(self);
     }
 }
 

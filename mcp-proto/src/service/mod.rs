@@ -17,6 +17,7 @@
 //! | [`Driven::is_closed`] | all is said: flush and return |
 
 mod catalog;
+mod changes;
 mod checks;
 mod client;
 mod command;
@@ -69,6 +70,7 @@ pub use http::{Admission, Answering, Clock, HttpLink, HttpServer, Part, Visitor}
 pub use inherited_env::InheritedEnv;
 pub use link::Link;
 use output::Output;
+use port::Port;
 pub use process_group::ProcessGroup;
 use read_ahead::{Piece, ReadAhead};
 #[cfg(feature = "schemars")]
@@ -130,9 +132,8 @@ impl Service {
     /// A service for the peer at the other end of a stream that is yet to be read.
     pub fn new(catalog: impl Into<Catalog>, config: Config) -> Self {
         let settings = config.clone();
-        Self::with(&catalog.into(), &settings, |declaration| {
-            Connection::server(declaration, config)
-        })
+        let connect = |declaration, _: &_| Connection::server(declaration, config);
+        Self::with(&catalog.into(), &settings, connect)
     }
 }
 
@@ -141,11 +142,11 @@ impl<L: Link> Service<L> {
     fn with(
         catalog: &Catalog,
         config: &Config,
-        connect: impl FnOnce(Arc<Declaration>) -> L,
+        connect: impl FnOnce(Arc<Declaration>, &Arc<Port>) -> L,
     ) -> Self {
-        let runner = Runner::new(catalog);
+        let runner = if L::MEETS { Runner::of_one(catalog) } else { Runner::new(catalog) };
         Self {
-            link: connect(runner.offer.declaration.clone()),
+            link: connect(runner.offer.declaration.clone(), &runner.port),
             visitor: Visitor(runner.port.clone()),
             runner,
             wire: None,
@@ -293,6 +294,9 @@ impl<L: Link> Driven for Service<L> {
         if let Some(wire) = &mut self.wire {
             wire.received(now, data.clone());
         }
+        if L::MEETS {
+            self.runner.refresh(now, &mut self.link);
+        }
         if self.passes_input() {
             self.link.handle_bytes(now, data);
         } else {
@@ -324,6 +328,9 @@ impl<L: Link> Driven for Service<L> {
         self.now = now;
         self.runner.port.begin_turn(now, waker);
         self.tire(now);
+        if L::MEETS {
+            self.runner.refresh(now, &mut self.link);
+        }
         if self.has_given_up() {
             return self.runner.port.end_turn();
         }
@@ -358,6 +365,7 @@ impl<L: Link> Driven for Service<L> {
         }
         self.runner.port.end_turn();
         self.give_up(now);
+        self.link.handle_pause(now, self.output.waiting() > 0);
     }
 
     fn output(&self) -> &[u8] {
@@ -367,6 +375,9 @@ impl<L: Link> Driven for Service<L> {
     fn handle_written(&mut self, count: usize) {
         self.output.advance(count);
         self.written = true;
+        if self.output.waiting() == 0 {
+            self.link.handle_pause(self.now, false);
+        }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

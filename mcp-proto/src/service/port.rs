@@ -3,13 +3,15 @@
 //! Handlers put commands, wakes and sleeps in; the service takes them out in its turn. The lock
 //! is held for the time of a push or a take, never across a poll.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
 
 use super::catalog::{Catalog, Offer};
+use super::changes::Changes;
 pub(super) use super::commands::Command;
 use super::commands::Commands;
 use super::driver::{Driver, wake};
@@ -34,7 +36,7 @@ pub(super) struct Work {
 #[derive(Debug, Default)]
 pub(super) struct News {
     pub(super) offer: Option<Offer>,
-    pub(super) changes: BTreeSet<Change>,
+    pub(super) changes: Changes,
 }
 
 impl Work {
@@ -183,10 +185,8 @@ impl Port {
     }
 
     /// Something has changed.
-    pub(super) fn publish(&self, change: &Change) {
-        self.add(|work| {
-            work.news.changes.insert(change.clone());
-        });
+    pub(super) fn publish(&self, change: &Arc<Change>) {
+        self.add(|work| work.news.changes.insert(change));
     }
 
     pub(super) fn ready(&self, slot: usize) {

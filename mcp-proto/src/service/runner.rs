@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Spawned;
 use super::catalog::{Catalog, Offer};
+use super::changes::Changes;
 use super::checks::Checks;
 use super::commands::Lost;
 use super::context::{Asked, Context};
@@ -42,6 +43,9 @@ pub trait Scope {
 
     /// Tells the client of a change.
     fn publish(&mut self, now: Instant, change: &Change);
+
+    /// Tells the client that all it has subscribed to has changed.
+    fn publish_all(&mut self, now: Instant);
 }
 
 pub(super) struct Runner {
@@ -60,7 +64,8 @@ impl Runner {
         Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None, lost: Lost::default() }
     }
 
-    /// One whose machine is gone before the catalog changes, or does not care.
+    /// One that the catalog does not know: it asks when it has something to do, or is gone before
+    /// the catalog changes.
     pub(super) fn of_one(catalog: &Catalog) -> Self {
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.offer();
@@ -81,6 +86,8 @@ impl Runner {
             ServerEvent::Request(_)
             | ServerEvent::Pong { .. }
             | ServerEvent::MessagesLost { .. }
+            | ServerEvent::LimitReached { .. }
+            | ServerEvent::AcceptFailed { .. }
             | ServerEvent::Closed => {}
         }
     }
@@ -93,8 +100,23 @@ impl Runner {
             scope.declare(now, offer.declaration.clone());
             self.offer = offer;
         }
-        for change in &news.changes {
-            scope.publish(now, change);
+        match news.changes {
+            Changes::These(changes) => {
+                for change in &changes {
+                    scope.publish(now, change);
+                }
+            }
+            Changes::Everything => scope.publish_all(now),
+        }
+    }
+
+    /// Takes what the catalog offers, if that has changed.
+    pub(super) fn refresh(&mut self, now: Instant, scope: &mut impl Scope) {
+        let catalog = self.port.catalog();
+        if catalog.generation() != self.offer.generation {
+            let offer = catalog.offer();
+            scope.declare(now, offer.declaration.clone());
+            self.offer = offer;
         }
     }
 

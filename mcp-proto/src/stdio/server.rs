@@ -45,6 +45,12 @@ impl Connection<Server> {
         self.side.publish(now, change)
     }
 
+    /// Tells the client that all it has subscribed to has changed.
+    #[cfg(feature = "service")]
+    pub(crate) fn publish_all(&mut self) {
+        self.side.publish_all();
+    }
+
     /// Takes another declaration; see [`Server::declare`].
     pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
         self.side.declare(now, declaration);

@@ -6,10 +6,11 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::{Request, Response};
+use http::{Extensions, Request, Response};
 use http_body::Body;
 use mcp_proto::Limits;
 use mcp_proto::http::Config;
@@ -46,6 +47,9 @@ pub use request::HttpFuture;
 /// # }
 /// ```
 ///
+/// `axum::serve` never ends a connection whose client sends its head slowly. The example `axum` of
+/// this crate shows the loop to use in its place, and hands over the addresses of clients, too.
+///
 /// It answers at every path that it gets requests for: whoever mounts it has chosen, with
 /// `Router::route_service`, or with `Router::nest_service` for all paths below one.
 /// [`Config::path`] is not looked at. All other settings hold, those for hosts and origins too.
@@ -57,7 +61,11 @@ pub use request::HttpFuture;
 #[derive(Clone)]
 pub struct HttpService {
     shared: Arc<Shared>,
+    peer: Arc<PeerOf>,
 }
+
+/// Finds the address of the client among what a stack says of a request.
+type PeerOf = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
 /// What all requests of a server share.
 struct Shared {
@@ -78,7 +86,37 @@ impl HttpService {
         let (server, clock) = (server(catalog, config), Clock::start());
         let tending = Tending::start(server.clone(), clock);
         let (stopping, _) = watch::channel(false);
-        Self { shared: Arc::new(Shared { server, clock, stopping, _tending: tending }) }
+        let peer = |extensions: &Extensions| extensions.get::<SocketAddr>().map(SocketAddr::ip);
+        let shared = Arc::new(Shared { server, clock, stopping, _tending: tending });
+        Self { shared, peer: Arc::new(peer) }
+    }
+
+    /// Has `f` find the address of the client in the extensions of a request, so that limits per
+    /// holder count by it; by default it is an extension of the type [`SocketAddr`]. Of axum it is
+    /// `ConnectInfo<SocketAddr>`:
+    ///
+    /// ```no_run
+    /// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
+    /// use std::net::SocketAddr;
+    ///
+    /// use axum::extract::ConnectInfo;
+    /// use mcp_tokio::{HttpConfig, HttpService};
+    ///
+    /// let mcp = HttpService::new(registry, HttpConfig::default()).peer_from(|extensions| {
+    ///     extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip())
+    /// });
+    /// let app = axum::Router::new().route_service("/mcp", mcp);
+    /// let app = app.into_make_service_with_connect_info::<SocketAddr>();
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+    /// axum::serve(listener, app).await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn peer_from(
+        self,
+        f: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static,
+    ) -> Self {
+        Self { peer: Arc::new(f), ..self }
     }
 
     /// The server is to stop: streams that belong to no request end, subscriptions end with their
@@ -106,7 +144,7 @@ impl<B: Body> Service<Request<B>> for HttpService {
     }
 
     fn call(&mut self, request: Request<B>) -> HttpFuture<B> {
-        HttpFuture::new(self.shared.clone(), request)
+        HttpFuture::new(self.shared.clone(), request, &*self.peer)
     }
 }
 

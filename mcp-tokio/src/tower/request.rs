@@ -21,7 +21,7 @@ use mcp_proto::service::{Admission, Part};
 use pin_project_lite::pin_project;
 
 use super::body::{Answer, HttpBody};
-use super::{Shared, head};
+use super::{PeerOf, Shared, head};
 use crate::driver::Timer;
 
 pin_project! {
@@ -51,7 +51,7 @@ struct Reading {
 }
 
 impl<B: Body> HttpFuture<B> {
-    pub(super) fn new(shared: Arc<Shared>, request: Request<B>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, request: Request<B>, peer: &PeerOf) -> Self {
         let (parts, body) = request.into_parts();
         let state = match shared.server.admit(head::request(&parts)) {
             Err(answering) => State::Answering(Answer::new(*answering, shared, None)),
@@ -60,7 +60,12 @@ impl<B: Body> HttpFuture<B> {
             {
                 refused(&admission, 413)
             }
-            Ok(admission) => State::Reading(Reading { shared, admission, timer: None }),
+            Ok(mut admission) => {
+                if let Some(peer) = peer(&parts.extensions) {
+                    admission.set_peer(peer);
+                }
+                State::Reading(Reading { shared, admission, timer: None })
+            }
         };
         Self { body, state: Box::new(state) }
     }

@@ -223,6 +223,7 @@
 //! |---|---|
 //! | `! disconnected a` | the client of a call is gone, and with it the call |
 //! | `! lost 3` | so many messages had to go before their client came |
+//! | `! limit-reached max_sessions 1` | a limit was reached so many times since the last report |
 //!
 //! | setting | meaning |
 //! |---|---|
@@ -230,6 +231,8 @@
 //! | `= sessions on` | what legacy clients get: `on` (default), `stateless`, `off` |
 //! | `= allowed-hosts a b`, `= allowed-origins a b` | what is allowed beside the default |
 //! | `= authorize` | each request needs a bearer token, which is the name of the principal; `mallory` is refused |
+//! | `= peer 1 192.0.2.1` | the address of the client on the first connection; default unknown |
+//! | `= behind-proxy` | addresses are not those of clients |
 //!
 //! # A client over HTTP
 //!

@@ -129,6 +129,9 @@ fn the_table_of_limits_has_every_limit_and_its_default() {
 
 /// A default as the table has it.
 fn spelled(name: &str, value: &str) -> String {
+    if let Some(millis) = value.strip_suffix("ms") {
+        return format!("{millis} ms");
+    }
     let Ok(number) = value.parse::<u64>() else {
         let seconds: u64 = value.strip_suffix('s').unwrap().parse().unwrap();
         return match (seconds / 3600, seconds / 60) {

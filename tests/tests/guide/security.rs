@@ -139,3 +139,10 @@ fn limits() -> Outcome {
     assert!(error.message.contains("max_line_bytes"), "{}", error.message);
     Ok(())
 }
+
+#[test]
+fn behind_a_proxy() {
+    let mut config = HttpConfig::default();
+    config.behind_proxy = true;
+    assert!(!HttpConfig::default().behind_proxy && config.behind_proxy);
+}

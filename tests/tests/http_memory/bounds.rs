@@ -64,7 +64,10 @@ fn what_is_too_long_is_refused_before_it_is_kept() {
 #[test]
 fn all_listeners_share_the_bounds_of_subscriptions() {
     let meter = Meter::start();
-    let mut site = Site::new(Limits::default());
+    let mut limits = Limits::default();
+    // For each there are 8 subscriptions.
+    limits.max_connections = 128;
+    let mut site = Site::new(limits);
     let (mut accepted, mut refused) = (0, 0);
     for n in 0..300 {
         let uris: Vec<String> = (0..10).map(|at| format!("\"t:{n}-{at}\"")).collect();

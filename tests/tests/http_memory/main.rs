@@ -9,6 +9,7 @@
 
 mod bounds;
 mod budget;
+mod changes;
 mod floods;
 mod idle;
 mod site;

@@ -243,7 +243,7 @@ impl Site {
                 self.owed.retain(|reply| reply.id() != about);
             }
             ServerEvent::MessagesLost { count } => self.lost += count,
-            ServerEvent::PeerFault(_) => {}
+            ServerEvent::PeerFault(_) | ServerEvent::LimitReached { .. } => {}
             other => unreachable!("{other:?}"),
         }
     }

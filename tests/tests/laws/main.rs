@@ -7,6 +7,7 @@
 mod client;
 mod disorder;
 mod executions;
+mod fairness;
 mod generate;
 mod http;
 mod http_client;

@@ -19,10 +19,12 @@
 
 mod answer;
 mod visit;
+mod wanted;
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::net::IpAddr;
 
 use bytes::Bytes;
 
@@ -34,7 +36,7 @@ use super::listeners::ListenerId;
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
 use crate::headers::Mirrored;
-use crate::message::{self, Incoming, Message, RequestId};
+use crate::message::{self, Incoming, Message};
 use crate::negotiate::{self, Opened, Route};
 use crate::server::{
     self, Declaration, Notification, Origin, Outcome, Reply, ReplyId, Server, ServerAction,
@@ -44,6 +46,7 @@ use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
 
 use answer::Answer;
+use wanted::Wanted;
 
 /// What an [`Exchange`] wants done.
 #[derive(Debug)]
@@ -83,26 +86,6 @@ enum State {
     Reading(Place),
     /// The endpoint has the changes.
     Listening { server: Box<Server>, listener: ListenerId },
-}
-
-/// What the endpoint is wanted for.
-#[derive(Debug)]
-enum Wanted {
-    Post { caller: Caller, incoming: Incoming },
-    Get { caller: Caller, last_event_id: Option<String> },
-    Delete { caller: Caller },
-    Listen { incoming: Incoming, head: Box<Head>, principal: Option<Arc<str>> },
-}
-
-impl Wanted {
-    fn request_id(&self) -> Option<RequestId> {
-        match self {
-            Self::Post { incoming, .. } | Self::Listen { incoming, .. } => {
-                server::request_id(incoming)
-            }
-            Self::Get { .. } | Self::Delete { .. } => None,
-        }
-    }
 }
 
 impl Exchange {
@@ -171,6 +154,14 @@ impl Exchange {
         self.state = State::Waiting(Box::new(wanted));
     }
 
+    /// The address of the client, which limits per holder count by. To be set before the first
+    /// visit; without it, and without a principal, the client has no limit of its own.
+    pub fn set_peer(&mut self, peer: IpAddr) {
+        if let State::Waiting(wanted) = &mut self.state {
+            wanted.set_peer(peer);
+        }
+    }
+
     /// The rungs json, shape and era.
     fn post(
         &mut self,
@@ -218,7 +209,7 @@ impl Exchange {
             && matches!(request.method, message::Method::Listen)
         {
             let head = Box::new(head.clone());
-            return self.want(Wanted::Listen { incoming, head, principal });
+            return self.want(Wanted::Listen { incoming, head, principal, peer: None });
         }
         if let Incoming::Message(Message::Notification(_)) = &incoming {
             self.answer.accept();
@@ -380,6 +371,16 @@ impl Exchange {
             && self.answer.is_empty()
             && !self.needs_endpoint()
             && !matches!(self.state, State::Alone(_) | State::Reading(_) | State::Listening { .. })
+    }
+
+    /// Whether it has a stream that answers no request.
+    #[cfg(feature = "service")]
+    pub(super) fn only_listens(&self) -> bool {
+        match &self.state {
+            State::Listening { .. } => true,
+            State::Reading(place) => place.is_common(),
+            State::Answered | State::Alone(_) | State::Waiting(_) => false,
+        }
     }
 
     /// Whether the client's going away cancels what is in flight, as it does for modern ones.

@@ -4,12 +4,14 @@ use alloc::boxed::Box;
 
 use super::super::endpoint::Endpoint;
 use super::super::legacy::{Next, Place, Posted};
-use super::{Exchange, State, Wanted};
+use super::super::shares::Holder;
+use super::wanted::Wanted;
+use super::{Exchange, State};
 use crate::error::ProtocolError;
 use crate::frame::http1::Head;
 use crate::headers::Mirrored;
 use crate::message::Incoming;
-use crate::server::{Origin, Server};
+use crate::server::{Origin, Server, request_id};
 use crate::time::Instant;
 use crate::version::Era;
 
@@ -102,10 +104,11 @@ impl Exchange {
                 Ok(()) => self.answer.done(),
                 Err(error) => self.answer.error(Era::Legacy, None, &error),
             },
-            Wanted::Listen { incoming, head, principal } => {
+            Wanted::Listen { incoming, head, principal, peer } => {
+                let holder = Holder::new(&self.config, principal.as_ref(), peer);
                 let config = self.config.server.share();
                 let server = Server::exchange(declaration.clone(), config, principal);
-                self.listen(now, endpoint, me, Box::new(server), incoming, &head);
+                self.listen(now, endpoint, (me, holder), Box::new(server), incoming, &head);
             }
         }
     }
@@ -114,22 +117,29 @@ impl Exchange {
         &mut self,
         now: Instant,
         endpoint: &mut Endpoint<W>,
-        me: &W,
+        (me, holder): (&W, Holder),
         mut server: Box<Server>,
         incoming: Incoming,
         head: &Head,
     ) {
-        let (count, bytes) = endpoint.listeners.load();
-        server.share_subscriptions(count, bytes);
+        let id = request_id(&incoming);
         let mirrored = Mirrored::of_raw(head.raw_fields());
         server.handle_message_from(now, incoming, Origin::head(&mirrored, self.config.policy()));
-        self.state = match server.filter() {
-            Some(filter) => {
-                let listener = endpoint.listeners.add(me.clone(), filter);
-                State::Listening { server, listener }
-            }
-            None => State::Alone(server),
+        let Some(filter) = server.filter() else {
+            self.state = State::Alone(server);
+            return;
         };
+        let limits = &self.config.server.limits;
+        let (actions, admitted) = endpoint.listeners.admit(now, &holder, &filter, limits);
+        endpoint.queue.extend(actions);
+        match admitted {
+            Ok(()) => {
+                let listener = endpoint.listeners.add(me.clone(), holder, filter);
+                self.state = State::Listening { server, listener };
+            }
+            // The machine has acknowledged it, and is dropped before that is sent.
+            Err(error) => self.answer.error(Era::Modern, id, &error),
+        }
     }
 
     /// Takes what there is on a stream; `waited` if there was something to wait for.

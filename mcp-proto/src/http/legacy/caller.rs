@@ -4,6 +4,7 @@
 
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::net::IpAddr;
 
 use super::session::{Queue, Session};
 use super::stream::event_id;
@@ -21,6 +22,8 @@ pub(in super::super) struct Caller {
     /// `MCP-Protocol-Version`.
     pub(in super::super) version: Named,
     pub(in super::super) principal: Option<Arc<str>>,
+    /// The address that it came from, if an adapter has said so.
+    pub(in super::super) peer: Option<IpAddr>,
 }
 
 /// A field of which a head may have one.
@@ -163,6 +166,12 @@ impl Place {
     /// The session, as its header has it.
     pub(in super::super) fn session_id(&self) -> String {
         alloc::format!("{:032x}", self.session)
+    }
+
+    /// Whether it is at the stream of a GET, which answers no request.
+    #[cfg(feature = "service")]
+    pub(in super::super) fn is_common(&self) -> bool {
+        self.stream == super::session::COMMON
     }
 
     /// The event that the reader had last.

@@ -5,7 +5,7 @@
 //!
 //! | request | session | answer |
 //! |---|---|---|
-//! | `initialize` | none | a new session, if the machine answers with a result |
+//! | `initialize` | none | a new session, if the machine answers with a result; with too many, another one ends ([`tenants`]) |
 //! | | any | 400 -32600; 404 if it is unknown |
 //! | another POST | none | 400 -32600 |
 //! | | unknown, ended, another principal's | 404 |
@@ -22,6 +22,7 @@ mod replay;
 mod schedule;
 mod session;
 mod stream;
+mod tenants;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -31,11 +32,11 @@ use bytes::Bytes;
 
 use super::Config;
 use super::endpoint::EndpointAction;
+use super::shares::Holder;
 use crate::error::{ProtocolError, UsageError};
 use crate::message::{Incoming, Message, RequestId};
 use crate::server::{
-    self, Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
-    request_id,
+    self, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent, request_id,
 };
 use crate::time::Instant;
 use crate::version::{EraPolicy, ProtocolVersion};
@@ -49,6 +50,7 @@ pub(super) use session::text;
 use session::{COMMON, Queue, Session};
 pub(super) use stream::Next;
 use stream::{Stream, parse_event_id};
+use tenants::Tenancy;
 
 /// The sessions of an endpoint.
 #[expect(clippy::struct_field_names, reason = "they are its sessions")]
@@ -136,13 +138,13 @@ impl<W: Clone> Sessions<W> {
         if let Some(error) = differs(caller, &incoming) {
             return Err((id, error));
         }
-        let max_sessions = self.config.server.limits.max_sessions;
-        if self.sessions.len() >= max_sessions {
-            return Err((id, ProtocolError::TooManySessions { max_sessions }));
-        }
+        let holder = Holder::new(&self.config, caller.principal.as_ref(), caller.peer);
+        let Self { schedule, sessions, config, .. } = self;
+        let admitted = schedule.tenants.admit(now, &holder, &config.server.limits, sessions, queue);
+        let ends = admitted.map_err(|error| (id.clone(), error))?;
         let (config, principal) = (self.server.clone(), caller.principal.clone());
         let server = Server::shared(declaration.clone(), config, principal);
-        let mut session = Box::new(Session::new(now, server));
+        let mut session = Box::new(Session::new(now, server, Tenancy::new(holder)));
         let (stream, reader) = session.ask(now, incoming, me, queue);
         let Some(version) = session.version() else {
             let next = session.streams.get_mut(stream).map(|stream| stream.next(reader, 0).1);
@@ -154,7 +156,11 @@ impl<W: Clone> Sessions<W> {
             };
         };
         session.save();
+        if let Some(ends) = ends {
+            self.end(now, ends, queue);
+        }
         let key = self.sessions.mint();
+        self.schedule.tenants.enter(key, &mut session);
         self.schedule.plan(key, &mut session);
         self.sessions.insert(key, session);
         let primes = version == ProtocolVersion::V2025_11_25;
@@ -340,10 +346,10 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
-    pub(super) fn publish(&mut self, now: Instant, change: &Change, queue: &mut Queue<W>) {
+    /// Does the same with the machines of all sessions.
+    pub(super) fn for_each(&mut self, now: Instant, f: impl Fn(&mut Server), queue: &mut Queue<W>) {
         for (key, session) in self.sessions.iter_mut() {
-            // It has been checked against what is declared.
-            let _ = session.server.publish(now, change);
+            f(&mut session.server);
             session.act_quietly(now, queue);
             self.schedule.kept.note(key, session);
         }

@@ -1,4 +1,5 @@
-//! When which session is to be looked at.
+//! Orders of sessions: by the time at which one is looked at, and by the time at which it ends to
+//! make room for others ([`Tenants`]).
 //!
 //! Most of what a session waits for is postponed with every request. So a session is looked at
 //! when its earliest deadline was due as of when it was planned, and planned anew then: a request
@@ -8,6 +9,7 @@ use alloc::collections::BTreeSet;
 
 use super::kept::Kept;
 use super::session::Session;
+use super::tenants::Tenants;
 use crate::server;
 use crate::time::Instant;
 
@@ -16,16 +18,19 @@ pub(super) struct Schedule {
     entries: BTreeSet<(Instant, u128)>,
     /// What sessions hold: it changes when their deadlines may.
     pub(super) kept: Kept,
+    pub(super) tenants: Tenants,
 }
 
 impl Schedule {
     pub(super) fn new(config: &server::Config) -> Self {
-        Self { entries: BTreeSet::new(), kept: Kept::new(config) }
+        let (kept, tenants) = (Kept::new(config), Tenants::default());
+        Self { entries: BTreeSet::new(), kept, tenants }
     }
 
-    /// Has a session looked at in time.
+    /// Has a session looked at in time. To be called after whatever changes the session.
     pub(super) fn plan<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
         self.kept.note(key, session);
+        self.tenants.list(key, session);
         let due = session.due();
         if due >= session.scheduled {
             return;
@@ -39,6 +44,7 @@ impl Schedule {
     pub(super) fn leave<W>(&mut self, key: u128, session: &mut Session<W>) {
         self.forget(key, session);
         self.kept.forget(key, session);
+        self.tenants.leave(key, session);
     }
 
     fn forget<W>(&mut self, key: u128, session: &mut Session<W>) {

@@ -16,6 +16,7 @@ use super::super::status;
 use super::kept::Holdings;
 use super::replay::{Event, EventKind};
 use super::stream::Stream;
+use super::tenants::{Tenancy, Use};
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Outgoing};
 use crate::row::Row;
@@ -48,13 +49,14 @@ pub(super) struct Session<W> {
     pub(super) scheduled: Instant,
     /// What it held when something happened to it last; see `Kept`.
     pub(super) holdings: Holdings,
+    pub(super) tenancy: Tenancy,
 }
 
 /// What a session tells while it works.
 pub(super) type Queue<W> = VecDeque<EndpointAction<W>>;
 
 impl<W: Clone> Session<W> {
-    pub(super) fn new(now: Instant, server: Server) -> Self {
+    pub(super) fn new(now: Instant, server: Server, tenancy: Tenancy) -> Self {
         Self {
             server,
             streams: Row::default(),
@@ -64,6 +66,7 @@ impl<W: Clone> Session<W> {
             rested: false,
             scheduled: Instant::NEVER,
             holdings: Holdings::NONE,
+            tenancy,
         }
     }
 
@@ -315,6 +318,12 @@ impl<W: Clone> Session<W> {
     /// Whether anybody reads a stream.
     pub(super) fn is_read(&self) -> bool {
         self.streams.iter().any(|(_, stream)| stream.is_read())
+    }
+
+    /// How it is used, and since when; `None` with a request in flight.
+    pub(super) fn last_use(&self) -> Option<(Use, Instant)> {
+        let is_idle = self.server.is_idle();
+        is_idle.then(|| (if self.is_read() { Use::Read } else { Use::Idle }, self.used))
     }
 
     /// When it ends unless something happens.

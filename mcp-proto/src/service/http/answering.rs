@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
+use core::net::IpAddr;
 use core::task::Waker;
 
 use bytes::{Buf, Bytes};
@@ -23,6 +24,7 @@ pub struct Admission {
     hub: Arc<Hub>,
     head: Head,
     admitted: Admitted,
+    peer: Option<IpAddr>,
     body: Body,
     /// What it holds of the server's budget.
     account: Account,
@@ -33,7 +35,7 @@ impl Admission {
         match admit(&hub.config, &head) {
             Ok(admitted) => {
                 let account = hub.config.server.account(Kind::Work);
-                Ok(Self { hub, head, admitted, body: Body::EMPTY, account })
+                Ok(Self { hub, head, admitted, peer: None, body: Body::EMPTY, account })
             }
             Err(refused) => {
                 let exchange = Exchange::refused(&hub.config, refused);
@@ -41,6 +43,11 @@ impl Admission {
                 Err(Box::new(Answering::new(Instant::ZERO, hub, runner, exchange)))
             }
         }
+    }
+
+    /// The address of the client, which limits per holder count by.
+    pub fn set_peer(&mut self, peer: IpAddr) {
+        self.peer = Some(peer);
     }
 
     /// Takes the next bytes of the body.
@@ -68,28 +75,22 @@ impl Admission {
     }
 
     /// The answer, once the body is read.
-    pub fn answer(self, now: Instant) -> Answering {
-        let Self { hub, head, admitted, body, account } = self;
-        // From here on it counts as a request in flight.
-        drop(account);
-        Self::answer_to(now, hub, &head, admitted, &body.into_bytes())
+    pub fn answer(mut self, now: Instant) -> Answering {
+        let body = core::mem::replace(&mut self.body, Body::EMPTY).into_bytes();
+        self.answer_with(now, &body)
     }
 
     /// The same with a body that somebody else has read.
     pub(super) fn answer_with(self, now: Instant, body: &Bytes) -> Answering {
-        Self::answer_to(now, self.hub, &self.head, self.admitted, body)
-    }
-
-    fn answer_to(
-        now: Instant,
-        hub: Arc<Hub>,
-        head: &Head,
-        admitted: Admitted,
-        body: &Bytes,
-    ) -> Answering {
+        let Self { hub, head, admitted, peer, account, .. } = self;
+        // From here on it counts as a request in flight.
+        drop(account);
         let runner = Runner::of_one(&hub.catalog);
         let (declaration, config) = (&runner.offer.declaration, &hub.config);
-        let exchange = Exchange::admitted(now, declaration, config, admitted, head, body);
+        let mut exchange = Exchange::admitted(now, declaration, config, admitted, &head, body);
+        if let Some(peer) = peer {
+            exchange.set_peer(peer);
+        }
         Answering::new(now, hub, runner, exchange)
     }
 }
@@ -210,6 +211,8 @@ impl Answering {
             | ServerEvent::Notification { .. }
             | ServerEvent::Pong { .. }
             | ServerEvent::MessagesLost { .. }
+            | ServerEvent::LimitReached { .. }
+            | ServerEvent::AcceptFailed { .. }
             | ServerEvent::PeerFault(_)
             | ServerEvent::Closed) => self.runner.react(event),
         }
@@ -255,6 +258,9 @@ impl Scope for Exchange {
 
     /// The endpoint tells of changes.
     fn publish(&mut self, _now: Instant, _change: &Change) {}
+
+    /// The same.
+    fn publish_all(&mut self, _now: Instant) {}
 }
 
 impl fmt::Debug for Answering {

@@ -7,9 +7,10 @@ use bytes::Bytes;
 
 use super::super::Link;
 use super::super::runner::Scope;
+use super::connections::Meter;
 use super::{Hub, Visit, Visitor};
 use crate::error::UsageError;
-use crate::http::Connection;
+use crate::http::{Activity, Connection};
 use crate::machine::{Action, Machine};
 use crate::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
 use crate::time::{Duration, Instant};
@@ -20,11 +21,26 @@ pub struct HttpLink {
     hub: Arc<Hub>,
     number: u64,
     connection: Connection,
+    activity: Activity,
+    meter: Arc<Meter>,
 }
 
 impl HttpLink {
-    pub(super) fn new(hub: Arc<Hub>, number: u64, connection: Connection) -> Self {
-        Self { hub, number, connection }
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        number: u64,
+        connection: Connection,
+        meter: Arc<Meter>,
+    ) -> Self {
+        Self { hub, number, connection, activity: Activity::Idle, meter }
+    }
+
+    /// It is to end, unless it has got something to do meanwhile.
+    fn make_room(&mut self, now: Instant) {
+        let owes = [self.activity, self.connection.activity()].contains(&Activity::Answering);
+        if !owes {
+            self.connection.handle_disconnect(now);
+        }
     }
 }
 
@@ -48,6 +64,9 @@ impl Scope for HttpLink {
 
     /// The endpoint tells of changes.
     fn publish(&mut self, _now: Instant, _change: &Change) {}
+
+    /// The same.
+    fn publish_all(&mut self, _now: Instant) {}
 }
 
 impl Link for HttpLink {
@@ -66,17 +85,34 @@ impl Link for HttpLink {
         true
     }
 
+    fn handle_pause(&mut self, now: Instant, writes: bool) {
+        let activity = if writes { Activity::Answering } else { self.connection.activity() };
+        if activity != self.activity {
+            self.activity = activity;
+            self.meter.record(now, activity);
+        }
+    }
+
     fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
         Some((self.number, self.hub.told.clone()))
     }
 
     fn meet(&mut self, now: Instant, woken: bool, visitor: &Visitor) -> bool {
+        if woken && self.meter.take_end() {
+            self.make_room(now);
+        }
         let meets = woken || self.connection.needs_endpoint();
         if meets {
             let visits = &mut |endpoint: &mut _| self.connection.visit(now, endpoint, visitor);
             self.hub.visit(now, Visit { visitor, visits });
         }
         meets
+    }
+}
+
+impl Drop for HttpLink {
+    fn drop(&mut self) {
+        self.hub.open.close(self.number);
     }
 }
 

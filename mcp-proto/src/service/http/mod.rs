@@ -11,6 +11,7 @@
 
 mod accept;
 mod answering;
+mod connections;
 mod held;
 mod link;
 
@@ -19,22 +20,25 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::poll_fn;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 use core::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
 use super::catalog::{Catalog, Offer};
+use super::changes::Changes;
 use super::lock::Lock;
 use super::port::{Cancel, Command, Port};
 use super::runner::{Called, gone};
 use super::tasks::{Elsewhere, Started, begin};
-use super::trace::fault;
-use super::{ROUNDS, Service, Spawned};
+use super::trace::{alarmed, fault};
+use super::{ROUNDS, Spawned};
 use crate::frame::http1::Head;
-use crate::http::{self, Config, Endpoint, EndpointAction};
+use crate::http::{Config, Endpoint, EndpointAction};
 use crate::server::{Outcome, Reply, ReplyId, Request, ServerEvent};
 use crate::time::Instant;
+
+use connections::Connections;
 
 pub use answering::{Admission, Answering, Part};
 pub use link::HttpLink;
@@ -68,6 +72,7 @@ pub(super) struct Hub {
     running: Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
     on_event: Lock<Option<Arc<OnEvent>>>,
     spawn: Box<dyn Fn(Spawned) + Send + Sync>,
+    open: Connections,
     /// How many connections there were.
     connections: AtomicU64,
     /// When something of them was shown last.
@@ -105,6 +110,7 @@ impl HttpServer {
             running: Lock::default(),
             on_event: Lock::new(None),
             spawn: Box::new(spawn),
+            open: Connections::default(),
             connections: AtomicU64::new(0),
             told: Arc::default(),
         };
@@ -116,16 +122,6 @@ impl HttpServer {
     pub fn on_event(&self, f: impl Fn(&ServerEvent) + Send + Sync + 'static) {
         let before = self.hub.on_event.lock().replace(Arc::new(f));
         drop(before);
-    }
-
-    /// A service for a socket that was accepted at `now`.
-    pub fn connect(&self, now: Instant) -> Service<HttpLink> {
-        let (hub, config) = (self.hub.clone(), &self.hub.config);
-        Service::with(&self.hub.catalog, &config.server, |declaration| {
-            let connection = http::Connection::new(now, declaration, config.clone());
-            let number = hub.connections.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-            HttpLink::new(hub, number, connection)
-        })
     }
 
     /// Takes the head of a request that another HTTP stack has read. An [`Admission`] is to be
@@ -282,10 +278,15 @@ impl Hub {
             event @ (ServerEvent::Request(_)
             | ServerEvent::Pong { .. }
             | ServerEvent::MessagesLost { .. }
+            | ServerEvent::LimitReached { .. }
+            | ServerEvent::AcceptFailed { .. }
             | ServerEvent::PeerFault(_)
             | ServerEvent::Closed) => {
                 if let ServerEvent::PeerFault(error) = &event {
                     fault(error);
+                }
+                if let Some(alarm) = event.alarm() {
+                    alarmed(&alarm);
                 }
                 // It may do anything, and must not find the lock held.
                 let on_event = self.on_event.lock().clone();
@@ -351,9 +352,14 @@ impl Hub {
     fn catch_up(&self, now: Instant, shared: &mut Shared) -> Option<Offer> {
         let (commands, news) = self.port.take_commands()?;
         let before = news.offer.map(|offer| shared.take(now, offer));
-        for change in &news.changes {
-            // It was declared when it was published.
-            let _ = shared.endpoint.publish(now, change);
+        match news.changes {
+            Changes::These(changes) => {
+                for change in &changes {
+                    // It was declared when it was published.
+                    let _ = shared.endpoint.publish(now, change);
+                }
+            }
+            Changes::Everything => shared.endpoint.publish_all(now),
         }
         for command in commands {
             self.obey(now, &mut shared.endpoint, command);

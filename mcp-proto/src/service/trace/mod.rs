@@ -2,7 +2,7 @@
 //! compiler leaves nothing of that.
 //!
 //! In: requests on their way to handlers, calls on their way to servers, what comes of them, and
-//! faults of peers. Out: spans and events.
+//! faults of peers, and limits that are reached. Out: spans and events.
 
 #[cfg(not(feature = "tracing"))]
 mod nothing;
@@ -10,6 +10,6 @@ mod nothing;
 mod spans;
 
 #[cfg(not(feature = "tracing"))]
-pub(super) use nothing::{Hook, Span, fault};
+pub(super) use nothing::{Hook, Span, alarmed, fault};
 #[cfg(feature = "tracing")]
-pub(super) use spans::{Hook, Span, fault};
+pub(super) use spans::{Hook, Span, alarmed, fault};

@@ -42,3 +42,5 @@ impl Span {
 }
 
 pub(in super::super) fn fault(_error: &ProtocolError) {}
+
+pub(in super::super) fn alarmed(_alarm: &str) {}

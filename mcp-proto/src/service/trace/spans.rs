@@ -313,3 +313,8 @@ fn kind_of(error: &CallError) -> &'static str {
 pub(in super::super) fn fault(error: &ProtocolError) {
     tracing::warn!(target: "mcp_proto", %error, "a peer sent what was dropped");
 }
+
+/// An operator is to know: a limit was reached, or a connection could not be accepted.
+pub(in super::super) fn alarmed(alarm: &str) {
+    tracing::warn!(target: "mcp_proto", "{alarm}");
+}

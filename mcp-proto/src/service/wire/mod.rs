@@ -135,6 +135,8 @@ impl Wire {
                 CancelCause::Disconnected => "! disconnected".into(),
             },
             ServerEvent::MessagesLost { count } => alloc::format!("! messages-lost {count}"),
+            ServerEvent::LimitReached { limit, .. } => alloc::format!("! limit-reached {limit}"),
+            ServerEvent::AcceptFailed { .. } => "! accept-failed".into(),
             ServerEvent::PeerFault(error) => alloc::format!("! peer-fault {error}"),
             ServerEvent::Closed => "! closed".into(),
             ServerEvent::Pong { answered: true, .. } => "! pong".into(),

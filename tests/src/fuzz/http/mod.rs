@@ -423,6 +423,8 @@ impl Play {
             ServerEvent::Notification { .. }
             | ServerEvent::Pong { .. }
             | ServerEvent::MessagesLost { .. }
+            | ServerEvent::LimitReached { .. }
+            | ServerEvent::AcceptFailed { .. }
             | ServerEvent::PeerFault(_) => {}
             #[expect(clippy::panic, reason = "a kind of event that this file does not know")]
             other => panic!("{other:?}"),

@@ -93,5 +93,6 @@ pub(in super::super) fn act(event: &str) -> Result<Option<Act>> {
 
 /// Whether a `!` line is what a machine over HTTP reports, beside what any reports.
 pub(in super::super) fn is_report(event: &str) -> bool {
-    ["counted ", "disconnected ", "lost "].iter().any(|verb| event.starts_with(verb))
+    let reports = ["counted ", "disconnected ", "limit-reached ", "lost "];
+    reports.iter().any(|verb| event.starts_with(verb))
 }

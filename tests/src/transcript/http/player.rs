@@ -151,12 +151,13 @@ impl Player {
 
     /// The connection with this number, which is opened if it was not.
     fn socket(&mut self, number: usize) -> &mut Socket {
-        let Self { now, registry, config, .. } = self;
-        self.sockets.entry(number).or_insert_with(|| Socket {
-            connection: Connection::new(*now, registry.declaration(), config.clone()),
-            reader: Reader::default(),
-            session: None,
-            closed: false,
+        let Self { now, registry, config, settings, .. } = self;
+        self.sockets.entry(number).or_insert_with(|| {
+            let mut connection = Connection::new(*now, registry.declaration(), config.clone());
+            if let Some(peer) = settings.peer(number) {
+                connection.set_peer(peer);
+            }
+            Socket { connection, reader: Reader::default(), session: None, closed: false }
         })
     }
 
@@ -391,6 +392,9 @@ impl Player {
                 format!("! notified {} {params}", method.name())
             }
             ServerEvent::MessagesLost { count } => format!("! lost {count}"),
+            ServerEvent::LimitReached { limit, count } => {
+                format!("! limit-reached {limit} {count}")
+            }
             ServerEvent::PeerFault(error) => format!("! peer-fault {error}"),
             other => format!("! broken: {other:?}"),
         };

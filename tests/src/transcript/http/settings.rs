@@ -1,5 +1,7 @@
 //! How the server of a transcript over HTTP is set up.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use mcp_proto::http::{Authorization, Config, Head, Sessions};
@@ -16,6 +18,8 @@ pub(in super::super) struct Settings {
     allowed_hosts: Vec<String>,
     allowed_origins: Vec<String>,
     authorize: bool,
+    behind_proxy: bool,
+    peers: BTreeMap<usize, IpAddr>,
 }
 
 impl Settings {
@@ -36,9 +40,21 @@ impl Settings {
             "allowed-hosts" => self.allowed_hosts = words().collect(),
             "allowed-origins" => self.allowed_origins = words().collect(),
             "authorize" => self.authorize = true,
+            "behind-proxy" => self.behind_proxy = true,
+            "peer" => {
+                let expected = "a peer has a connection and an address";
+                let (connection, peer) = value.split_once(' ').ok_or(expected)?;
+                let peer: IpAddr = peer.parse().map_err(|_| expected)?;
+                self.peers.insert(settings::number(connection)?, peer);
+            }
             _ => return self.server.set(setting),
         }
         Ok(())
+    }
+
+    /// The address of the client on a connection.
+    pub(super) fn peer(&self, connection: usize) -> Option<IpAddr> {
+        self.peers.get(&connection).copied()
     }
 
     /// The same for the machines.
@@ -49,6 +65,7 @@ impl Settings {
         config.path = self.path.clone().unwrap_or(config.path);
         config.allowed_hosts.extend(self.allowed_hosts.iter().cloned());
         config.allowed_origins.extend(self.allowed_origins.iter().cloned());
+        config.behind_proxy = self.behind_proxy;
         if self.authorize {
             config.authorize = Some(Arc::new(authorize));
         }

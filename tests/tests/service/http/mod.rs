@@ -1,5 +1,6 @@
 //! A server over HTTP: its connections and the handlers of its sessions, in virtual time.
 
+mod connections;
 mod modern;
 mod sessions;
 mod site;

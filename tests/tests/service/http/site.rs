@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "a test says in place what it sends")]
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -116,7 +117,15 @@ impl Site {
 
     /// A connection.
     pub(crate) fn connect(&self) -> Socket {
-        let service = self.server.connect(self.time.now());
+        self.socket(self.server.connect(self.time.now()))
+    }
+
+    /// A connection of a client with an address.
+    pub(crate) fn connect_from(&self, peer: IpAddr) -> Socket {
+        self.socket(self.server.connect_from(self.time.now(), peer))
+    }
+
+    fn socket(&self, service: Service<HttpLink>) -> Socket {
         let wakes = Arc::<Wakes>::default();
         Socket {
             service,

@@ -1,0 +1,59 @@
+//! Alarms: limits of an endpoint that are reached, reported at a bounded rate.
+//!
+//! In: a limit that is reached. Out: [`ServerEvent::LimitReached`] the first time, and then at most
+//! once in 10 s for each limit, with the count since the last report.
+
+use alloc::collections::BTreeMap;
+
+use crate::server::ServerEvent;
+use crate::time::{Duration, Instant};
+
+/// The time between two reports of a limit.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// The limits that were reached, by their names.
+#[derive(Debug, Default)]
+pub(crate) struct Alarms(BTreeMap<&'static str, Alarm>);
+
+#[derive(Debug)]
+struct Alarm {
+    /// When it may be reported again.
+    again: Instant,
+    /// How often it was reached since the last report.
+    count: u64,
+}
+
+impl Alarms {
+    /// Records that a limit was reached. Returns how often it was since the last report, if a
+    /// report is due.
+    pub(crate) fn count(&mut self, now: Instant, name: &'static str) -> Option<u64> {
+        let alarm = self.0.entry(name).or_insert(Alarm { again: now, count: 0 });
+        alarm.count = alarm.count.saturating_add(1);
+        if now < alarm.again {
+            return None;
+        }
+        alarm.again = now + PERIOD;
+        Some(core::mem::take(&mut alarm.count))
+    }
+
+    /// Records that a limit of `Limits` was reached. Returns the report, if one is due.
+    pub(crate) fn reached(&mut self, now: Instant, limit: &'static str) -> Option<ServerEvent> {
+        self.count(now, limit).map(|count| ServerEvent::LimitReached { limit, count })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_hour_20_a_limit_is_reported_at_a_bounded_rate() {
+        let mut alarms = Alarms::default();
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        assert_eq!(alarms.count(at(0), "a"), Some(1));
+        assert_eq!(alarms.count(at(1), "a"), None);
+        assert_eq!(alarms.count(at(1), "b"), Some(1));
+        assert_eq!(alarms.count(at(9), "a"), None);
+        assert_eq!(alarms.count(at(10), "a"), Some(3));
+    }
+}

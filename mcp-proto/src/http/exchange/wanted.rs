@@ -1,0 +1,53 @@
+//! Requests that wait for a visit to the endpoint.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::net::IpAddr;
+
+use super::super::legacy::Caller;
+use crate::frame::http1::Head;
+use crate::message::{Incoming, RequestId};
+use crate::server;
+
+/// A request that the endpoint answers.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    Post {
+        caller: Caller,
+        incoming: Incoming,
+    },
+    Get {
+        caller: Caller,
+        last_event_id: Option<String>,
+    },
+    Delete {
+        caller: Caller,
+    },
+    Listen {
+        incoming: Incoming,
+        head: Box<Head>,
+        principal: Option<Arc<str>>,
+        peer: Option<IpAddr>,
+    },
+}
+
+impl Wanted {
+    pub(super) fn set_peer(&mut self, from: IpAddr) {
+        match self {
+            Self::Post { caller, .. } => caller.peer = Some(from),
+            Self::Listen { peer, .. } => *peer = Some(from),
+            // They open nothing.
+            Self::Get { .. } | Self::Delete { .. } => {}
+        }
+    }
+
+    pub(super) fn request_id(&self) -> Option<RequestId> {
+        match self {
+            Self::Post { incoming, .. } | Self::Listen { incoming, .. } => {
+                server::request_id(incoming)
+            }
+            Self::Get { .. } | Self::Delete { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Holders of sessions: who has how many, who may open another one, and which session ends to make
+//! room for it.
+//!
+//! In: sessions that open, end, and change their use. Out: the session that ends first of those that
+//! may end at all.
+//!
+//! | use | the session has | ends to make room |
+//! |---|---|---|
+//! | `Idle` | neither a request in flight nor a reader | first, the one that was used least recently |
+//! | `Read` | a reader of a stream | if no session is idle |
+//! | none | a request in flight | never |
+//!
+//! The order lags behind: a session is listed with the use that it had when it was listed, and that
+//! is corrected when its turn comes. So a request that uses a session changes nothing here.
+
+use super::super::alarms::Alarms;
+use super::super::endpoint::EndpointAction;
+use super::super::rates::Rates;
+use super::super::shares::{Holder, Shares};
+use super::directory::Directory;
+use super::session::{Queue, Session};
+use crate::error::ProtocolError;
+use crate::limits::Limits;
+use crate::time::Instant;
+
+/// The use of a session that may end to make room.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Use {
+    Idle,
+    Read,
+}
+
+/// The place of a session in the order in which the sessions of a holder end.
+type Entry = (Use, Instant, u128);
+
+/// The holder of a session, and the place that it is listed at; see [`Tenants`].
+#[derive(Debug)]
+pub(super) struct Tenancy {
+    holder: Holder,
+    listed: Option<(Use, Instant)>,
+}
+
+impl Tenancy {
+    pub(super) fn new(holder: Holder) -> Self {
+        Self { holder, listed: None }
+    }
+}
+
+/// The holders of sessions.
+#[derive(Debug, Default)]
+pub(super) struct Tenants {
+    shares: Shares<Entry>,
+    rates: Rates,
+    alarms: Alarms,
+}
+
+impl Tenants {
+    /// Admits an `initialize` of `holder`. Returns the session that ends for it, if any does.
+    pub(super) fn admit<W: Clone>(
+        &mut self,
+        now: Instant,
+        holder: &Holder,
+        limits: &Limits,
+        sessions: &mut Directory<W>,
+        queue: &mut Queue<W>,
+    ) -> Result<Option<u128>, ProtocolError> {
+        let Limits { max_sessions, max_sessions_per_holder, .. } = *limits;
+        let Limits { max_initialize_burst, initialize_interval, .. } = *limits;
+        let mut report = |alarms: &mut Alarms, limit| {
+            let event = alarms.reached(now, limit);
+            queue.extend(event.map(EndpointAction::Event));
+        };
+        if holder.is_known()
+            && !self.rates.take(now, holder, max_initialize_burst, initialize_interval)
+        {
+            report(&mut self.alarms, "max_initialize_burst");
+            let (limit, max) = ("max_initialize_burst", max_initialize_burst);
+            return Err(ProtocolError::ShareExceeded { limit, max });
+        }
+        if holder.is_known() && self.shares.amount(holder) >= max_sessions_per_holder {
+            let (limit, max) = ("max_sessions_per_holder", max_sessions_per_holder);
+            report(&mut self.alarms, limit);
+            let ends = self.first_of_all(core::slice::from_ref(holder), sessions);
+            let error = ProtocolError::ShareExceeded { limit, max };
+            return ends.map(Some).ok_or(error);
+        }
+        if self.shares.total() < max_sessions {
+            return Ok(None);
+        }
+        report(&mut self.alarms, "max_sessions");
+        let holders = self.shares.above_fair_share(holder, 1, max_sessions);
+        let ends = self.first_of_all(&holders, sessions);
+        let error = ProtocolError::ShareExceeded { limit: "max_sessions", max: max_sessions };
+        ends.map(Some).ok_or(error)
+    }
+
+    /// A session has opened.
+    pub(super) fn enter<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
+        self.shares.charge(&session.tenancy.holder, 1);
+        self.list(key, session);
+    }
+
+    /// A session has ended.
+    pub(super) fn leave<W>(&mut self, key: u128, session: &Session<W>) {
+        let Tenancy { holder, listed } = &session.tenancy;
+        if let Some((listed, used)) = *listed {
+            self.shares.remove(holder, &(listed, used, key));
+        }
+        self.shares.credit(holder, 1);
+    }
+
+    /// Lists a session whose use may have changed, unless it is listed early enough.
+    pub(super) fn list<W: Clone>(&mut self, key: u128, session: &mut Session<W>) {
+        if matches!(session.tenancy.listed, Some((Use::Idle, _))) {
+            return;
+        }
+        let used = session.last_use();
+        if used.is_some_and(|used| session.tenancy.listed.is_none_or(|listed| used < listed)) {
+            self.put(key, session, used);
+        }
+    }
+
+    /// The session that ends first, of the first holder that has one to end.
+    fn first_of_all<W: Clone>(
+        &mut self,
+        holders: &[Holder],
+        sessions: &mut Directory<W>,
+    ) -> Option<u128> {
+        // No reader is disturbed while another holder above its share has an idle session.
+        [Use::Idle, Use::Read].into_iter().find_map(|at_most| {
+            holders.iter().find_map(|holder| self.first(holder, at_most, sessions))
+        })
+    }
+
+    fn first<W: Clone>(
+        &mut self,
+        holder: &Holder,
+        at_most: Use,
+        sessions: &mut Directory<W>,
+    ) -> Option<u128> {
+        loop {
+            let entry @ (listed, used, key) = *self.shares.items(holder).next()?;
+            if listed > at_most {
+                return None;
+            }
+            let Some(session) = sessions.get_mut(&key) else {
+                self.shares.remove(holder, &entry);
+                continue;
+            };
+            match session.last_use() {
+                Some(last) if last <= (listed, used) => return Some(key),
+                last => self.put(key, session, last),
+            }
+        }
+    }
+
+    /// Lists a session at this place and at no other.
+    fn put<W>(&mut self, key: u128, session: &mut Session<W>, at: Option<(Use, Instant)>) {
+        let Tenancy { holder, listed } = &mut session.tenancy;
+        if let Some((listed, used)) = core::mem::replace(listed, at) {
+            self.shares.remove(holder, &(listed, used, key));
+        }
+        if let Some((listed, used)) = at {
+            self.shares.insert(holder, (listed, used, key));
+        }
+    }
+}

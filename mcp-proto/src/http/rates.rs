@@ -1,0 +1,92 @@
+//! Rates of events per holder: token buckets in virtual time.
+//!
+//! In: an event of a holder. Out: whether its bucket had a token. A bucket is the time at which it
+//! is full again; a holder whose bucket is full is forgotten.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::shares::Holder;
+use crate::time::{Duration, Instant};
+
+/// At most so many buckets are kept. Of more, the one that is full soonest is forgotten.
+const MAX_BUCKETS: usize = 16 * 1024;
+
+/// The buckets of all holders that are not full.
+#[derive(Debug, Default)]
+pub(crate) struct Rates {
+    /// When each is full again.
+    full: BTreeMap<Holder, Instant>,
+    order: BTreeSet<(Instant, Holder)>,
+}
+
+impl Rates {
+    /// Takes a token of a holder's bucket, which has room for `burst` and gets one each `interval`.
+    /// False if there is none.
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        holder: &Holder,
+        burst: usize,
+        interval: Duration,
+    ) -> bool {
+        while self.order.first().is_some_and(|(full, _)| *full <= now) {
+            self.forget_first();
+        }
+        let before = self.full.get(holder).copied();
+        let full = before.unwrap_or(now) + interval;
+        let burst = u32::try_from(burst.max(1)).unwrap_or(u32::MAX);
+        if full > now + interval.saturating_mul(burst) {
+            return false;
+        }
+        if let Some(before) = before {
+            self.order.remove(&(before, holder.clone()));
+        }
+        self.full.insert(holder.clone(), full);
+        self.order.insert((full, holder.clone()));
+        if self.order.len() > MAX_BUCKETS {
+            self.forget_first();
+        }
+        true
+    }
+
+    fn forget_first(&mut self) {
+        if let Some((_, holder)) = self.order.pop_first() {
+            self.full.remove(&holder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn second_hour_12_a_bucket_has_a_burst_and_then_a_rate() {
+        let mut rates = Rates::default();
+        let mut now = Instant::ZERO;
+        for _ in 0..3 {
+            assert!(rates.take(now, &Holder::Unknown, 3, INTERVAL));
+        }
+        assert!(!rates.take(now, &Holder::Unknown, 3, INTERVAL));
+        for _ in 0..5 {
+            now = now + INTERVAL;
+            assert!(rates.take(now, &Holder::Unknown, 3, INTERVAL));
+            assert!(!rates.take(now, &Holder::Unknown, 3, INTERVAL));
+        }
+        let other = Holder::Principal("other".into());
+        assert!(rates.take(now, &other, 3, INTERVAL), "each has a bucket of its own");
+    }
+
+    #[test]
+    fn full_buckets_are_forgotten() {
+        let mut rates = Rates::default();
+        for second in 0..100 {
+            let now = Instant::ZERO + second * INTERVAL;
+            let holder = Holder::Principal(alloc::format!("{second}").into());
+            assert!(rates.take(now, &holder, 3, INTERVAL));
+        }
+        assert_eq!((rates.full.len(), rates.order.len()), (1, 1));
+    }
+}

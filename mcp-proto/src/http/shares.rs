@@ -1,0 +1,196 @@
+//! Shares of a limit: the amount that each holder has of what all clients of an endpoint compete
+//! for, and the items of each holder.
+//!
+//! In: the items that holders get and give back. Out: the holders that have more than their fair
+//! share, the one with the most first. Sessions, listeners and connections use it; each knows by
+//! itself which item of such a holder ends first.
+//!
+//! The *fair share* is the limit divided by the number of holders. A full limit always has a holder
+//! above its fair share, if whoever asks is counted with what it asks for. So there is always
+//! somebody to take from, and never a holder that keeps within its share.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::net::{IpAddr, Ipv6Addr};
+
+use super::Config;
+
+/// The party that sessions, listeners and connections are charged to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Holder {
+    /// All clients that cannot be told apart. They have no limit of their own.
+    Unknown,
+    /// An IPv4 address, or the network of an IPv6 address: its first 64 bits.
+    Address(IpAddr),
+    /// A principal that `Config::authorize` has named.
+    Principal(Arc<str>),
+}
+
+impl Holder {
+    /// The holder of what a request asks for: its principal, else the address that it came from,
+    /// unless a proxy stands in between.
+    pub(crate) fn new(config: &Config, principal: Option<&Arc<str>>, peer: Option<IpAddr>) -> Self {
+        match (principal, peer) {
+            (Some(principal), _) => Self::Principal(principal.clone()),
+            (None, Some(peer)) if !config.behind_proxy => Self::Address(network(peer)),
+            (None, _) => Self::Unknown,
+        }
+    }
+
+    /// Whether limits per holder apply.
+    pub(crate) fn is_known(&self) -> bool {
+        *self != Self::Unknown
+    }
+}
+
+/// The part of an address that one client has for itself. A site gets an IPv6 network of 64 bits or
+/// more, so that its addresses are as many as it likes.
+fn network(peer: IpAddr) -> IpAddr {
+    const MASK: u128 = !(u64::MAX as u128);
+    match peer.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & MASK).into(),
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+/// At most so many holders are looked at to make room for one item.
+const MAX_CANDIDATES: usize = 16;
+
+/// The amounts and the items of all holders.
+#[derive(Debug)]
+pub(crate) struct Shares<K> {
+    accounts: BTreeMap<Holder, Account<K>>,
+    /// The holders by their amounts.
+    ranking: BTreeSet<(usize, Holder)>,
+    total: usize,
+}
+
+#[derive(Debug)]
+struct Account<K> {
+    amount: usize,
+    items: BTreeSet<K>,
+}
+
+impl<K> Default for Shares<K> {
+    fn default() -> Self {
+        Self { accounts: BTreeMap::new(), ranking: BTreeSet::new(), total: 0 }
+    }
+}
+
+impl<K: Ord> Shares<K> {
+    /// Charges an amount to a holder.
+    pub(crate) fn charge(&mut self, holder: &Holder, amount: usize) {
+        self.change(holder, |before| before.saturating_add(amount));
+    }
+
+    /// Takes an amount back.
+    pub(crate) fn credit(&mut self, holder: &Holder, amount: usize) {
+        self.change(holder, |before| before.saturating_sub(amount));
+    }
+
+    fn change(&mut self, holder: &Holder, change: impl FnOnce(usize) -> usize) {
+        let before = self.amount(holder);
+        let after = change(before);
+        self.total = self.total.saturating_sub(before).saturating_add(after);
+        self.ranking.remove(&(before, holder.clone()));
+        if after == 0 {
+            self.accounts.remove(holder);
+            return;
+        }
+        self.ranking.insert((after, holder.clone()));
+        let none = || Account { amount: 0, items: BTreeSet::new() };
+        self.accounts.entry(holder.clone()).or_insert_with(none).amount = after;
+    }
+
+    /// Adds an item of a holder that is charged for something.
+    pub(crate) fn insert(&mut self, holder: &Holder, item: K) {
+        if let Some(account) = self.accounts.get_mut(holder) {
+            account.items.insert(item);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, holder: &Holder, item: &K) {
+        if let Some(account) = self.accounts.get_mut(holder) {
+            account.items.remove(item);
+        }
+    }
+
+    /// The items of a holder, in order.
+    pub(crate) fn items(&self, holder: &Holder) -> impl DoubleEndedIterator<Item = &K> {
+        self.accounts.get(holder).into_iter().flat_map(|account| &account.items)
+    }
+
+    /// The amount of a holder.
+    pub(crate) fn amount(&self, holder: &Holder) -> usize {
+        self.accounts.get(holder).map_or(0, |account| account.amount)
+    }
+
+    /// The amounts of all holders.
+    pub(crate) fn total(&self) -> usize {
+        self.total
+    }
+
+    /// The holders that would be above their fair share of `max` if `asking` got `amount` more, the
+    /// one with the most first. Among equals `asking` comes first.
+    pub(crate) fn above_fair_share(
+        &self,
+        asking: &Holder,
+        amount: usize,
+        max: usize,
+    ) -> Vec<Holder> {
+        let others = self.ranking.iter().rev().filter(|(_, holder)| holder != asking);
+        let count = self.accounts.len() + usize::from(!self.accounts.contains_key(asking));
+        let fair = max / count.max(1);
+        let asked = self.amount(asking).saturating_add(amount);
+        let asking = core::iter::once((asked, asking)).filter(|(amount, _)| *amount > fair);
+        let others = others.take(MAX_CANDIDATES).map(|(amount, holder)| (*amount, holder));
+        let others = others.take_while(|(amount, _)| *amount > fair);
+        let mut candidates: Vec<(usize, &Holder)> = asking.chain(others).collect();
+        // A stable sort: whoever asks stays first among equals.
+        candidates.sort_by_key(|(amount, _)| Reverse(*amount));
+        candidates.into_iter().map(|(_, holder)| holder.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> Holder {
+        Holder::new(&Config::default(), None, Some(text.parse().unwrap()))
+    }
+
+    #[test]
+    fn second_hour_20_an_ipv6_network_is_one_holder() {
+        assert_eq!(address("2001:db8::1"), address("2001:db8::ffff:1"));
+        assert_ne!(address("2001:db8::1"), address("2001:db8:0:1::1"));
+        assert_eq!(address("::ffff:192.0.2.1"), address("192.0.2.1"));
+        assert_ne!(address("192.0.2.1"), address("192.0.2.2"));
+    }
+
+    #[test]
+    fn second_hour_20_behind_a_proxy_only_principals_are_holders() {
+        let config = Config { behind_proxy: true, ..Config::default() };
+        let peer = Some("192.0.2.1".parse().unwrap());
+        assert_eq!(Holder::new(&config, None, peer), Holder::Unknown);
+        let alice: Arc<str> = "alice".into();
+        let holder = Holder::new(&config, Some(&alice), peer);
+        assert_eq!(holder, Holder::Principal(alice));
+    }
+
+    #[test]
+    fn whoever_holds_most_comes_first_and_nobody_within_a_fair_share() {
+        let [a, b, c] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(address);
+        let mut shares = Shares::<u8>::default();
+        shares.charge(&a, 7);
+        shares.charge(&b, 2);
+        assert_eq!(shares.above_fair_share(&b, 6, 9), [b.clone(), a.clone()]);
+        let above = shares.above_fair_share(&c, 1, 9);
+        assert_eq!(above.iter().collect::<Vec<_>>(), [&a]);
+        shares.credit(&a, 7);
+        assert_eq!((shares.total(), shares.amount(&a)), (2, 0));
+        assert_eq!(shares.above_fair_share(&b, 1, 2), [b]);
+    }
+}
