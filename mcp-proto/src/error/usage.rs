@@ -22,8 +22,23 @@ pub enum UsageError {
     },
     /// Progress must be a finite number that is greater than the one before.
     ProgressNotIncreasing,
-    /// A server sends requests of its own to clients of the legacy era alone.
+    /// A server sends messages outside of a client's requests in the legacy era only, and over HTTP
+    /// only in a session.
     NoServerRequests,
+    /// The client has not sent `notifications/initialized`.
+    NotInitialized,
+    /// The client does not declare the capability that this needs.
+    UndeclaredByClient {
+        /// The capability, such as `roots` or `elicitation.url`.
+        capability: &'static str,
+    },
+    /// The revision of the session has no such request.
+    NotInRevision {
+        /// The request.
+        method: &'static str,
+        /// The first revision that has it, in this form.
+        since: &'static str,
+    },
     /// The capability that this needs is not declared in the registry.
     Undeclared {
         /// The capability, such as `logging` or `tools.listChanged`.
@@ -153,8 +168,18 @@ impl fmt::Display for UsageError {
                 write!(f, "Limits::max_in_flight = {max_in_flight} calls are open")
             }
             Self::ProgressNotIncreasing => f.write_str("progress must increase"),
-            Self::NoServerRequests => {
-                f.write_str("a server sends requests to legacy clients alone")
+            Self::NoServerRequests => f.write_str(
+                "a server sends messages outside of a client's requests to legacy clients \
+                     only, and over HTTP only in a session",
+            ),
+            Self::NotInitialized => {
+                f.write_str("the client has not sent `notifications/initialized`")
+            }
+            Self::UndeclaredByClient { capability } => {
+                write!(f, "the client does not declare the capability `{capability}`")
+            }
+            Self::NotInRevision { method, since } => {
+                write!(f, "`{method}` in this form exists since revision {since}")
             }
             Self::Undeclared { capability } => {
                 write!(f, "the capability `{capability}` is not declared in the registry")

@@ -18,9 +18,11 @@ use super::legacy::{Place, Sessions};
 use super::listeners::Listeners;
 use crate::error::UsageError;
 use crate::server::{
-    Change, Declaration, List, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
+    Change, Declaration, InputId, List, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
+    SessionRef,
 };
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+use crate::types::InputRequest;
 
 /// What an [`Endpoint`] wants done.
 #[derive(Debug)]
@@ -125,6 +127,36 @@ impl<W: Clone> Endpoint<W> {
         let notified = self.sessions.notify(now, about, notification, &mut self.queue);
         self.make_room(now);
         notified
+    }
+
+    /// Sends a notification to the client of a session, about no request, on its GET stream; see
+    /// [`Server::notify_session`](crate::server::Server::notify_session). While the client has
+    /// none open it waits, within `Limits::max_replay_events`.
+    ///
+    /// Fails with [`UsageError::Closed`] if the session has ended, or is none.
+    pub fn notify_session(
+        &mut self,
+        now: Instant,
+        session: SessionRef,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        let notify = |server: &mut Server| server.notify_session(now, notification);
+        self.sessions.in_session(now, session, &mut self.queue, notify)
+    }
+
+    /// Asks the client of a session for input, about no request, on its GET stream; see
+    /// [`Server::request_input`](crate::server::Server::request_input).
+    ///
+    /// Fails with [`UsageError::Closed`] if the session has ended, or is none.
+    pub fn request_input(
+        &mut self,
+        now: Instant,
+        session: SessionRef,
+        request: InputRequest,
+        timeout: Duration,
+    ) -> Result<InputId, UsageError> {
+        let ask = |server: &mut Server| server.request_input(now, request, timeout);
+        self.sessions.in_session(now, session, &mut self.queue, ask)
     }
 
     /// Closes the stream on which a client waits for the answer to such a request, so that no

@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 
 use super::binding::Binding;
 use super::calls::{Again, Call, CallKind, Calls, PER_CALL, Via};
-use super::event::{CancelCause, Peer, Reply, Request, ServerEvent, StreamId};
+use super::event::{CancelCause, Peer, Reply, Request, ServerEvent, SessionRef, StreamId};
 use super::input::Inputs;
 use super::serve::Target;
 use super::{Input, Opening, Server};
@@ -101,7 +101,8 @@ impl Server {
             && let Some(handler) = self.declaration.notification(method.name())
         {
             let params = params.json().clone();
-            self.event(ServerEvent::Notification { handler, method, params });
+            let session = SessionRef(self.scope);
+            self.event(ServerEvent::Notification { session, handler, method, params });
         }
     }
 

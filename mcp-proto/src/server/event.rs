@@ -12,7 +12,7 @@ use crate::error::{ProtocolError, Rung};
 use crate::json::Json;
 #[cfg(feature = "tracing")]
 use crate::message::RequestId;
-use crate::message::{Method, Outgoing};
+use crate::message::{ErrorData, Method, Outgoing};
 use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 use crate::version::{Era, ProtocolVersion};
@@ -54,6 +54,8 @@ pub enum ServerEvent {
     },
     /// A notification for a handler.
     Notification {
+        /// Whose session it is of.
+        session: SessionRef,
         /// Whose notification it is; [`Registry::handler`](super::Registry::handler) knows it.
         handler: HandlerId,
         /// The method.
@@ -67,6 +69,13 @@ pub enum ServerEvent {
         ping: PingId,
         /// Whether the client answered in time.
         answered: bool,
+    },
+    /// What came of a [`Server::request_input`](super::Server::request_input).
+    InputAnswered {
+        /// Which one.
+        input: InputId,
+        /// The result, a JSON object, as it came.
+        answer: Result<Json, InputFailure>,
     },
     /// So many messages for a client were dropped: over HTTP, before a legacy client came to take
     /// them (see `Limits::max_replay_events`); anywhere, because a handler sent more notifications
@@ -233,6 +242,60 @@ impl Reply {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PingId(pub(super) u64);
 
+/// Names a request for input that belongs to no request; never used twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InputId {
+    pub(super) scope: usize,
+    pub(super) number: u64,
+}
+
+/// How many requests its client was sent before it; whose it is depends on what else the process
+/// does.
+impl fmt::Debug for InputId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InputId({})", self.number)
+    }
+}
+
+/// Why a request for input has no answer.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum InputFailure {
+    /// The client answered with an error.
+    Refused(ErrorData),
+    /// The client's result is no JSON object.
+    NotAnObject,
+    /// There was no answer in time.
+    TimedOut,
+    /// The connection or the session has ended.
+    Closed,
+}
+
+impl fmt::Display for InputFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => write!(f, "the client refused: {error}"),
+            Self::NotAnObject => f.write_str("the client's answer is no JSON object"),
+            Self::TimedOut => f.write_str("the client did not answer in time"),
+            Self::Closed => f.write_str("the session has ended"),
+        }
+    }
+}
+
+impl core::error::Error for InputFailure {}
+
+/// Names the session of a legacy client over HTTP, to send it something outside of its requests;
+/// see [`ReplyId::session`]. On a byte stream there is one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionRef(pub(crate) usize);
+
+/// Which one it is depends on what else the process does.
+impl fmt::Debug for SessionRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionRef")
+    }
+}
+
 /// Names a request that is, or was, in flight; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReplyId {
@@ -245,6 +308,13 @@ impl ReplyId {
     /// The machine whose request it is.
     pub(crate) fn scope(self) -> usize {
         self.scope
+    }
+
+    /// The session that the request belongs to, for
+    /// [`Endpoint::notify_session`](crate::http::Endpoint::notify_session); it may be a modern
+    /// request's own, which can be sent nothing.
+    pub fn session(self) -> SessionRef {
+        SessionRef(self.scope)
     }
 
     /// Over HTTP: whether the request belongs to a session, and so to the endpoint that all

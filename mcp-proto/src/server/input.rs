@@ -71,6 +71,20 @@ impl Inputs {
         }
     }
 
+    /// The capability that a client must declare to be asked this, if it does not.
+    pub(super) fn missing(self, request: &InputRequest) -> Option<&'static str> {
+        let lacks = self.lacks(Self::of_request(request));
+        [
+            (lacks.roots, "roots"),
+            (lacks.sampling, "sampling"),
+            (lacks.sampling_tools, "sampling.tools"),
+            (lacks.elicitation_form, "elicitation.form"),
+            (lacks.elicitation_url, "elicitation.url"),
+        ]
+        .into_iter()
+        .find_map(|(lacks, capability)| lacks.then_some(capability))
+    }
+
     /// What of `needed` there is not.
     fn lacks(self, needed: Self) -> Self {
         Self {

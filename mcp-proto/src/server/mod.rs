@@ -12,7 +12,7 @@
 //! | `respond` with input that is required | modern: a response that says so; legacy: requests to the client, and the [`Request`] again once they are answered |
 //! | `notify` | progress and log messages, if the client asked for them |
 //! | `publish`, `declare` | notifications to clients that subscribed, the legacy ones to list changes always |
-//! | `ping` | a request to a legacy client, then a `Pong` |
+//! | `ping`, `notify_session`, `request_input` | to a legacy client, about no request; then a `Pong`, or `InputAnswered` |
 //! | `notifications/cancelled` | a `Cancelled` event, and never a response |
 //! | end of input | subscriptions end; requests in flight get `Limits::drain`, then `Cancelled`; then `Closed` |
 //! | `Limits::handler_timeout` | `Cancelled`, and -32603 |
@@ -43,6 +43,7 @@ mod notification;
 mod outbox;
 mod outcome;
 mod pages;
+mod reason;
 mod registry;
 mod serve;
 mod stamp;
@@ -72,11 +73,13 @@ use calls::{Call, Calls, Via};
 pub use declaration::Declaration;
 pub(crate) use dispatch::{Origin, facts, refusal, request_id};
 pub use event::{
-    CancelCause, Peer, PingId, Reply, ReplyId, Request, ServerAction, ServerEvent, StreamId,
+    CancelCause, InputFailure, InputId, Peer, PingId, Reply, ReplyId, Request, ServerAction,
+    ServerEvent, SessionRef, StreamId,
 };
 pub use notification::Notification;
 use outbox::Outbox;
 pub use outcome::{Input, InputRequired, Outcome};
+use reason::Reason;
 pub use registry::{HandlerId, Registry};
 pub(crate) use subscriptions::Filter;
 use subscriptions::Subscriptions;
@@ -143,18 +146,6 @@ enum Life {
     Open,
     Draining,
     Closed,
-}
-
-/// What a deadline is for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Reason {
-    Drain,
-    /// The oldest request in flight: handlers all have the same time, so it is due first.
-    Handler,
-    /// The input that a request waits for, by the serial number of the request.
-    Input(u64),
-    /// The answer to a ping.
-    Ping(PingId),
 }
 
 impl Server {
@@ -245,6 +236,7 @@ impl Server {
                 }
                 Reason::Input(serial) => self.input_timed_out(serial),
                 Reason::Ping(ping) => self.ping_timed_out(ping),
+                Reason::SessionInput(input) => self.session_input_timed_out(input),
             }
             self.close_if_drained();
         }

@@ -96,7 +96,7 @@ impl Server {
 }
 
 /// The method and the parameters of what goes out, if anything does.
-type Told = Option<(Cow<'static, str>, Json)>;
+pub(super) type Told = Option<(Cow<'static, str>, Json)>;
 
 fn told_progress(call: &mut Call, progress: &Progress) -> Result<Told, UsageError> {
     let increases = call.progress.is_none_or(|before| progress.progress > before);
@@ -108,7 +108,7 @@ fn told_progress(call: &mut Call, progress: &Progress) -> Result<Told, UsageErro
     Ok(token.map(|token| ("notifications/progress".into(), progress.params(token))))
 }
 
-fn told_message(
+pub(super) fn told_message(
     least: Option<LoggingLevel>,
     message: &LoggingMessageNotificationParams,
 ) -> Result<Told, UsageError> {
@@ -130,7 +130,7 @@ fn told_lost(least: Option<LoggingLevel>, count: u64) -> Told {
 }
 
 /// `version` is that of a legacy session.
-fn told_other(
+pub(super) fn told_other(
     version: Option<ProtocolVersion>,
     method: String,
     params: Json,

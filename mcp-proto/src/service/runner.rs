@@ -85,6 +85,7 @@ impl Runner {
             ServerEvent::PeerFault(error) => fault(&error),
             ServerEvent::Request(_)
             | ServerEvent::Pong { .. }
+            | ServerEvent::InputAnswered { .. }
             | ServerEvent::MessagesLost { .. }
             | ServerEvent::LimitReached { .. }
             | ServerEvent::AcceptFailed { .. }

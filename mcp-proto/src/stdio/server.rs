@@ -8,9 +8,11 @@ use crate::limits::Limits;
 use crate::machine::Action;
 use crate::message::{Incoming, Malformed, Outgoing};
 use crate::server::{
-    Change, Config, Declaration, Notification, Outcome, PingId, Reply, ReplyId, Server, ServerEvent,
+    Change, Config, Declaration, InputId, Notification, Outcome, PingId, Reply, ReplyId, Server,
+    ServerEvent,
 };
 use crate::time::{Duration, Instant};
+use crate::types::InputRequest;
 use crate::version::Era;
 
 impl Connection<Server> {
@@ -59,6 +61,25 @@ impl Connection<Server> {
     /// Asks a legacy client for a sign of life; see [`Server::ping`].
     pub fn ping(&mut self, now: Instant, timeout: Duration) -> Result<PingId, UsageError> {
         self.side.ping(now, timeout)
+    }
+
+    /// Sends a notification about no request; see [`Server::notify_session`].
+    pub fn notify_session(
+        &mut self,
+        now: Instant,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        self.side.notify_session(now, notification)
+    }
+
+    /// Asks a legacy client for input, about no request; see [`Server::request_input`].
+    pub fn request_input(
+        &mut self,
+        now: Instant,
+        request: InputRequest,
+        timeout: Duration,
+    ) -> Result<InputId, UsageError> {
+        self.side.request_input(now, request, timeout)
     }
 
     /// The requests that a handler has not answered yet, oldest first.

@@ -45,6 +45,9 @@
 //! | `! publish tools, resource file:///a` | these have changed: the lists `tools`, `prompts`, `resources`, or a resource |
 //! | `! declare tools echo` | the server is another one from here on: a setting of what is offered |
 //! | `! ping p 5s` | the client is pinged, and has so long to answer |
+//! | `! session-log warning "x"` | a log message about no request |
+//! | `! session-notify method {…}` | a notification about no request; over HTTP to the session that was seen last |
+//! | `! request q 5s {…}` | the client is asked for input about no request, and has so long to answer |
 //!
 //! A participle comes out. The machine reports:
 //!
@@ -58,6 +61,7 @@
 //! | `! dropped a` | nobody waited for the answer that the handler gave |
 //! | `! refused a: why` | the machine did not take what was to be told; `publish` and a ping have no call |
 //! | `! notified method {…}` | a notification has reached its handler |
+//! | `! input q {…}` | the client has given the input; `! no-input q: why` if it has not |
 //! | `! pong p` | the client has answered the ping; `! no-pong p` if it did not in time |
 //! | `! peer-fault rung: why` | something was dropped; the text is that of `ProtocolError` |
 //! | `! closed` | the connection has closed |

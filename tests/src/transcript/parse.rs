@@ -154,7 +154,7 @@ fn act(settings: &Settings, event: &str) -> Result<Option<Act>> {
     let notify = |notification| Act::Notify { call: name.clone(), notification };
     let act = match verb {
         "held" | "cancelled" | "timed-out" | "cut-off" | "dropped" | "refused" | "notified"
-        | "pong" | "no-pong" | "peer-fault" | "closed" => return Ok(None),
+        | "pong" | "no-pong" | "input" | "no-input" | "peer-fault" | "closed" => return Ok(None),
         "publish" => Act::Publish(all.split(", ").map(change).collect::<Result<_>>()?),
         "declare" => {
             settings.clone().set(all)?;
@@ -179,6 +179,16 @@ fn act(settings: &Settings, event: &str) -> Result<Option<Act>> {
             notify(Notification::Other { method: method.into(), params: json(params)? })
         }
         "ping" => Act::Ping { name, timeout: duration(rest)? },
+        "session-log" => Act::NotifySession(Notification::Log(log(all)?)),
+        "session-notify" => {
+            let params = json(rest)?;
+            Act::NotifySession(Notification::Other { method: name, params })
+        }
+        "request" => {
+            let (timeout, request) = rest.split_once(' ').ok_or("a time and a request")?;
+            let request = json(request)?.decode().map_err(|error| error.to_string())?;
+            Act::RequestInput { name, timeout: duration(timeout)?, request }
+        }
         _ => return Err(format!("no event `{verb}`")),
     };
     Ok(Some(act))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcp_proto::server::{
-    CancelCause, Notification, Outcome, PingId, Registry, Reply, ReplyId, Request, Server,
+    CancelCause, InputId, Notification, Outcome, PingId, Registry, Reply, ReplyId, Request, Server,
     ServerEvent,
 };
 use mcp_proto::stdio::Connection;
@@ -31,6 +31,7 @@ pub(super) struct Player {
     /// Calls that a handler held last, by name.
     known: BTreeMap<String, ReplyId>,
     pings: BTreeMap<PingId, String>,
+    inputs: BTreeMap<InputId, String>,
     life: Life,
     out: Output,
 }
@@ -86,6 +87,7 @@ impl Player {
             held: BTreeMap::new(),
             known: BTreeMap::new(),
             pings: BTreeMap::new(),
+            inputs: BTreeMap::new(),
             life: Life::Open,
             out: Output::new("S"),
         })
@@ -109,6 +111,17 @@ impl Player {
                 Ok(ping) => drop(self.pings.insert(ping, name.clone())),
                 Err(error) => self.refused(name, Some(error)),
             },
+            Act::NotifySession(notification) => {
+                let server = &mut self.connection;
+                let refused = server.notify_session(self.now, notification.clone()).err();
+                self.refused("session", refused);
+            }
+            Act::RequestInput { name, timeout, request } => {
+                match self.connection.request_input(self.now, request.clone(), *timeout) {
+                    Ok(input) => drop(self.inputs.insert(input, name.clone())),
+                    Err(error) => self.refused(name, Some(error)),
+                }
+            }
         }
     }
 
@@ -238,6 +251,13 @@ impl Player {
             ServerEvent::Pong { ping, answered } => {
                 let name = self.pings.get(ping).map_or("an unknown ping", String::as_str);
                 if *answered { format!("! pong {name}") } else { format!("! no-pong {name}") }
+            }
+            ServerEvent::InputAnswered { input, answer } => {
+                let name = self.inputs.get(input).map_or("an unknown input", String::as_str);
+                match answer {
+                    Ok(answer) => format!("! input {name} {answer}"),
+                    Err(failure) => format!("! no-input {name}: {failure}"),
+                }
             }
             ServerEvent::PeerFault(error) => format!("! peer-fault {error}"),
             ServerEvent::Closed => {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mcp_proto::Json;
 use mcp_proto::server::{Change, InputRequired, Notification};
+use mcp_proto::types::InputRequest;
 
 use super::client;
 use super::http;
@@ -79,6 +80,14 @@ pub(super) enum Act {
     Ping {
         name: String,
         timeout: Duration,
+    },
+    /// Outside of a request.
+    NotifySession(Notification),
+    /// Outside of a request.
+    RequestInput {
+        name: String,
+        timeout: Duration,
+        request: InputRequest,
     },
 }
 

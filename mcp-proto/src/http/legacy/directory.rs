@@ -52,7 +52,12 @@ impl<W: Clone> Directory<W> {
 
     /// The session of a request, and its id.
     pub(super) fn of(&mut self, about: ReplyId) -> Option<(u128, &mut Session<W>)> {
-        let key = *self.scopes.get(&about.scope())?;
+        self.of_scope(about.scope())
+    }
+
+    /// The session whose machine has this scope, and its id.
+    pub(super) fn of_scope(&mut self, scope: usize) -> Option<(u128, &mut Session<W>)> {
+        let key = *self.scopes.get(&scope)?;
         Some((key, self.get_mut(&key)?))
     }
 

@@ -18,6 +18,7 @@
 mod caller;
 mod directory;
 mod kept;
+mod outside;
 mod replay;
 mod schedule;
 mod session;

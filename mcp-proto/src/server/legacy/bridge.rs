@@ -24,6 +24,7 @@ use core::mem;
 
 use super::super::binding::Binding;
 use super::super::calls::{Call, Calls};
+use super::super::event::{InputFailure, InputId};
 use super::super::serve::{Served, not_found};
 use super::super::{Input, InputRequired, Life, Opening, PingId, Reason, Server, ServerEvent};
 use super::Session;
@@ -45,8 +46,10 @@ pub(super) struct Asked {
 }
 
 #[derive(Debug)]
-enum Question {
+pub(super) enum Question {
     Ping(PingId),
+    /// Input for the application, about no request.
+    Session(InputId),
     Input {
         /// The request that waits for it.
         serial: u64,
@@ -74,6 +77,23 @@ impl Asked {
         if self.waiting.is_empty() {
             self.waiting = BTreeMap::new();
         }
+    }
+
+    /// How many questions are open.
+    pub(super) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Opens a question, which is made of its number; its id is that number too.
+    pub(super) fn ask(&mut self, question: impl FnOnce(u64) -> Question) -> (u64, RequestId) {
+        let (number, id) = self.next_id();
+        self.pending.insert(id.clone(), question(number));
+        (number, id)
+    }
+
+    /// Closes a question; false if it was not open.
+    pub(super) fn forget(&mut self, id: &RequestId) -> bool {
+        self.pending.remove(id).is_some()
     }
 
     fn next_id(&mut self) -> (u64, RequestId) {
@@ -125,7 +145,7 @@ impl Server {
         if let Some(session) = self.session() {
             session.asked.pending.retain(|_, question| match question {
                 Question::Ping(other) => *other != ping,
-                Question::Input { .. } => true,
+                Question::Input { .. } | Question::Session(_) => true,
             });
         }
         self.event(ServerEvent::Pong { ping, answered: false });
@@ -211,6 +231,9 @@ impl Server {
                 self.deadlines.clear(Reason::Ping(ping));
                 self.event(ServerEvent::Pong { ping, answered: true });
             }
+            Some((_, Question::Session(input))) => {
+                self.session_input_answered(input, response.body);
+            }
             Some((id, Question::Input { serial, key })) => match response.body {
                 Ok(result) if result.raw().is_object() => {
                     self.answered(now, serial, &id, key, result.detach());
@@ -280,7 +303,7 @@ impl Server {
         }
         let pending = self.session().map(|session| mem::take(&mut session.asked.pending));
         for question in pending.unwrap_or_default().into_values() {
-            self.end_ping(&question);
+            self.end_question(&question);
         }
     }
 
@@ -293,14 +316,19 @@ impl Server {
             self.calls.settle(&waiting.call);
         }
         for question in pending.into_values() {
-            self.end_ping(&question);
+            self.end_question(&question);
         }
     }
 
-    fn end_ping(&mut self, question: &Question) {
-        if let Question::Ping(ping) = question {
-            self.deadlines.clear(Reason::Ping(*ping));
-            self.event(ServerEvent::Pong { ping: *ping, answered: false });
+    /// No answer will come. What a request waits for ends with the request.
+    fn end_question(&mut self, question: &Question) {
+        match question {
+            Question::Ping(ping) => {
+                self.deadlines.clear(Reason::Ping(*ping));
+                self.event(ServerEvent::Pong { ping: *ping, answered: false });
+            }
+            Question::Session(input) => self.end_session_input(*input, InputFailure::Closed),
+            Question::Input { .. } => {}
         }
     }
 
@@ -346,7 +374,7 @@ impl Server {
 }
 
 /// The first revision that has what is asked, if this one has not.
-fn since(version: ProtocolVersion, request: &InputRequest) -> Option<ProtocolVersion> {
+pub(super) fn since(version: ProtocolVersion, request: &InputRequest) -> Option<ProtocolVersion> {
     use ProtocolVersion::{V2025_06_18, V2025_11_25};
     let since: &[ProtocolVersion] = match request {
         InputRequest::Elicit(ElicitRequestParams::Url(_)) => &[V2025_11_25],
@@ -359,7 +387,7 @@ fn since(version: ProtocolVersion, request: &InputRequest) -> Option<ProtocolVer
 
 /// The parameters of the legacy request. One for a URL needs a name, which no other request of
 /// the session has.
-fn params(request: InputRequest, number: u64) -> Json {
+pub(super) fn params(request: InputRequest, number: u64) -> Json {
     let params = match request {
         InputRequest::Elicit(ElicitRequestParams::Url(mut url)) => {
             url.elicitation_id.get_or_insert_with(|| alloc::format!("elicitation-{number}"));

@@ -8,6 +8,7 @@
 
 mod batches;
 mod bridge;
+mod outside;
 mod wrap;
 
 use alloc::boxed::Box;

@@ -210,6 +210,7 @@ impl Answering {
             event @ (ServerEvent::Cancelled { .. }
             | ServerEvent::Notification { .. }
             | ServerEvent::Pong { .. }
+            | ServerEvent::InputAnswered { .. }
             | ServerEvent::MessagesLost { .. }
             | ServerEvent::LimitReached { .. }
             | ServerEvent::AcceptFailed { .. }

@@ -277,6 +277,7 @@ impl Hub {
             }
             event @ (ServerEvent::Request(_)
             | ServerEvent::Pong { .. }
+            | ServerEvent::InputAnswered { .. }
             | ServerEvent::MessagesLost { .. }
             | ServerEvent::LimitReached { .. }
             | ServerEvent::AcceptFailed { .. }

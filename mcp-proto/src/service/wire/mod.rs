@@ -141,6 +141,8 @@ impl Wire {
             ServerEvent::Closed => "! closed".into(),
             ServerEvent::Pong { answered: true, .. } => "! pong".into(),
             ServerEvent::Pong { answered: false, .. } => "! no-pong".into(),
+            ServerEvent::InputAnswered { answer: Ok(_), .. } => "! input".into(),
+            ServerEvent::InputAnswered { answer: Err(_), .. } => "! no-input".into(),
             ServerEvent::Request(_) | ServerEvent::Notification { .. } => return,
         };
         self.tell(now, &text);

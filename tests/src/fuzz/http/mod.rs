@@ -422,6 +422,7 @@ impl Play {
             }
             ServerEvent::Notification { .. }
             | ServerEvent::Pong { .. }
+            | ServerEvent::InputAnswered { .. }
             | ServerEvent::MessagesLost { .. }
             | ServerEvent::LimitReached { .. }
             | ServerEvent::AcceptFailed { .. }

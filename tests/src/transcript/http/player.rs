@@ -8,7 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::http::{Config, Connection, Endpoint, EndpointAction};
 use mcp_proto::server::{
-    CancelCause, Notification, Outcome, Registry, Reply, ReplyId, Request, ServerEvent,
+    CancelCause, InputId, Notification, Outcome, Registry, Reply, ReplyId, Request, ServerEvent,
+    SessionRef,
 };
 use mcp_proto::{Action, Instant, Json, Machine, UsageError};
 
@@ -36,6 +37,9 @@ pub(in super::super) struct Player {
     calls: VecDeque<(usize, Request)>,
     /// Calls that a handler holds, by name; their answers may come too late.
     held: BTreeMap<String, (usize, Reply)>,
+    /// The session that was seen last.
+    session: Option<SessionRef>,
+    inputs: BTreeMap<InputId, String>,
     /// Calls that a handler held last, by name.
     known: BTreeMap<String, (usize, ReplyId)>,
     out: Output,
@@ -100,6 +104,8 @@ impl Player {
             now: Instant::ZERO,
             calls: VecDeque::new(),
             held: BTreeMap::new(),
+            session: None,
+            inputs: BTreeMap::new(),
             known: BTreeMap::new(),
             out: Output::new(""),
         })
@@ -146,6 +152,24 @@ impl Player {
             }
             value::Act::Declare(setting) => self.declare(setting),
             value::Act::Ping { .. } => self.broken("no client is pinged over HTTP"),
+            value::Act::NotifySession(notification) => {
+                let Some(session) = self.session else {
+                    return self.broken("no session is known");
+                };
+                let notified =
+                    self.endpoint.notify_session(self.now, session, notification.clone());
+                self.refused("session", notified.err());
+            }
+            value::Act::RequestInput { name, timeout, request } => {
+                let Some(session) = self.session else {
+                    return self.broken("no session is known");
+                };
+                let (now, request) = (self.now, request.clone());
+                match self.endpoint.request_input(now, session, request, *timeout) {
+                    Ok(input) => drop(self.inputs.insert(input, name.clone())),
+                    Err(error) => self.refused(name, Some(error)),
+                }
+            }
         }
     }
 
@@ -376,7 +400,10 @@ impl Player {
     #[expect(clippy::wildcard_enum_match_arm, reason = "what has no verb yet must not pass")]
     fn event(&mut self, from: usize, event: ServerEvent) {
         let line = match event {
-            ServerEvent::Request(request) => return self.calls.push_back((from, request)),
+            ServerEvent::Request(request) => {
+                self.session = Some(request.reply.id().session());
+                return self.calls.push_back((from, request));
+            }
             ServerEvent::Cancelled { about, cause } => {
                 let call = self.name(about);
                 match cause {
@@ -388,7 +415,15 @@ impl Player {
                     other => format!("! broken: {other:?}"),
                 }
             }
-            ServerEvent::Notification { method, params, .. } => {
+            ServerEvent::InputAnswered { input, answer } => {
+                let name = self.inputs.get(&input).map_or("an unknown input", String::as_str);
+                match answer {
+                    Ok(answer) => format!("! input {name} {answer}"),
+                    Err(failure) => format!("! no-input {name}: {failure}"),
+                }
+            }
+            ServerEvent::Notification { session, method, params, .. } => {
+                self.session = Some(session);
                 format!("! notified {} {params}", method.name())
             }
             ServerEvent::MessagesLost { count } => format!("! lost {count}"),

@@ -1,0 +1,27 @@
+//! What a server sends to the client of a session outside of a request.
+//!
+//! In: a session, and a command for its machine. Out: messages on the GET stream of the session. A
+//! file of its own, since the owner of the sessions has as many verbs as a file can hold.
+
+use super::Sessions;
+use super::session::Queue;
+use crate::error::UsageError;
+use crate::server::{Server, SessionRef};
+use crate::time::Instant;
+
+impl<W: Clone> Sessions<W> {
+    /// Has the machine of a session do something about no request.
+    pub(in super::super) fn in_session<R>(
+        &mut self,
+        now: Instant,
+        session: SessionRef,
+        queue: &mut Queue<W>,
+        command: impl FnOnce(&mut Server) -> Result<R, UsageError>,
+    ) -> Result<R, UsageError> {
+        let (key, session) = self.sessions.of_scope(session.0).ok_or(UsageError::Closed)?;
+        let result = command(&mut session.server)?;
+        session.act_quietly(now, queue);
+        self.schedule.plan(key, session);
+        Ok(result)
+    }
+}
