@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use mcp_proto::Duration;
 use mcp_proto::http::client::answer::{self, Asked, Body, Class, Meaning};
-use mcp_proto::http::client::resume::{self, Break, MAX_TRIES, Stream, Then};
+use mcp_proto::http::client::resume::{self, Break, Kind, Then};
 use mcp_tests::transcript::{self, Transcript};
 
 #[test]
@@ -104,55 +104,77 @@ fn what_is_no_response_is_never_taken_for_one() {
     }
 }
 
+/// A call is resumed from an id, and is never sent a second time.
 #[test]
-fn a_call_is_resumed_only_from_an_id_and_a_subscription_is_asked_for_again() {
+fn only_streams_subscriptions_and_answers_are_attempted_again() {
     for case in breaks() {
         match case.then {
             Then::Resume => assert!(
-                matches!(case.stream, Stream::Resumable | Stream::Opening | Stream::Listening),
+                matches!(case.kind, Kind::Resumable | Kind::Opening | Kind::Listening),
                 "{case:?}"
             ),
-            Then::Reopen => assert_eq!(case.stream, Stream::Subscription, "{case:?}"),
-            Then::Fail | Then::Stop => {}
+            Then::Restart | Then::Check | Then::Stop => {
+                assert!(matches!(case.kind, Kind::Opening | Kind::Listening), "{case:?}");
+            }
+            Then::Lose => assert_eq!(case.kind, Kind::Listening, "{case:?}"),
+            Then::Reopen => {
+                assert!(matches!(case.kind, Kind::Subscribing | Kind::Subscription), "{case:?}");
+            }
+            Then::Resend => assert_eq!(case.kind, Kind::Answer, "{case:?}"),
+            Then::Authorize => assert_eq!(case.broke, Break::Unauthorized, "{case:?}"),
+            Then::Fail => {
+                assert!(!matches!(case.kind, Kind::Opening | Kind::Listening), "{case:?}");
+            }
         }
     }
 }
 
+/// A GET ends for good by 405 and 501, and by nothing else; so does a subscription that was open.
 #[test]
-fn what_somebody_waits_for_fails_in_the_end_and_what_nobody_does_stops() {
+fn second_hour_03_only_405_and_501_stop_a_stream() {
     for case in breaks() {
-        let is_awaited =
-            matches!(case.stream, Stream::Call | Stream::Resumable | Stream::Subscription);
-        match case.then {
-            Then::Fail => assert!(is_awaited, "{case:?}"),
-            Then::Stop => assert!(!is_awaited, "{case:?}"),
-            Then::Resume | Then::Reopen => {}
+        let is_stream = matches!(case.kind, Kind::Opening | Kind::Listening | Kind::Subscription);
+        if is_stream {
+            let stops = matches!(case.then, Then::Stop | Then::Fail);
+            assert_eq!(stops, case.broke == Break::Unsupported, "{case:?}");
         }
+    }
+    for status in 0..=999 {
+        let is_unsupported = Break::of(status) == Break::Unsupported;
+        assert_eq!(is_unsupported, matches!(status, 405 | 501), "{status}");
     }
 }
 
+/// Neither a cut nor an overloaded server ends what the application wants.
 #[test]
-fn t032_what_will_not_change_is_not_tried_again() {
-    for case in breaks() {
-        let lasts = matches!(case.broke, Break::Refused | Break::NoEvents);
-        let tries = matches!(case.then, Then::Resume | Then::Reopen);
-        let expected = case.may_try && !lasts && case.stream != Stream::Call;
-        assert_eq!(tries, expected, "{case:?}");
+fn second_hour_03_an_outage_ends_nothing_but_calls_without_an_id() {
+    let passing = [Break::Ended, Break::Cut, Break::Unavailable, Break::Conflict];
+    for case in breaks().filter(|case| passing.contains(&case.broke)) {
+        let ends = matches!(case.then, Then::Fail | Then::Stop);
+        let expected = match case.kind {
+            Kind::Call | Kind::Notification => true,
+            Kind::Answer => !case.may_try,
+            Kind::Resumable
+            | Kind::Subscribing
+            | Kind::Subscription
+            | Kind::Opening
+            | Kind::Listening => false,
+        };
+        assert_eq!(ends, expected, "{case:?}");
     }
 }
 
 #[test]
 fn t057_t058_the_back_off_doubles_up_to_its_end_and_jitter_only_adds() {
     let ms = Duration::from_millis;
-    assert_eq!(MAX_TRIES, 5);
-    let seconds = [1, 2, 4, 8, 16, 30, 30];
+    let seconds = [1, 2, 4, 8, 16, 32, 60, 60];
     for (tries, seconds) in (0..).zip(seconds) {
         assert_eq!(resume::delay(tries, None, 0), ms(seconds * 1000), "{tries}");
         assert_eq!(resume::delay(tries, None, 255), ms(seconds * 1250), "{tries}");
     }
     // A server that says more is waited for as long, and one that says less is not asked at once.
-    assert_eq!(resume::delay(0, Some(ms(45_000)), 0), ms(45_000));
-    assert_eq!(resume::delay(3, Some(ms(45_000)), 0), ms(45_000));
+    assert_eq!(resume::delay(0, Some(ms(75_000)), 0), ms(75_000));
+    assert_eq!(resume::delay(3, Some(ms(75_000)), 0), ms(75_000));
     assert_eq!(resume::delay(1, Some(ms(300)), 0), ms(600));
     assert_eq!(resume::delay(0, Some(ms(0)), 0), ms(100));
     let hour = ms(60 * 60 * 1000);
@@ -190,10 +212,10 @@ fn answers() -> impl Iterator<Item = Answer> {
     all.into_iter()
 }
 
-/// A stream that breaks, and what the table makes of it.
+/// An exchange that breaks, and what the table makes of it.
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    stream: Stream,
+    kind: Kind,
     broke: Break,
     may_try: bool,
     row: &'static str,
@@ -202,11 +224,11 @@ struct Case {
 
 fn breaks() -> impl Iterator<Item = Case> {
     let mut all = Vec::new();
-    for &stream in Stream::ALL {
+    for &kind in Kind::ALL {
         for &broke in Break::ALL {
             for may_try in [true, false] {
-                let row = resume::judge(stream, broke, may_try).expect("a row for every break");
-                all.push(Case { stream, broke, may_try, row: row.name, then: row.then });
+                let row = resume::judge(kind, broke, may_try).expect("a row for every break");
+                all.push(Case { kind, broke, may_try, row: row.name, then: row.then });
             }
         }
     }

@@ -252,8 +252,11 @@ impl Client {
         if lacks("logging/setLevel") {
             return self.finish(now, call, Ok(Json::EMPTY_OBJECT));
         }
-        if let (Era::Legacy, Goal::Listen { subscription, .. }) = (era, &call.goal) {
-            return self.subscribe_legacy(now, *subscription);
+        if let Goal::Listen { subscription } = call.goal {
+            self.subscriptions.reopen(subscription);
+            if era == Era::Legacy {
+                return self.subscribe_legacy(now, subscription);
+            }
         }
         if self.is_unproven() && !call.is_idempotent() {
             // Whatever comes of it, it must not be sent twice: the server is asked what it is first.

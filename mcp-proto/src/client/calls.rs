@@ -57,7 +57,7 @@ pub(super) enum Goal {
     /// The application, for all pages at once.
     Pages(Pages),
     /// A subscription of a modern server, which the response ends.
-    Listen { subscription: SubscriptionId, acknowledged: bool },
+    Listen { subscription: SubscriptionId },
     /// A subscription to one resource of a legacy server.
     Subscribe { subscription: SubscriptionId, uri: String },
     /// Nobody; it is a request that is not worth an event.

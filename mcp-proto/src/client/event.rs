@@ -71,7 +71,9 @@ pub enum ClientEvent {
     },
     /// Something worth a log.
     Log(LoggingMessageNotificationParams),
-    /// A subscription has begun.
+    /// A subscription has begun; or has begun again after its stream broke, or its session was
+    /// lost. In that case [`ClientEvent::Changed`] follows for everything that is honoured, as the
+    /// server may have changed it meanwhile.
     Subscribed {
         /// Which one.
         subscription: SubscriptionId,
@@ -105,6 +107,29 @@ pub enum ClientEvent {
         /// What is wrong with its schema.
         reason: PlanError,
     },
+    /// Over HTTP: the server wants to know who asks, and not for a call: it refuses the GET stream of
+    /// a legacy session, the stream of a subscription, or an answer to one of its requests. All are
+    /// attempted again at once when the application sets a field, and once a minute.
+    Unauthorized {
+        /// The subscription, if there is one.
+        subscription: Option<SubscriptionId>,
+        /// What the server wants.
+        unauthorized: Unauthorized,
+    },
+    /// Over HTTP: a legacy server has no stream for what it sends outside of calls, status 405 or
+    /// 501. Every subscription ends with the same error, those to come as well.
+    NoStream {
+        /// How it refuses.
+        error: CallError,
+    },
+    /// Over HTTP: the server has not accepted a message that has no response. An answer was sent
+    /// again before, for as long as its request lived.
+    Undelivered {
+        /// The message.
+        message: Undelivered,
+        /// Why the last attempt has failed.
+        error: CallError,
+    },
     /// A notification that the specification does not have.
     Notification {
         /// Its method.
@@ -117,6 +142,23 @@ pub enum ClientEvent {
     /// The connection has closed; every call has had its response. With an error if there has not
     /// been a connection.
     Closed(Option<ConnectError>),
+}
+
+/// A message that has not reached its server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Undelivered {
+    /// An answer to a request of the server.
+    Answer {
+        /// What [`InputReply::id`] called the input that it gives; `None` if the client has
+        /// answered by itself, or in a batch.
+        input: Option<InputId>,
+    },
+    /// A notification.
+    Notification {
+        /// Its method.
+        method: String,
+    },
 }
 
 /// Something that a server needs.

@@ -91,8 +91,7 @@ impl Client {
         let Some(mut call) = calls::number(id).and_then(|number| self.calls.remove(number)) else {
             return;
         };
-        if let Goal::Listen { acknowledged, .. } = &mut call.goal {
-            *acknowledged = false;
+        if let Goal::Listen { .. } = &call.goal {
             call.options.timeout = CallOptions::default().timeout;
         }
         self.send_anew(now, call);

@@ -114,6 +114,14 @@ impl Client {
         self.watch_calls();
     }
 
+    /// The request of a legacy server that asks for this input.
+    pub(crate) fn request_of(&self, input: InputId) -> Option<RequestId> {
+        match self.asked.pending.get(&input)? {
+            (Asker::Request { id, .. }, _) => Some(id.clone()),
+            (Asker::Call { .. }, _) => None,
+        }
+    }
+
     /// Whether the time of a call rests: a legacy server waits for input, for this one or for
     /// whichever.
     pub(super) fn is_resting(&self, id: CallId) -> bool {

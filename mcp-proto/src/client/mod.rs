@@ -68,7 +68,7 @@ use connect::{Before, Negotiating};
 pub use decision::Decision;
 pub use event::{
     CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
-    SubscriptionId,
+    SubscriptionId, Undelivered,
 };
 use http::Binding;
 pub(crate) use http::{Origin, is_modern_error, is_same_request};

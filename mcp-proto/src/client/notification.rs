@@ -63,6 +63,10 @@ impl Client {
         let Some(call) = call.filter(|call| call.is_sent() && call.options.progress) else {
             return Some(());
         };
+        // "The progress value MUST increase with each notification".
+        if call.progress.is_some_and(|before| progress < before) {
+            return None;
+        }
         // A server that does not get any further does not get more time either.
         let increases = call.progress.is_none_or(|before| progress > before);
         if increases {
@@ -93,16 +97,14 @@ impl Client {
             self.changed_legacy(&change);
             return Some(());
         }
-        let subscription = match subscription_id(params) {
-            None => None,
-            // What was under way when the subscription was ended is of no interest.
-            Some(id) if number(id).is_some_and(|number| self.calls.is_abandoned(number)) => {
-                return Some(());
-            }
-            Some(id) => Some(self.subscription(number(id)?)?),
-        };
-        self.event(ClientEvent::Changed { subscription, change });
-        Some(())
+        // "The server MUST NOT send notification types the client has not explicitly requested", and
+        // the id of the subscription is what says where each belongs.
+        let number = number(subscription_id(params)?)?;
+        // What was under way when the subscription was ended is of no interest.
+        if self.calls.is_abandoned(number) {
+            return Some(());
+        }
+        self.changed_modern(self.subscription(number)?, change)
     }
 
     fn subscription_acknowledged(&mut self, params: &Params) -> Option<()> {

@@ -1,7 +1,16 @@
-//! What the application wants to be told of, in both eras.
+//! Subscriptions of the application, in both eras.
 //!
 //! In: filters; acknowledgements and ends of a modern server, responses of a legacy one. Out:
 //! `subscriptions/listen`, or `resources/subscribe` for each URI that nobody has subscribed to.
+//!
+//! | stage of a subscription | holds | leaves by |
+//! |---|---|---|
+//! | `Asked` | | the acknowledgement: `Subscribed` |
+//! | `Open` | the filter that the server honours | a request that replaces its own: the stream broke, or the session was lost |
+//! | `Reopening` | | the acknowledgement: `Subscribed`, then `Changed` for everything that is honoured |
+//!
+//! A subscription leaves every stage when it ends. What changes between two streams is not sent on
+//! either of them, so the application is told that all of it may have changed.
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
@@ -9,13 +18,14 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::calls::Goal;
+use super::calls::{self, Goal};
 use super::event::SubscriptionId;
 use super::{CallError, CallId, CallOptions, Change, Client, ClientEvent, Life, List};
 use crate::change::is_part;
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::json::write::List as Writer;
+use crate::message::RequestId;
 use crate::time::{Duration, Instant};
 use crate::types::SubscriptionFilter;
 use crate::version::Era;
@@ -24,6 +34,41 @@ use crate::version::Era;
 pub(super) struct Subscriptions {
     open: BTreeMap<SubscriptionId, Subscription>,
     serials: u64,
+    /// Why the legacy server cannot send anything outside of calls, if it cannot.
+    no_stream: Option<CallError>,
+}
+
+impl Subscriptions {
+    /// A request goes out that replaces the one of this subscription, if there was one.
+    pub(super) fn reopen(&mut self, id: SubscriptionId) {
+        if let Some(Subscription { stage: stage @ Stage::Open(_), .. }) = self.open.get_mut(&id) {
+            *stage = Stage::Reopening;
+        }
+    }
+
+    /// The server honours a subscription; returns what it honours if that is news, and whether it
+    /// may have changed meanwhile.
+    fn open(&mut self, id: SubscriptionId, honoured: &SubscriptionFilter) -> Option<bool> {
+        let subscription = self.open.get_mut(&id)?;
+        let stage = core::mem::replace(&mut subscription.stage, Stage::Open(honoured.clone()));
+        match stage {
+            Stage::Asked => Some(false),
+            Stage::Reopening => Some(true),
+            Stage::Open(honoured) => {
+                subscription.stage = Stage::Open(honoured);
+                None
+            }
+        }
+    }
+
+    /// Whether a modern server may tell of such a change: it has acknowledged the subscription,
+    /// which asks for that kind, or for that resource.
+    fn may_tell(&self, id: SubscriptionId, change: &Change) -> bool {
+        self.open.get(&id).is_some_and(|Subscription { filter, stage, .. }| {
+            matches!(stage, Stage::Open(_))
+                && is_among(change, filter, &filter.resource_subscriptions)
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -34,17 +79,37 @@ struct Subscription {
     told: Vec<String>,
     /// The URIs that a legacy server has not answered yet.
     asked: BTreeSet<String>,
+    stage: Stage,
 }
 
-impl Subscription {
-    fn wants(&self, change: &Change) -> bool {
-        match change {
-            Change::ListChanged(List::Tools) => self.filter.tools_list_changed,
-            Change::ListChanged(List::Prompts) => self.filter.prompts_list_changed,
-            Change::ListChanged(List::Resources) => self.filter.resources_list_changed,
-            Change::ResourceUpdated(uri) => self.told.iter().any(|told| is_part(uri, told)),
-        }
+#[derive(Debug)]
+enum Stage {
+    Asked,
+    Open(SubscriptionFilter),
+    Reopening,
+}
+
+/// Whether a change is of a kind in `filter`, or of one of these resources.
+fn is_among(change: &Change, filter: &SubscriptionFilter, uris: &[String]) -> bool {
+    match change {
+        Change::ListChanged(List::Tools) => filter.tools_list_changed,
+        Change::ListChanged(List::Prompts) => filter.prompts_list_changed,
+        Change::ListChanged(List::Resources) => filter.resources_list_changed,
+        Change::ResourceUpdated(uri) => uris.iter().any(|whole| is_part(uri, whole)),
     }
+}
+
+/// Everything that a filter names, as changed.
+fn changes(filter: &SubscriptionFilter) -> Vec<Change> {
+    let lists = [
+        (List::Tools, filter.tools_list_changed),
+        (List::Prompts, filter.prompts_list_changed),
+        (List::Resources, filter.resources_list_changed),
+    ];
+    let lists = lists.into_iter().filter(|(_, named)| *named);
+    let lists = lists.map(|(list, _)| Change::ListChanged(list));
+    let uris = filter.resource_subscriptions.iter().cloned().map(Change::ResourceUpdated);
+    lists.chain(uris).collect()
 }
 
 impl Client {
@@ -62,8 +127,8 @@ impl Client {
     ) -> Result<SubscriptionId, UsageError> {
         let serial = self.subscriptions.serials + 1;
         let subscription = SubscriptionId(serial);
-        let (told, asked) = (Vec::new(), BTreeSet::new());
-        self.subscriptions.open.insert(subscription, Subscription { filter, told, asked });
+        let (told, asked, stage) = (Vec::new(), BTreeSet::new(), Stage::Asked);
+        self.subscriptions.open.insert(subscription, Subscription { filter, told, asked, stage });
         if let Err(error) = self.start_listening(now, subscription) {
             self.subscriptions.open.remove(&subscription);
             return Err(error);
@@ -80,13 +145,14 @@ impl Client {
         let open = self.subscriptions.open.get(&subscription);
         let params = open.map_or(Json::EMPTY_OBJECT, |open| listen_params(&open.filter));
         let options = CallOptions::default().max_total(Duration::MAX);
-        let goal = Goal::Listen { subscription, acknowledged: false };
+        let goal = Goal::Listen { subscription };
         self.start(now, "subscriptions/listen".into(), params, options, goal)
     }
 
     /// A legacy server has forgotten all subscriptions: those of the application are wanted as in the
     /// beginning.
     pub(super) fn forget_subscriptions(&mut self) -> Vec<SubscriptionId> {
+        self.subscriptions.no_stream = None;
         for open in self.subscriptions.open.values_mut() {
             let mut uris = core::mem::take(&mut open.told);
             uris.extend(core::mem::take(&mut open.asked));
@@ -131,21 +197,90 @@ impl Client {
     /// The server has acknowledged the subscription that the request with this number is.
     pub(super) fn acknowledged(&mut self, number: u64, honoured: SubscriptionFilter) -> bool {
         let Some(call) = self.calls.get_mut(number) else { return false };
-        let Goal::Listen { subscription, acknowledged } = &mut call.goal else { return false };
-        let first = !core::mem::replace(acknowledged, true);
-        let subscription = *subscription;
+        let Goal::Listen { subscription } = call.goal else { return false };
         call.options.timeout = Duration::MAX;
         call.rest();
-        if first {
-            self.event(ClientEvent::Subscribed { subscription, honoured });
-        }
+        self.honoured(subscription, honoured);
         true
+    }
+
+    /// The server honours this of a subscription.
+    fn honoured(&mut self, subscription: SubscriptionId, honoured: SubscriptionFilter) {
+        let Some(may_have_changed) = self.subscriptions.open(subscription, &honoured) else {
+            return;
+        };
+        let changes = if may_have_changed { changes(&honoured) } else { Vec::new() };
+        self.event(ClientEvent::Subscribed { subscription, honoured });
+        for change in changes {
+            self.event(ClientEvent::Changed { subscription: Some(subscription), change });
+        }
+    }
+
+    /// A modern server says that something has changed; returns `None` if it was not to say so.
+    pub(super) fn changed_modern(
+        &mut self,
+        subscription: SubscriptionId,
+        change: Change,
+    ) -> Option<()> {
+        if !self.subscriptions.may_tell(subscription, &change) {
+            return None;
+        }
+        self.event(ClientEvent::Changed { subscription: Some(subscription), change });
+        Some(())
+    }
+
+    /// The stream of a legacy session has a gap: whatever is subscribed to may have changed.
+    pub(crate) fn changes_missed(&mut self) {
+        let mut missed = Vec::new();
+        for (id, subscription) in &self.subscriptions.open {
+            if let Stage::Open(honoured) = &subscription.stage {
+                missed.extend(changes(honoured).into_iter().map(|change| (*id, change)));
+            }
+        }
+        for (id, change) in missed {
+            self.event(ClientEvent::Changed { subscription: Some(id), change });
+        }
+    }
+
+    /// A legacy server has no stream for what it sends outside of calls: subscriptions end, those
+    /// that are yet to come as well, until the server is another one.
+    pub(crate) fn handle_no_stream(&mut self, now: Instant, cause: CallError) {
+        if self.era() != Some(Era::Legacy) {
+            return;
+        }
+        let told: BTreeSet<String> =
+            self.subscriptions.open.values().flat_map(|open| open.told.iter().cloned()).collect();
+        self.end_subscriptions(&cause);
+        for uri in told {
+            self.unsubscribe_legacy(now, &uri);
+        }
+        self.subscriptions.no_stream = Some(cause);
+        self.watch_calls();
+    }
+
+    /// Asks a legacy server with `ping` whether it knows the session. The binding sees the answer.
+    pub(crate) fn check_session(&mut self, now: Instant) {
+        let (params, options) = (Json::EMPTY_OBJECT, CallOptions::default());
+        // If there is no room for it, there are requests in flight that ask the same.
+        let _ = self.start(now, "ping".into(), params, options, Goal::Nobody);
+    }
+
+    /// The subscription that the request with this id is.
+    pub(crate) fn subscription_of(&self, id: &RequestId) -> Option<SubscriptionId> {
+        self.subscription(calls::number(id)?)
+    }
+
+    /// The stream of a subscription is opened again after a while: its request has no time meanwhile.
+    pub(crate) fn rest_subscription(&mut self, id: &RequestId) {
+        if let Some(call) = calls::number(id).and_then(|number| self.calls.get_mut(number)) {
+            call.rest();
+        }
     }
 
     /// The subscription that the request with this number is.
     pub(super) fn subscription(&self, number: u64) -> Option<SubscriptionId> {
         match &self.calls.get(number)?.goal {
-            Goal::Listen { subscription, .. } => Some(*subscription),
+            Goal::Listen { subscription } => Some(*subscription),
             Goal::Answer
             | Goal::Pages(_)
             | Goal::Subscribe { .. }
@@ -174,7 +309,7 @@ impl Client {
     /// A legacy server has told of a change.
     pub(super) fn changed_legacy(&mut self, change: &Change) {
         let open = &self.subscriptions.open;
-        let wanting = open.iter().filter(|(_, subscription)| subscription.wants(change));
+        let wanting = open.iter().filter(|(_, it)| is_among(change, &it.filter, &it.told));
         let mut told: Vec<Option<SubscriptionId>> = wanting.map(|(id, _)| Some(*id)).collect();
         if told.is_empty() {
             told.push(None);
@@ -186,6 +321,9 @@ impl Client {
 
     /// A subscription, where each resource is subscribed to by itself.
     pub(super) fn subscribe_legacy(&mut self, now: Instant, id: SubscriptionId) {
+        if let Some(cause) = self.subscriptions.no_stream.clone() {
+            return self.subscription_ended(id, Err(cause));
+        }
         let Life::Legacy(session) = &self.life else { return };
         let has = &session.server.capabilities;
         let (tools, prompts) = (has.tools, has.prompts);
@@ -257,7 +395,7 @@ impl Client {
             let resource_subscriptions = subscription.told.clone();
             let honoured = SubscriptionFilter { resource_subscriptions, ..subscription.filter };
             let nothing = honoured == SubscriptionFilter::default();
-            self.event(ClientEvent::Subscribed { subscription: id, honoured });
+            self.honoured(id, honoured);
             if nothing {
                 // As a modern server does.
                 self.subscription_ended(id, Ok(()));

@@ -212,8 +212,7 @@ impl Client {
         let numbers: Vec<u64> = self.calls.numbers_of(is_lost).collect();
         for number in numbers {
             let Some(mut call) = self.calls.remove(number) else { continue };
-            if let Goal::Listen { acknowledged, .. } = &mut call.goal {
-                *acknowledged = false;
+            if let Goal::Listen { .. } = &call.goal {
                 call.options.timeout = CallOptions::default().timeout;
                 call.state = State::Waiting;
                 call.rest();

@@ -252,11 +252,6 @@ pub enum ProtocolError {
     },
     /// Over HTTP: the server is about to stop.
     ShuttingDown,
-    /// Over HTTP: the server does not accept a notification, or a response.
-    NotAccepted {
-        /// The status that it has answered with.
-        status: u16,
-    },
     /// Over HTTP: an event is longer than `Limits::max_sse_event_bytes`.
     EventTooLong {
         /// The limit.
@@ -318,9 +313,7 @@ impl ProtocolError {
             | Self::InvalidCursor
             | Self::InvalidNotification { .. }
             | Self::UndeclaredInput { .. } => Rung::Params,
-            Self::InvalidResult { .. }
-            | Self::UnknownResultType { .. }
-            | Self::NotAccepted { .. } => Rung::Result,
+            Self::InvalidResult { .. } | Self::UnknownResultType { .. } => Rung::Result,
             Self::ShareExceeded { .. }
             | Self::ShuttingDown
             | Self::EndpointFull { .. }
@@ -408,7 +401,7 @@ impl ProtocolError {
             Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => {
                 "2026-07-28/basic/transports/streamable-http#security-endpoint"
             }
-            Self::UnsupportedMediaType | Self::NotAcceptable { .. } | Self::NotAccepted { .. } => {
+            Self::UnsupportedMediaType | Self::NotAcceptable { .. } => {
                 "2026-07-28/basic/transports/streamable-http#sending-messages"
             }
             Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {

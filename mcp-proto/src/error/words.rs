@@ -150,9 +150,6 @@ impl fmt::Display for ProtocolError {
                 "{} is a request of a server's, which modern ones do not send",
                 Quoted(method)
             ),
-            Self::NotAccepted { status } => {
-                write!(f, "the server answers a notification with HTTP status {status}")
-            }
             Self::EventTooLong { max_sse_event_bytes } => {
                 write!(
                     f,

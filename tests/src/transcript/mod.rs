@@ -288,6 +288,9 @@
 //! | output | meaning |
 //! |---|---|
 //! | `! tool-rejected x: why` | a tool is left out of its list; the text is that of `PlanError` |
+//! | `! unauthorized: 401`, `! unauthorized s: 401` | a stream outside of calls, or an answer, waits for other credentials |
+//! | `! undelivered notifications/x: why`, `! undelivered i1: why`, `! undelivered: why` | a message without a response was not accepted: a notification, an input, another answer |
+//! | `! no-stream: why` | the server has no stream for the GET |
 //! | `! failed a: why [400]` | the status of a JSON-RPC error, if it is not 200 |
 //! | `! finished` | all is over; it follows `! closed`, and a DELETE perhaps |
 //!

@@ -14,6 +14,8 @@ use crate::schemas::{LATEST_LEGACY, MODERN, Schemas};
 pub(crate) struct Conversation {
     /// The methods of the server's requests that have had no response, by id.
     asked: BTreeMap<String, String>,
+    /// Those that have had one, which may be sent again.
+    answered: BTreeMap<String, String>,
     /// The revision that `initialize` agreed on.
     session: Option<String>,
 }
@@ -49,7 +51,8 @@ impl Conversation {
     }
 
     fn client_says(&mut self, schemas: &mut Schemas, message: &Value) -> Vec<String> {
-        let session = self.session.as_deref().unwrap_or(MODERN);
+        let session = self.session.clone().unwrap_or_else(|| MODERN.to_owned());
+        let session = session.as_str();
         if let Some(method) = message["method"].as_str() {
             let claim = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             let revision = match (method, message.get("id"), claim.as_str()) {
@@ -72,7 +75,7 @@ impl Conversation {
         }
         // Only a legacy server asks, be it before its era is known.
         let revision = if session == MODERN { LATEST_LEGACY } else { session };
-        let method = message.get("id").and_then(|id| self.asked.remove(&id_of(id)));
+        let method = message.get("id").and_then(|id| self.answered(id_of(id)));
         if message.get("error").is_some() {
             return schemas.check_error(revision, message);
         }
@@ -84,6 +87,13 @@ impl Conversation {
             other => return vec![format!("a result of {other:?}")],
         };
         schemas.check_result(revision, name, message)
+    }
+
+    /// The method of the request that is answered.
+    fn answered(&mut self, id: String) -> Option<String> {
+        let Some(method) = self.asked.remove(&id) else { return self.answered.get(&id).cloned() };
+        self.answered.insert(id, method.clone());
+        Some(method)
     }
 }
 

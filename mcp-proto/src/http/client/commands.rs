@@ -21,9 +21,11 @@ impl Client {
     }
 
     /// Gives every request from now on a field; see [`Config::field`](super::Config::field). A client
-    /// that is unconnected tries again at once, since the field may be the token that it lacked.
+    /// that is unconnected tries again at once, since the field may be the token that it lacked, and
+    /// so it does with streams and answers that the server has refused with 401 or 403.
     pub fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
         set_field(&mut self.fields, name, value)?;
+        self.authorize_streams(now);
         self.tell(now, |side| side.retry_at_once(now));
         Ok(())
     }
@@ -71,7 +73,10 @@ impl Client {
 
     /// Gives what the server needs; see [`client::Client::answer`].
     pub fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>) {
+        let input = reply.id();
+        self.answering = self.side.request_of(input).map(|request| (request, input));
         self.tell(now, |side| side.answer(now, reply, answer));
+        self.answering = None;
     }
 
     /// Wants to be told when something changes; see [`client::Client::subscribe`].

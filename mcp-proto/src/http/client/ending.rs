@@ -3,12 +3,14 @@
 //! In: an exchange that is out no more, and why. Out: nothing, if nobody waits for it; else a stream
 //! that sleeps, or a request that no response will come to.
 
+use alloc::boxed::Box;
+
 use super::Client;
 use super::answer::Class;
-use super::exchange::{Answer, Exchange, Purpose, Reading};
-use super::resume::{self, Break, MAX_TRIES, Stream, Then};
-use crate::client::CallError;
+use super::exchange::{Answer, Asked, Exchange, Purpose, Reading, Sleeper, Waking};
+use super::resume::{self, Break, Kind, Then};
 use crate::client::recovery::Refusal;
+use crate::client::{CallError, ClientEvent, SubscriptionId};
 use crate::error::ProtocolError;
 use crate::time::Instant;
 use crate::version::Era;
@@ -23,8 +25,9 @@ impl Client {
         let fault = match &exchange.purpose {
             Purpose::Call(asked) => asked.fault.clone(),
             Purpose::Refresh(_)
-            | Purpose::Message { .. }
-            | Purpose::Listen { .. }
+            | Purpose::Message(_)
+            | Purpose::Listen
+            | Purpose::Rest
             | Purpose::Delete => None,
         };
         let (refusal, error) = match (&reading, unauthorized, fault) {
@@ -41,11 +44,9 @@ impl Client {
             }
             (_, None, _) => (Refusal::of_status(status, text), CallError::Http { status }),
         };
-        let broke = match (&reading, Class::of(status)) {
-            (Reading::Events(_), _) => Break::Ended,
-            (_, Class::Success) => Break::NoEvents,
-            (_, Class::ServerError) => Break::Unavailable,
-            (_, Class::Redirection | Class::Unauthorized | Class::ClientError) => Break::Refused,
+        let broke = match &reading {
+            Reading::Events(_) => Break::Ended,
+            Reading::Text(_) | Reading::TooLong | Reading::Nothing => Break::of(status),
         };
         let exchange = Exchange { answer: None, ..exchange };
         self.broken(now, exchange, broke, refusal, error);
@@ -62,38 +63,61 @@ impl Client {
     ) {
         match exchange.purpose {
             Purpose::Call(asked) if !self.side.awaits(&asked.id) => {}
-            Purpose::Call(asked) => {
-                // What was refused is the resumption; the request itself has been accepted.
-                let refusal = if asked.is_resumed() { Refusal::Unavailable } else { refusal };
-                let is_resumable = asked.era == Era::Legacy && asked.stream.last_id().is_some();
-                let stream = match &*asked.method {
-                    "subscriptions/listen" => Stream::Subscription,
-                    _ if is_resumable => Stream::Resumable,
-                    _ => Stream::Call,
-                };
-                let then = resume::judge(stream, broke, asked.stream.tries < MAX_TRIES);
-                match then.map(|row| row.then) {
-                    Some(Then::Resume | Then::Reopen) => {
-                        let at = now + asked.stream.delay(self.jitter());
-                        self.sleep(at, Purpose::Call(asked));
-                    }
-                    Some(Then::Fail | Then::Stop) | None => {
-                        self.side.handle_lost(now, &asked.id, refusal, error);
-                    }
-                }
-            }
+            Purpose::Call(asked) => self.call_broke(now, asked, broke, refusal, error),
             Purpose::Refresh(refresh) => self.refreshed(now, *refresh),
-            Purpose::Listen { stream, serial } => {
-                let is = if stream.was_open { Stream::Listening } else { Stream::Opening };
-                let then = resume::judge(is, broke, stream.tries < MAX_TRIES);
-                if then.is_some_and(|row| row.then == Then::Resume) {
-                    let at = now + stream.delay(self.jitter());
-                    self.sleep(at, Purpose::Listen { stream, serial });
-                }
-            }
-            Purpose::Message { begins: true, .. } => self.release(now),
-            Purpose::Message { begins: false, .. } => {}
+            Purpose::Listen => self.listener_broke(now, broke, error),
+            Purpose::Message(delivery) => self.delivery_broke(now, delivery, broke, error),
+            Purpose::Rest => {}
             Purpose::Delete => self.closed(),
+        }
+    }
+    /// The exchange of a call is over without the response.
+    fn call_broke(
+        &mut self,
+        now: Instant,
+        mut asked: Box<Asked>,
+        broke: Break,
+        refusal: Refusal,
+        error: CallError,
+    ) {
+        // What was refused is the resumption; the request itself has been accepted.
+        let refusal = if asked.is_resumed() { Refusal::Unavailable } else { refusal };
+        let is_resumable = asked.era == Era::Legacy && asked.stream.last_id().is_some();
+        let kind = match &*asked.method {
+            "subscriptions/listen" if asked.stream.was_open => Kind::Subscription,
+            "subscriptions/listen" => Kind::Subscribing,
+            _ if is_resumable => Kind::Resumable,
+            _ => Kind::Call,
+        };
+        match resume::judge(kind, broke, true).map(|row| row.then) {
+            Some(Then::Resume | Then::Reopen) => {
+                let at = now + asked.stream.backoff.fail(now, self.jitter());
+                if kind != Kind::Resumable {
+                    self.side.rest_subscription(&asked.id);
+                }
+                self.sleep(at, Sleeper { waking: Waking::Call(asked), is_unauthorized: false });
+            }
+            Some(Then::Authorize) => {
+                let at = now + asked.stream.backoff.fail_for_long(self.jitter());
+                let subscription = self.side.subscription_of(&asked.id);
+                self.report_unauthorized(subscription, error);
+                self.sleep(at, Sleeper { waking: Waking::Call(asked), is_unauthorized: true });
+            }
+            Some(
+                Then::Fail | Then::Stop | Then::Restart | Then::Check | Then::Resend | Then::Lose,
+            )
+            | None => self.side.handle_lost(now, &asked.id, refusal, error),
+        }
+    }
+
+    /// The server wants to know who asks, and not for a call that could fail with that.
+    pub(super) fn report_unauthorized(
+        &mut self,
+        subscription: Option<SubscriptionId>,
+        error: CallError,
+    ) {
+        if let CallError::Unauthorized(unauthorized) = error {
+            self.side.event(ClientEvent::Unauthorized { subscription, unauthorized });
         }
     }
 }

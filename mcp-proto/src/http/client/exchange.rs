@@ -7,15 +7,16 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::Request;
+use super::backoff::Backoff;
+use super::delivery::Delivery;
 use super::refresh::{Refresh, Sent};
-use super::resume;
 use super::session::SessionId;
 use crate::challenge::Unauthorized;
 use crate::error::ProtocolError;
 use crate::frame::sse::{self, EventReader};
 use crate::http::Url;
 use crate::message::RequestId;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::version::Era;
 
 /// The longest event id that is given back.
@@ -42,10 +43,12 @@ pub(super) enum Purpose {
     Call(Box<Asked>),
     /// The tools of a server that has refused the headers of a call.
     Refresh(Box<Refresh>),
-    /// A JSON-RPC notification or response. The one that begins a session has others wait.
-    Message { begins: bool, serial: u64 },
-    /// What a legacy server says by itself.
-    Listen { stream: Streaming, serial: u64 },
+    /// A JSON-RPC notification or response.
+    Message(Box<Delivery>),
+    /// The GET of a legacy session; the listener owns its state.
+    Listen,
+    /// Nothing any more: its head has said all.
+    Rest,
     /// The end of a session.
     Delete,
 }
@@ -69,14 +72,28 @@ pub(super) struct Asked {
     pub(super) session_id: Option<SessionId>,
 }
 
+/// An exchange that is attempted again after a while.
+#[derive(Debug)]
+pub(super) struct Sleeper {
+    pub(super) waking: Waking,
+    /// Whether other credentials may end the wait.
+    pub(super) is_unauthorized: bool,
+}
+
+/// What is attempted again.
+#[derive(Debug)]
+pub(super) enum Waking {
+    /// The stream of a call.
+    Call(Box<Asked>),
+    Message(Box<Delivery>),
+}
+
 /// How far a stream of events has come, over all that it was read from.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
     /// The last id.
     last: Option<Bytes>,
-    pub(super) retry: Option<Duration>,
-    /// How often it was opened again in vain.
-    pub(super) tries: u32,
+    pub(super) backoff: Backoff,
     /// Whether it was ever open.
     pub(super) was_open: bool,
 }
@@ -113,7 +130,7 @@ impl Purpose {
         match self {
             Self::Call(asked) => asked.id == *id,
             Self::Refresh(refresh) => refresh.asked.id == *id,
-            Self::Message { .. } | Self::Listen { .. } | Self::Delete => false,
+            Self::Message(_) | Self::Listen | Self::Rest | Self::Delete => false,
         }
     }
 
@@ -123,18 +140,9 @@ impl Purpose {
             Self::Call(asked) if asked.era == Era::Legacy && asked.method != "initialize" => {
                 Some(asked.serial)
             }
-            // Before it was open, there may just be no such stream.
-            Self::Listen { stream, serial } if stream.was_open => Some(*serial),
-            Self::Message { serial, .. } => Some(*serial),
-            Self::Call(_) | Self::Refresh(_) | Self::Listen { .. } | Self::Delete => None,
-        }
-    }
-
-    pub(super) fn stream(&mut self) -> Option<&mut Streaming> {
-        match self {
-            Self::Call(asked) => Some(&mut asked.stream),
-            Self::Listen { stream, .. } => Some(stream),
-            Self::Refresh(_) | Self::Message { .. } | Self::Delete => None,
+            Self::Message(delivery) => Some(delivery.serial),
+            // The listener decides what a 404 to its GET means.
+            Self::Call(_) | Self::Refresh(_) | Self::Listen | Self::Rest | Self::Delete => None,
         }
     }
 }
@@ -167,15 +175,26 @@ impl Streaming {
         core::str::from_utf8(id).ok().filter(|id| super::action::is_value(id))
     }
 
-    /// How long to wait before it is opened again.
-    pub(super) fn delay(&self, random: u8) -> Duration {
-        resume::delay(self.tries, self.retry, random)
+    /// The server has accepted it.
+    pub(super) fn open(&mut self, now: Instant) {
+        self.was_open = true;
+        self.backoff.open(now);
+    }
+
+    /// The server does not know the last id.
+    pub(super) fn forget_id(&mut self) {
+        self.last = None;
+    }
+
+    /// The server says how long to wait before it is opened again.
+    pub(super) fn set_retry(&mut self, retry: Duration) {
+        self.backoff.set_retry(retry);
     }
 
     /// Takes note of an event.
     pub(super) fn see(&mut self, event: &sse::Event) {
         if !event.data.is_empty() || event.id != self.last {
-            self.tries = 0;
+            self.backoff.succeed();
         }
         // It is kept for long, and what it is a slice of is not.
         if event.id != self.last {

@@ -19,7 +19,9 @@
 //! | state | holds | leaves by |
 //! |---|---|---|
 //! | an exchange | what it is for, what has come of its answer | the end or failure of its answer; `Abort`: 1 s after the response, 60 s after a notification, 2 s after a DELETE |
-//! | a stream that sleeps | what it is for, its last id | its time, which opens it again |
+//! | a call that sleeps | its id, its last event id | its time, or another credential; both open its stream again |
+//! | `delivery`, a message without a response | see there | see there |
+//! | `listener`, the GET of a session | see there | see there |
 //! | a legacy session | its id, what waits for `notifications/initialized` to be accepted | 404, which opens another one; `close` |
 //!
 //! Once the client has been connected nothing but `close` ends it: it connects again, at the rate of
@@ -29,9 +31,12 @@
 
 mod action;
 pub mod answer;
+mod backoff;
 mod commands;
+mod delivery;
 mod ending;
 mod exchange;
+mod listener;
 mod read;
 mod receive;
 mod refresh;
@@ -44,17 +49,19 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use core::fmt;
 
-use crate::client::{self, ClientAction, ClientEvent};
+use crate::client::{self, ClientAction, ClientEvent, InputId};
 use crate::deadlines::Deadlines;
 use crate::http::Url;
 use crate::limits::Limits;
+use crate::message::RequestId;
 use crate::time::Instant;
 
 use action::Fields;
 #[cfg(feature = "service")]
 pub(crate) use action::set_field;
 pub use action::{Action, Config, ExchangeId, Request};
-use exchange::{Exchange, Purpose};
+use exchange::{Exchange, Sleeper, Streaming};
+use listener::Listener;
 use session::Session;
 use tools::Tools;
 
@@ -91,11 +98,14 @@ pub struct Client {
     listens: bool,
     fields: Fields,
     exchanges: BTreeMap<ExchangeId, Exchange>,
-    sleeping: BTreeMap<u64, Purpose>,
+    sleeping: BTreeMap<u64, Sleeper>,
+    listener: Listener,
     session: Session,
     tools: Tools,
-    /// How often the subscription that is being opened again was opened in vain.
-    tries: u32,
+    /// The request that the application is answering, and the input that it gives.
+    answering: Option<(RequestId, InputId)>,
+    /// The stream of the subscription that is being opened again.
+    reopening: Option<Streaming>,
     deadlines: Deadlines<Reason>,
     queue: VecDeque<Action>,
     random: Box<dyn FnMut() -> [u8; 16] + Send>,
@@ -116,8 +126,10 @@ enum Life {
 enum Reason {
     /// The end of an exchange.
     Exchange(ExchangeId),
-    /// A stream is opened again.
+    /// The stream of a call is opened again, or a message sent again.
     Sleeping(u64),
+    /// The GET of a session is sent again.
+    Listener,
 }
 
 impl Client {
@@ -132,9 +144,11 @@ impl Client {
             fields,
             exchanges: BTreeMap::new(),
             sleeping: BTreeMap::new(),
+            listener: Listener::default(),
             session: Session::default(),
             tools: Tools::default(),
-            tries: 0,
+            answering: None,
+            reopening: None,
             deadlines: Deadlines::new(),
             queue: VecDeque::new(),
             random,
@@ -150,6 +164,7 @@ impl Client {
             match reason {
                 Reason::Exchange(id) => self.exchange_is_over(now, id),
                 Reason::Sleeping(key) => self.wake(now, key),
+                Reason::Listener => self.listen_again(),
             }
         }
         self.pump(now);

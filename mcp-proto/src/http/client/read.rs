@@ -12,11 +12,12 @@ use bytes::Bytes;
 use super::answer::{self, Class, Meaning};
 use super::exchange::{Exchange, Purpose};
 use super::receive::LINGER;
+use super::resume::Break;
 use super::{Client, ExchangeId, Reason};
 use crate::client::recovery::Refusal;
 use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
 use crate::error::{ErrorCode, ProtocolError};
-use crate::message::{self, Incoming, Message, Method, RequestId, Response};
+use crate::message::{self, Incoming, Member, Message, Method, RequestId, Response};
 use crate::time::Instant;
 use crate::version::Era;
 
@@ -57,13 +58,18 @@ impl Client {
                 let (asked, is_resumed) = match purpose {
                     Purpose::Call(asked) => (Some(&asked.id), asked.is_resumed()),
                     Purpose::Refresh(_)
-                    | Purpose::Message { .. }
-                    | Purpose::Listen { .. }
+                    | Purpose::Message(_)
+                    | Purpose::Listen
+                    | Purpose::Rest
                     | Purpose::Delete => (None, false),
                 };
                 let may_settle = may_settle(&incoming);
+                let cancelled = cancelled(&incoming);
                 let origin = self.side.origin(asked, status, is_resumed);
                 self.side.handle_message_of(now, incoming, origin);
+                if let Some(id) = cancelled {
+                    self.cancel_delivery(&id);
+                }
                 if may_settle {
                     self.leave_settled(now);
                 }
@@ -88,8 +94,9 @@ impl Client {
         let is_settled = |purpose: &Purpose| match purpose {
             Purpose::Call(asked) => !self.side.awaits(&asked.id),
             Purpose::Refresh(_)
-            | Purpose::Message { .. }
-            | Purpose::Listen { .. }
+            | Purpose::Message(_)
+            | Purpose::Listen
+            | Purpose::Rest
             | Purpose::Delete => false,
         };
         let open = self.exchanges.iter().filter(|(_, open)| is_settled(&open.purpose));
@@ -113,6 +120,11 @@ impl Client {
             let origin = self.side.origin(Some(&asked.id), status, asked.is_resumed());
             let incoming = Incoming::Message(Message::Response(response));
             return self.side.handle_message_of(now, incoming, origin);
+        }
+        // A server that is down does not end a subscription that it has accepted.
+        let is_open = asked.method == "subscriptions/listen" && asked.stream.was_open;
+        if is_open && response.body.is_err() && Break::of(status) == Break::Unavailable {
+            return;
         }
         let what =
             if self.side.is_probe(&asked.id) { answer::Asked::Era } else { answer::Asked::Call };
@@ -175,5 +187,15 @@ fn may_settle(incoming: &Incoming) -> bool {
         Incoming::Message(Message::Response(_)) | Incoming::Batch(_) => true,
         Incoming::Message(Message::Notification(it)) => matches!(it.method, Method::Cancelled),
         Incoming::Message(Message::Request(_)) => false,
+    }
+}
+
+/// The request of the server that a message cancels.
+fn cancelled(incoming: &Incoming) -> Option<RequestId> {
+    match incoming {
+        Incoming::Message(Message::Notification(it)) if matches!(it.method, Method::Cancelled) => {
+            it.params.raw(Member::RequestId).and_then(RequestId::from_raw)
+        }
+        Incoming::Message(_) | Incoming::Batch(_) => None,
     }
 }

@@ -55,12 +55,14 @@ impl Client {
         let is_success = Class::of(status) == Class::Success;
         let has_events = is_success && media::is(content_type, media::EVENTS);
         let reading = match &open.purpose {
-            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Listen { .. } if has_events => {
+            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Listen if has_events => {
                 let max = self.side.limits().max_sse_event_bytes;
                 Reading::Events(Box::new(EventReader::new(max)))
             }
             Purpose::Call(_) | Purpose::Refresh(_) => Reading::Text(Vec::new()),
-            Purpose::Message { .. } | Purpose::Listen { .. } | Purpose::Delete => Reading::Nothing,
+            Purpose::Message(_) | Purpose::Listen | Purpose::Rest | Purpose::Delete => {
+                Reading::Nothing
+            }
         };
         let challenges = head.all("WWW-Authenticate");
         let unauthorized =
@@ -75,8 +77,12 @@ impl Client {
         {
             asked.session_id = session_id;
         }
-        if let Purpose::Listen { stream, .. } = &mut open.purpose {
-            stream.was_open |= has_events;
+        let listens = has_events && matches!(open.purpose, Purpose::Listen);
+        if has_events && let Purpose::Call(asked) = &mut open.purpose {
+            asked.stream.open(now);
+        }
+        if listens {
+            self.listener_opened(now, exchange);
         }
         self.head_is_enough(now, exchange, status);
         self.pump(now);
@@ -84,32 +90,41 @@ impl Client {
 
     /// Some answers have said all with their head.
     fn head_is_enough(&mut self, now: Instant, id: ExchangeId, status: u16) {
-        let Some(open) = self.exchanges.get(&id) else { return };
+        let Some(open) = self.exchanges.get_mut(&id) else { return };
         match &open.purpose {
-            Purpose::Message { begins, .. } => {
-                let begins = *begins;
-                self.deadlines.set(Reason::Exchange(id), now + LINGER);
-                if Class::of(status) != Class::Success {
-                    self.side.fault(ProtocolError::NotAccepted { status });
-                }
-                if begins {
-                    self.release(now);
-                }
-            }
-            Purpose::Listen { .. }
+            Purpose::Message(_) => self.delivered(now, id, status),
+            Purpose::Listen
                 if !matches!(&open.answer, Some(Answer { reading: Reading::Events(_), .. })) =>
             {
-                let broke = match Class::of(status) {
-                    Class::Success => Break::NoEvents,
-                    Class::ServerError => Break::Unavailable,
-                    Class::Redirection | Class::Unauthorized | Class::ClientError => Break::Refused,
-                };
-                if let Some(exchange) = self.abort(id) {
-                    let refusal = Refusal::of_status(status, &[]);
-                    self.broken(now, exchange, broke, refusal, CallError::Http { status });
+                if let Some(Exchange { answer: Some(answer), .. }) = self.abort(id) {
+                    let error = answer
+                        .unauthorized
+                        .map_or(CallError::Http { status }, CallError::Unauthorized);
+                    self.listener_broke(now, Break::of(status), error);
                 }
             }
-            Purpose::Listen { .. } | Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Delete => {}
+            Purpose::Listen
+            | Purpose::Call(_)
+            | Purpose::Refresh(_)
+            | Purpose::Rest
+            | Purpose::Delete => {}
+        }
+    }
+
+    /// The head of the answer to a message that has no response; the rest says nothing.
+    fn delivered(&mut self, now: Instant, id: ExchangeId, status: u16) {
+        self.deadlines.set(Reason::Exchange(id), now + LINGER);
+        let Some(open) = self.exchanges.get_mut(&id) else { return };
+        let Purpose::Message(delivery) = core::mem::replace(&mut open.purpose, Purpose::Rest)
+        else {
+            return;
+        };
+        if Class::of(status) != Class::Success {
+            let unauthorized = open.answer.as_mut().and_then(|answer| answer.unauthorized.take());
+            let error = unauthorized.map_or(CallError::Http { status }, CallError::Unauthorized);
+            self.delivery_broke(now, delivery, Break::of(status), error);
+        } else if delivery.begins() {
+            self.release(now);
         }
     }
 
@@ -174,7 +189,11 @@ impl Client {
                 return;
             };
             let Some(incoming) = events.poll() else { return };
-            let stream = open.purpose.stream();
+            let stream = match &mut open.purpose {
+                Purpose::Call(asked) => Some(&mut asked.stream),
+                Purpose::Listen => Some(self.listener.stream()),
+                Purpose::Refresh(_) | Purpose::Message(_) | Purpose::Rest | Purpose::Delete => None,
+            };
             match incoming {
                 sse::Incoming::Event(event) => {
                     if let Some(stream) = stream {
@@ -188,7 +207,7 @@ impl Client {
                 }
                 sse::Incoming::Retry(millis) => {
                     if let Some(stream) = stream {
-                        stream.retry = Some(Duration::from_millis(millis));
+                        stream.set_retry(Duration::from_millis(millis));
                     }
                 }
                 sse::Incoming::TooLong => {

@@ -1,13 +1,14 @@
-//! What happens when a stream of events breaks: one pure table.
+//! Decision table for exchanges that break before they have served their purpose.
 //!
-//! In: what the stream is for, how it broke, and whether it may be tried again. Out: a [`Row`], whose
-//! name tests and documentation use. `ARCHITECTURE.md` shows [`TABLE`] ([`draw`]); a test walks every
-//! combination.
+//! In: the purpose of the exchange, how it broke, and whether another attempt is allowed. Out: a
+//! [`Row`] with the next step; tests and documentation use its name. `ARCHITECTURE.md` shows
+//! [`TABLE`] ([`draw`]); a test walks every combination.
 //!
-//! A stream is tried again after 1 s, or after what `retry` said, but 100 ms at least and an hour at
-//! most; this doubles with each try in vain, up to 30 s, and up to a quarter of it is added at
-//! random. After 5 tries in vain it is not tried again. A try that brings an event, or an id that is
-//! not the last one, was not in vain.
+//! The first attempt follows after 1 s, or after the server's `retry` (at least 100 ms, at most an
+//! hour). The delay doubles with each failed attempt up to a minute, and up to a quarter of it is
+//! added at random. An event, and a stream that lived longer than its delay or 10 s, start over with
+//! the first delay. Streams are attempted for as long as the application wants them; the answer to a
+//! request of the server is sent again 10 times.
 //!
 //! [Specification: Resumability and
 //! Redelivery](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
@@ -17,113 +18,184 @@ use alloc::string::String;
 use crate::table::{self, cell};
 use crate::time::Duration;
 
-/// How often a stream is tried again in vain.
-pub const MAX_TRIES: u32 = 5;
+/// Number of times that the answer to a request of the server is sent again.
+pub const MAX_TRIES: u32 = 10;
+
+/// Lifetime after which a stream counts as working, whatever its delay was.
+pub const STABLE: Duration = Duration::from_secs(10);
 
 const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_secs(60);
 
-/// A server that wants to be asked without a pause is not, and one that never wants to be asked is.
+/// Bounds of what a server may say with `retry`: neither a busy loop nor silence for ever.
 const LEAST: Duration = Duration::from_millis(100);
 const MOST: Duration = Duration::from_secs(60 * 60);
 
-/// What a stream is for.
+/// Purpose of an exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stream {
-    /// The response to a call; the stream has no ids, or is a modern server's.
+pub enum Kind {
+    /// Response to a call; the stream has no ids, or is a modern server's.
     Call,
-    /// The response to a call of a legacy server, which has given an id to resume from.
+    /// Response to a call of a legacy server, which has given an id to resume from.
     Resumable,
-    /// A `subscriptions/listen`.
+    /// `subscriptions/listen` that the server has not accepted yet.
+    Subscribing,
+    /// `subscriptions/listen` that the server has accepted before.
     Subscription,
-    /// What a legacy server says by itself; it has not been open yet.
+    /// GET stream of a legacy session that has not been open yet.
     Opening,
-    /// What a legacy server says by itself.
+    /// GET stream of a legacy session that has been open.
     Listening,
+    /// Answer to a request of a legacy server.
+    Answer,
+    /// Notification of the client.
+    Notification,
 }
 
-/// How a stream broke.
+/// Way in which an exchange broke.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Break {
-    /// It ended, and not with the response.
+    /// The stream ended without the response.
     Ended,
     /// The connection broke, or there was none.
     Cut,
-    /// A status of 500 or more.
+    /// 408, 425, 429, or a status of 500 or more.
     Unavailable,
+    /// 409: the server has another stream of this session open, for a while.
+    Conflict,
+    /// 401 or 403.
+    Unauthorized,
+    /// 404 in a session.
+    NotFound,
+    /// 400 to a GET with `Last-Event-ID`.
+    UnknownEvent,
+    /// 405 or 501.
+    Unsupported,
     /// Another status than 2xx.
     Refused,
-    /// A 2xx that is no stream of events.
+    /// 2xx that is no stream of events.
     NoEvents,
 }
 
-/// What happens.
+impl Break {
+    /// The way in which an exchange breaks by a status.
+    pub fn of(status: u16) -> Self {
+        match status {
+            200..=299 => Self::NoEvents,
+            401 | 403 => Self::Unauthorized,
+            404 => Self::NotFound,
+            405 | 501 => Self::Unsupported,
+            409 => Self::Conflict,
+            408 | 425 | 429 => Self::Unavailable,
+            300..=499 => Self::Refused,
+            _ => Self::Unavailable,
+        }
+    }
+}
+
+/// Next step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Then {
-    /// A GET with the last id, after a while.
+    /// Send a GET with the last id, after the delay.
     Resume,
-    /// The same request once more, under another id, after a while.
+    /// Send a GET without the last id, after the delay.
+    Restart,
+    /// Ask the server with `ping` whether it knows the session; then a GET, after the delay.
+    Check,
+    /// Send the same request again under another id, after the delay.
     Reopen,
-    /// The call, or the subscription, has failed.
+    /// Send the same message again, after the delay.
+    Resend,
+    /// Report that the server wants to know who asks; attempt again when the application sets a
+    /// field, or after the longest delay.
+    Authorize,
+    /// Open another session.
+    Lose,
+    /// Fail the call or the subscription; report the message as not delivered.
     Fail,
-    /// Nothing: there is no such stream.
+    /// Report that the server has no such stream, and end the subscriptions that need it.
     Stop,
 }
 
-/// One row of the table: sets of inputs, and what happens.
+/// One row of the table: sets of inputs, and the next step.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// A stable name, for tests and documentation.
+    /// Stable name, for tests and documentation.
     pub name: &'static str,
-    streams: &'static [Stream],
+    kinds: &'static [Kind],
     breaks: &'static [Break],
     may_try: &'static [bool],
-    /// What happens.
+    /// Next step.
     pub then: Then,
 }
 
-const STREAMS: &[Stream] =
-    &[Stream::Call, Stream::Resumable, Stream::Subscription, Stream::Opening, Stream::Listening];
-const BREAKS: &[Break] =
-    &[Break::Ended, Break::Cut, Break::Unavailable, Break::Refused, Break::NoEvents];
-const PASSING: &[Break] = &[Break::Ended, Break::Cut, Break::Unavailable];
-const LASTING: &[Break] = &[Break::Refused, Break::NoEvents];
+const KINDS: &[Kind] = &[
+    Kind::Call,
+    Kind::Resumable,
+    Kind::Subscribing,
+    Kind::Subscription,
+    Kind::Opening,
+    Kind::Listening,
+    Kind::Answer,
+    Kind::Notification,
+];
+const BREAKS: &[Break] = &[
+    Break::Ended,
+    Break::Cut,
+    Break::Unavailable,
+    Break::Conflict,
+    Break::Unauthorized,
+    Break::NotFound,
+    Break::UnknownEvent,
+    Break::Unsupported,
+    Break::Refused,
+    Break::NoEvents,
+];
+const GET: &[Kind] = &[Kind::Opening, Kind::Listening];
+const PASSING: &[Break] = &[Break::Ended, Break::Cut, Break::Unavailable, Break::Conflict];
 const EITHER: &[bool] = &[true, false];
 
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
-    row("broken-call",          &[Stream::Call], BREAKS, EITHER, Then::Fail),
-    row("refused-resumption",   &[Stream::Resumable, Stream::Subscription], LASTING, EITHER, Then::Fail),
-    row("resumed",              &[Stream::Resumable], PASSING, &[true], Then::Resume),
-    row("reopened",             &[Stream::Subscription], PASSING, &[true], Then::Reopen),
-    row("failed-in-the-end",    &[Stream::Resumable, Stream::Subscription], PASSING, &[false], Then::Fail),
-    row("no-stream",            &[Stream::Opening, Stream::Listening], LASTING, EITHER, Then::Stop),
-    row("listens-again",        &[Stream::Opening, Stream::Listening], PASSING, &[true], Then::Resume),
-    row("stopped-in-the-end",   &[Stream::Opening, Stream::Listening], PASSING, &[false], Then::Stop),
+    row("broken-call",          &[Kind::Call], BREAKS, EITHER, Then::Fail),
+    row("resumed",              &[Kind::Resumable], PASSING, EITHER, Then::Resume),
+    row("refused-resumption",   &[Kind::Resumable], BREAKS, EITHER, Then::Fail),
+    row("subscribes-again",     &[Kind::Subscribing], PASSING, EITHER, Then::Reopen),
+    row("refused-subscription", &[Kind::Subscribing], BREAKS, EITHER, Then::Fail),
+    row("ended-subscription",   &[Kind::Subscription], &[Break::Unsupported], EITHER, Then::Fail),
+    row("no-stream",            GET, &[Break::Unsupported], EITHER, Then::Stop),
+    row("token-of-a-stream",    &[Kind::Subscription, Kind::Opening, Kind::Listening], &[Break::Unauthorized], EITHER, Then::Authorize),
+    row("reopened",             &[Kind::Subscription], BREAKS, EITHER, Then::Reopen),
+    row("lost-session",         &[Kind::Listening], &[Break::NotFound], EITHER, Then::Lose),
+    row("without-id",           GET, &[Break::UnknownEvent], EITHER, Then::Restart),
+    row("is-there-a-session",   GET, &[Break::NotFound, Break::Refused], EITHER, Then::Check),
+    row("listens-again",        GET, BREAKS, EITHER, Then::Resume),
+    row("answers-again",        &[Kind::Answer], PASSING, &[true], Then::Resend),
+    row("token-of-an-answer",   &[Kind::Answer], &[Break::Unauthorized], &[true], Then::Authorize),
+    row("lost-answer",          &[Kind::Answer], BREAKS, EITHER, Then::Fail),
+    row("lost-notification",    &[Kind::Notification], BREAKS, EITHER, Then::Fail),
 ];
 
 const fn row(
     name: &'static str,
-    streams: &'static [Stream],
+    kinds: &'static [Kind],
     breaks: &'static [Break],
     may_try: &'static [bool],
     then: Then,
 ) -> Row {
-    Row { name, streams, breaks, may_try, then }
+    Row { name, kinds, breaks, may_try, then }
 }
 
 /// The row that decides; `None` only if the table had a gap, which a test rules out.
-pub fn judge(stream: Stream, broke: Break, may_try: bool) -> Option<&'static Row> {
+pub fn judge(kind: Kind, broke: Break, may_try: bool) -> Option<&'static Row> {
     TABLE.iter().find(|row| {
-        row.streams.contains(&stream)
-            && row.breaks.contains(&broke)
-            && row.may_try.contains(&may_try)
+        row.kinds.contains(&kind) && row.breaks.contains(&broke) && row.may_try.contains(&may_try)
     })
 }
 
-/// How long to wait before a stream is tried again: `tries` were in vain, `retry` is what the server
-/// has said, and `random` is any byte.
+/// Delay before the next attempt: `tries` have failed, `retry` is what the server has said, and
+/// `random` is any byte.
 pub fn delay(tries: u32, retry: Option<Duration>, random: u8) -> Duration {
     let first = retry.unwrap_or(FIRST).clamp(LEAST, MOST);
     let most = first.max(LONGEST);
@@ -131,9 +203,9 @@ pub fn delay(tries: u32, retry: Option<Duration>, random: u8) -> Duration {
     delay.saturating_add(delay / 4 * u32::from(random) / 255)
 }
 
-impl Stream {
+impl Kind {
     /// All there are.
-    pub const ALL: &'static [Self] = STREAMS;
+    pub const ALL: &'static [Self] = KINDS;
 }
 
 impl Break {
@@ -143,10 +215,10 @@ impl Break {
 
 /// The table as Markdown, as it stands in `ARCHITECTURE.md`.
 pub fn draw() -> String {
-    table::draw(["row", "stream", "broke", "may try", "then"], TABLE, |row| {
+    table::draw(["row", "exchange", "broke", "may try", "then"], TABLE, |row| {
         [
             row.name.into(),
-            cell(row.streams, STREAMS),
+            cell(row.kinds, KINDS),
             cell(row.breaks, BREAKS),
             cell(row.may_try, EITHER),
             alloc::format!("{:?}", row.then),

@@ -13,7 +13,8 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::exchange::{Asked, Exchange, Purpose};
+use super::delivery::Delivery;
+use super::exchange::{Asked, Exchange, Purpose, Sleeper, Waking};
 use super::refresh::Sent;
 use super::session::SessionId;
 use super::tools::arguments;
@@ -67,10 +68,7 @@ impl Client {
             | Outgoing::Error { .. }
             | Outgoing::Notification { .. }
             | Outgoing::Batch(_) => {
-                let request = self.post(&message);
-                let purpose = Purpose::Message { begins, serial: self.session.serial };
-                let exchange = self.open(request, purpose);
-                self.deadlines.set(Reason::Exchange(exchange), now + ACCEPT_TIMEOUT);
+                self.deliver(now, message);
             }
         }
     }
@@ -78,12 +76,14 @@ impl Client {
     /// Whether the server is to accept first what has no response: a server that asks and does not
     /// accept what it is answered is not answered any more.
     pub(super) fn is_full(&self) -> bool {
-        let is_message = |open: &&Exchange| matches!(open.purpose, Purpose::Message { .. });
+        let is_message = |open: &&Exchange| matches!(open.purpose, Purpose::Message(_));
         let is_request = |message: &&Outgoing| matches!(message, Outgoing::Request { .. });
         let held =
             self.session.held.iter().flatten().filter(|message| !is_request(message)).count();
         let out = self.exchanges.values().filter(is_message).count();
-        out.saturating_add(held) >= self.limits().max_in_flight
+        let is_message = |sleeper: &&Sleeper| matches!(sleeper.waking, Waking::Message(_));
+        let asleep = self.sleeping.values().filter(is_message).count();
+        out.saturating_add(held).saturating_add(asleep) >= self.limits().max_in_flight
     }
 
     /// Sends a request.
@@ -113,7 +113,7 @@ impl Client {
             request.fields.extend(headers.iter().cloned());
             asked.era = Era::Modern;
             match &*asked.method {
-                "subscriptions/listen" => asked.stream.tries = core::mem::take(&mut self.tries),
+                "subscriptions/listen" => asked.stream = self.reopening.take().unwrap_or_default(),
                 "tools/call" if !asked.is_second => asked.sent = Some(Sent { message, headers }),
                 _ => {}
             }
@@ -146,10 +146,10 @@ impl Client {
     }
 
     /// A POST, without the headers that repeat what a modern request says.
-    fn post(&self, message: &Outgoing) -> Request {
+    pub(super) fn post(&self, message: &Outgoing) -> Request {
         let mut body = Vec::with_capacity(message.size_hint());
         message.write(&mut body);
-        let mut request = self.bare("POST", body.into());
+        let mut request = self.post_body(body.into());
         request.is_idempotent = is_idempotent(message);
         if let Outgoing::Notification { method, .. } = message
             && let Some(version) = self.side.version().filter(|it| it.era() == Era::Modern)
@@ -159,6 +159,12 @@ impl Client {
                 request.fields.push((headers::METHOD.into(), method.into()));
             }
         }
+        request
+    }
+
+    /// A POST of a body that was sent before.
+    pub(super) fn post_body(&self, body: Bytes) -> Request {
+        let mut request = self.bare("POST", body);
         let accept = "application/json, text/event-stream";
         request.fields.push(("Content-Type".into(), "application/json".into()));
         request.fields.push(("Accept".into(), accept.into()));
@@ -210,22 +216,34 @@ impl Client {
             self.abort(id);
         }
         let mut all = self.sleeping.iter();
-        if let Some(key) = all.find(|(_, it)| it.asks(wanted)).map(|(key, _)| *key) {
+        let asks = |sleeper: &Sleeper| match &sleeper.waking {
+            Waking::Call(asked) => asked.id == *wanted,
+            Waking::Message(_) => false,
+        };
+        if let Some(key) = all.find(|(_, sleeper)| asks(sleeper)).map(|(key, _)| *key) {
             self.sleeping.remove(&key);
             self.deadlines.clear(Reason::Sleeping(key));
         }
     }
 
-    /// Nothing that is out is of interest any more.
-    pub(super) fn abort_all(&mut self) {
+    /// Nothing that is out is of interest any more; returns the messages that were not delivered.
+    pub(super) fn abort_all(&mut self) -> Vec<Delivery> {
+        let mut undelivered = Vec::new();
         while let Some((id, _)) = self.exchanges.first_key_value() {
             let id = *id;
-            self.abort(id);
+            if let Some(Purpose::Message(delivery)) = self.abort(id).map(|it| it.purpose) {
+                undelivered.push(*delivery);
+            }
         }
-        while let Some((key, _)) = self.sleeping.pop_first() {
+        while let Some((key, sleeper)) = self.sleeping.pop_first() {
             self.deadlines.clear(Reason::Sleeping(key));
+            if let Waking::Message(delivery) = sleeper.waking {
+                undelivered.push(*delivery);
+            }
         }
+        self.forget_listener();
         self.session.held = None;
+        undelivered
     }
 
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<Exchange> {
@@ -241,37 +259,45 @@ impl Client {
         self.exchanges.remove(&id)
     }
 
-    /// A stream is opened again after a while.
-    pub(super) fn sleep(&mut self, at: Instant, purpose: Purpose) {
+    /// An exchange is attempted again after a while.
+    pub(super) fn sleep(&mut self, at: Instant, sleeper: Sleeper) {
         let key = self.serial();
         self.deadlines.set(Reason::Sleeping(key), at);
-        self.sleeping.insert(key, purpose);
+        self.sleeping.insert(key, sleeper);
     }
 
-    /// A stream is opened again.
+    /// An exchange is attempted again.
     pub(super) fn wake(&mut self, now: Instant, key: u64) {
-        match self.sleeping.remove(&key) {
-            Some(Purpose::Call(asked)) if !self.side.awaits(&asked.id) => {}
-            Some(Purpose::Call(mut asked)) => {
-                asked.stream.tries += 1;
-                if asked.method == "subscriptions/listen" {
-                    self.tries = asked.stream.tries;
-                    self.side.listen_again(now, &asked.id);
-                    self.pump(now);
-                    // Unless it has not been sent.
-                    self.tries = 0;
-                } else {
-                    let request = self.get(asked.stream.last_id(), asked.session_id.as_ref());
-                    self.open(request, Purpose::Call(asked));
-                }
-            }
-            Some(Purpose::Listen { mut stream, serial }) => {
-                stream.tries += 1;
-                let request = self.get(stream.last_id(), None);
-                self.open(request, Purpose::Listen { stream, serial });
-            }
-            Some(Purpose::Message { .. } | Purpose::Refresh(_) | Purpose::Delete) | None => {}
+        let asked = match self.sleeping.remove(&key).map(|sleeper| sleeper.waking) {
+            Some(Waking::Call(asked)) => asked,
+            Some(Waking::Message(delivery)) => return self.deliver_again(now, delivery),
+            None => return,
+        };
+        if !self.side.awaits(&asked.id) {
+            return;
         }
+        if asked.method == "subscriptions/listen" {
+            self.reopening = Some(asked.stream);
+            self.side.listen_again(now, &asked.id);
+            self.pump(now);
+            // Unless it has not been sent.
+            self.reopening = None;
+        } else {
+            let request = self.get(asked.stream.last_id(), asked.session_id.as_ref());
+            self.open(request, Purpose::Call(asked));
+        }
+    }
+
+    /// The application has other credentials perhaps: streams that wait for some need not wait for
+    /// their time.
+    pub(super) fn authorize_streams(&mut self, now: Instant) {
+        let waiting = self.sleeping.iter().filter(|(_, sleeper)| sleeper.is_unauthorized);
+        let waiting: Vec<u64> = waiting.map(|(key, _)| *key).collect();
+        for key in waiting {
+            self.deadlines.clear(Reason::Sleeping(key));
+            self.wake(now, key);
+        }
+        self.authorize_listener();
     }
 }
 

@@ -13,7 +13,7 @@ use core::fmt;
 
 use bytes::Bytes;
 
-use super::exchange::{Purpose, Streaming};
+use super::exchange::{Purpose, Sleeper, Waking};
 use super::{Action, Client, ExchangeId, Life};
 use crate::client::CallError;
 use crate::client::recovery::Refusal;
@@ -87,13 +87,17 @@ impl Client {
                 let error = CallError::Http { status: 404 };
                 self.side.handle_lost(now, &asked.id, Refusal::UnknownSession, error);
             }
-            Purpose::Call(_) | Purpose::Message { .. } | Purpose::Listen { .. } if is_current => {
-                self.side.handle_session_lost(now);
+            Purpose::Message(delivery) => {
+                self.lose_deliveries(Vec::from([*delivery]));
+                if is_current {
+                    self.side.handle_session_lost(now);
+                }
             }
+            Purpose::Call(_) if is_current => self.side.handle_session_lost(now),
             Purpose::Call(_)
-            | Purpose::Message { .. }
-            | Purpose::Listen { .. }
+            | Purpose::Listen
             | Purpose::Refresh(_)
+            | Purpose::Rest
             | Purpose::Delete => {}
         }
     }
@@ -111,32 +115,47 @@ impl Client {
         if version.is_none() {
             return;
         }
+        let mut undelivered = Vec::new();
         let belongs = |purpose: &Purpose| match purpose {
-            Purpose::Message { serial, .. } | Purpose::Listen { serial, .. } => *serial == last,
-            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Delete => false,
+            Purpose::Message(delivery) => delivery.serial == last,
+            Purpose::Listen => true,
+            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Rest | Purpose::Delete => false,
         };
         let open = self.exchanges.iter().filter(|(_, open)| belongs(&open.purpose));
         let open: Vec<ExchangeId> = open.map(|(id, _)| *id).collect();
         for id in open {
-            self.abort(id);
+            if let Some(Purpose::Message(delivery)) = self.abort(id).map(|it| it.purpose) {
+                undelivered.push(*delivery);
+            }
         }
-        let asleep = self.sleeping.iter().filter(|(_, purpose)| belongs(purpose));
+        let belongs = |sleeper: &Sleeper| match &sleeper.waking {
+            Waking::Message(delivery) => delivery.serial == last,
+            Waking::Call(_) => false,
+        };
+        let asleep = self.sleeping.iter().filter(|(_, sleeper)| belongs(sleeper));
         let asleep: Vec<u64> = asleep.map(|(key, _)| *key).collect();
         for key in asleep {
-            self.sleeping.remove(&key);
             self.deadlines.clear(super::Reason::Sleeping(key));
+            if let Some(Waking::Message(delivery)) = self.sleeping.remove(&key).map(|it| it.waking)
+            {
+                undelivered.push(*delivery);
+            }
         }
+        self.forget_listener();
+        self.lose_deliveries(undelivered);
     }
 
-    /// Asks for what the server says by itself.
-    fn listen(&mut self) {
-        let (request, serial) = (self.get(None, None), self.session.serial);
-        self.open(request, Purpose::Listen { stream: Streaming::default(), serial });
+    /// The server does not know the session of the GET that it has accepted before.
+    pub(super) fn session_of_listener_lost(&mut self, now: Instant) {
+        if self.life == Life::Open {
+            self.leave_session();
+            self.side.handle_session_lost(now);
+        }
     }
 
     /// All is said; a server with a session is told.
     pub(super) fn begin_close(&mut self, now: Instant) {
-        self.abort_all();
+        let _ = self.abort_all();
         if self.session.id.is_none() {
             return self.closed();
         }

@@ -9,7 +9,8 @@ use core::pin::Pin;
 
 use serde::Serialize;
 
-use crate::client::{Change, ConnectError};
+use crate::challenge::Unauthorized;
+use crate::client::{CallError, Change, ConnectError, Undelivered};
 use crate::error::{PlanError, ProtocolError};
 use crate::json::Json;
 use crate::message::ErrorData;
@@ -25,6 +26,7 @@ type Answer<P> = Arc<dyn Fn(P) -> Answering + Send + Sync>;
 pub(super) type Hear<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
 type HearRejection = Arc<dyn Fn(&str, &PlanError) + Send + Sync>;
+type HearUndelivered = Arc<dyn Fn(&Undelivered, &CallError) + Send + Sync>;
 type HearNotification = Arc<dyn Fn(&str, &Json) + Send + Sync>;
 
 /// The functions of an application.
@@ -40,6 +42,9 @@ pub(super) struct Answers {
     pub(super) fault: Option<Hear<ProtocolError>>,
     pub(super) disconnected: Option<Hear<ConnectError>>,
     pub(super) tool_rejected: Option<HearRejection>,
+    pub(super) undelivered: Option<HearUndelivered>,
+    pub(super) unauthorized: Option<Hear<Unauthorized>>,
+    pub(super) no_stream: Option<Hear<CallError>>,
     pub(super) wire: Option<Hear<str>>,
 }
 

@@ -16,10 +16,8 @@ use super::answers::{self, IntoAnswer};
 use super::call::Call;
 use super::port::{Ask, Command, Port, Stage};
 use super::subscription::Subscription;
-use crate::client::{
-    CallError, Change, Config, ConnectError, Decision, Listing, ServerInfo, Verdict,
-};
-use crate::error::{PlanError, ProtocolError, UsageError};
+use crate::client::{CallError, Config, ConnectError, Decision, Listing, ServerInfo, Verdict};
+use crate::error::{ProtocolError, UsageError};
 use crate::http::client::set_field;
 use crate::json::Json;
 use crate::json::write::List as Writer;
@@ -29,7 +27,7 @@ use crate::types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
     ElicitRequestURLParams, ElicitResult, EmptyResult, GetPromptResult, Implementation,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    LoggingLevel, LoggingMessageNotificationParams, ReadResourceResult, Root, SubscriptionFilter,
+    LoggingLevel, ReadResourceResult, Root, SubscriptionFilter,
 };
 
 /// A client of one server, cheap to clone; all clones are the same client.
@@ -254,55 +252,6 @@ impl Client {
         set_field(&mut Vec::new(), name, value)?;
         self.port.command(Command::Field { name: name.into(), value: value.into() });
         Ok(())
-    }
-
-    /// Hears what is worth a log. A modern server sends nothing unless [`Client::set_log_level`] or
-    /// [`Call::log_level`] says from which level on.
-    pub fn on_log(&self, f: impl Fn(&LoggingMessageNotificationParams) + Send + Sync + 'static) {
-        self.port.change(|answers, _| answers.log = Some(Arc::new(f)));
-    }
-
-    /// Hears of every change, of a subscription or not: legacy servers tell of their lists
-    /// unasked.
-    pub fn on_change(&self, f: impl Fn(&Change) + Send + Sync + 'static) {
-        self.port.change(|answers, _| answers.change = Some(Arc::new(f)));
-    }
-
-    /// Hears that the user is done with a URL, by its `elicitationId`; 2025-11-25 alone.
-    pub fn on_elicitation_complete(&self, f: impl Fn(&str) + Send + Sync + 'static) {
-        self.port.change(|answers, _| answers.elicitation_complete = Some(Arc::new(f)));
-    }
-
-    /// Hears notifications that the specification does not have: method and parameters.
-    pub fn on_notification(&self, f: impl Fn(&str, &Json) + Send + Sync + 'static) {
-        self.port.change(|answers, _| answers.notification = Some(Arc::new(f)));
-    }
-
-    /// Hears what the server did wrong that concerns no call.
-    pub fn on_fault(&self, f: impl Fn(&ProtocolError) + Send + Sync + 'static) {
-        self.port.change(|answers, _| answers.fault = Some(Arc::new(f)));
-    }
-
-    /// Hears that there is no connection any more, and why; see [`ClientEvent::Disconnected`]. The
-    /// next call tries again, and [`Client::server`] is the last one that was known.
-    ///
-    /// [`ClientEvent::Disconnected`]: crate::client::ClientEvent::Disconnected
-    pub fn on_disconnect(&self, f: impl Fn(&ConnectError) + Send + Sync + 'static) {
-        self.port.change(|answers, _| answers.disconnected = Some(Arc::new(f)));
-    }
-
-    /// Sees the conversation, line by line, as
-    /// [`ClientService::show_wire`](super::ClientService::show_wire) and, over HTTP,
-    /// [`HttpClientService::show_wire`](super::HttpClientService::show_wire) show it, with secrets
-    /// masked. It is said before the client is connected.
-    pub fn on_wire(&self, f: impl Fn(&str) + Send + Sync + 'static) {
-        self.port.change(|answers, _| answers.wire = Some(Arc::new(f)));
-    }
-
-    /// Calls `f` with the name of each tool that is left out of a list over HTTP, and why: its schema
-    /// has headers that must not be.
-    pub fn on_tool_rejected(&self, f: impl Fn(&str, &PlanError) + Send + Sync + 'static) {
-        self.port.change(|answers, _| answers.tool_rejected = Some(Arc::new(f)));
     }
 
     /// Asks `f` for the trace that a call belongs to, where the call is first polled, unless

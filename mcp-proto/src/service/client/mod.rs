@@ -2,6 +2,7 @@
 
 mod answers;
 mod call;
+mod callbacks;
 mod handle;
 mod http;
 mod inputs;

@@ -146,6 +146,9 @@ impl Runner {
             event @ (ClientEvent::Log(_)
             | ClientEvent::ElicitationComplete { .. }
             | ClientEvent::Notification { .. }
+            | ClientEvent::Unauthorized { .. }
+            | ClientEvent::NoStream { .. }
+            | ClientEvent::Undelivered { .. }
             | ClientEvent::ToolRejected { .. }
             | ClientEvent::PeerFault(_)) => self.tell(event),
             ClientEvent::Closed(error) => {
@@ -177,6 +180,21 @@ impl Runner {
             ClientEvent::ToolRejected { tool, reason } => {
                 if let Some(f) = answers.tool_rejected {
                     unharmed(|| f(&tool, &reason));
+                }
+            }
+            ClientEvent::Unauthorized { unauthorized, .. } => {
+                if let Some(f) = answers.unauthorized {
+                    unharmed(|| f(&unauthorized));
+                }
+            }
+            ClientEvent::NoStream { error } => {
+                if let Some(f) = answers.no_stream {
+                    unharmed(|| f(&error));
+                }
+            }
+            ClientEvent::Undelivered { message, error } => {
+                if let Some(f) = answers.undelivered {
+                    unharmed(|| f(&message, &error));
                 }
             }
             ClientEvent::PeerFault(error) => {

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-use crate::client::ClientEvent;
+use crate::client::{ClientEvent, Undelivered};
 use crate::frame::{Line, LineReader};
 use crate::server::{CancelCause, ServerEvent};
 use crate::time::{Duration, Instant};
@@ -164,6 +164,16 @@ impl Wire {
             ClientEvent::ToolRejected { tool, reason } => {
                 alloc::format!("! tool-rejected {tool}: {reason}")
             }
+            ClientEvent::Undelivered { message: Undelivered::Notification { method }, error } => {
+                alloc::format!("! undelivered {method}: {error}")
+            }
+            ClientEvent::Undelivered { message: Undelivered::Answer { .. }, error } => {
+                alloc::format!("! undelivered: {error}")
+            }
+            ClientEvent::Unauthorized { unauthorized, .. } => {
+                alloc::format!("! unauthorized: {unauthorized}")
+            }
+            ClientEvent::NoStream { error } => alloc::format!("! no-stream: {error}"),
             ClientEvent::Closed(None) => "! closed".into(),
             ClientEvent::Closed(Some(error)) => alloc::format!("! closed: {error}"),
             // The lines say it.

@@ -371,9 +371,16 @@ impl Model {
             ClientEvent::ToolRejected { tool, .. } => {
                 assert_eq!(tool, "", "tools are rejected over HTTP alone");
             }
-            #[expect(clippy::panic, reason = "a kind of event that this file does not know")]
+            #[expect(
+                clippy::panic,
+                reason = "an event of HTTP, or one that this file does not know"
+            )]
             // Nothing starts its server again.
-            other @ (ClientEvent::Disconnected(_) | _) => panic!("{other:?}"),
+            other @ (ClientEvent::Disconnected(_)
+            | ClientEvent::Unauthorized { .. }
+            | ClientEvent::NoStream { .. }
+            | ClientEvent::Undelivered { .. }
+            | _) => panic!("{other:?}"),
         }
     }
 

@@ -230,7 +230,7 @@ impl PairScript {
     }
 
     /// Whether a legacy client is not known from one request to the next.
-    fn is_stateless(&self) -> bool {
+    pub(super) fn is_stateless(&self) -> bool {
         matches!(self.over, Over::Http { sessions: Sessions::Stateless, .. })
     }
 }

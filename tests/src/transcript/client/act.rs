@@ -35,7 +35,8 @@ pub(in super::super) fn act(event: &str) -> Result<Option<Act>> {
     let act = match verb {
         "connected" | "disconnected:" | "reopen" | "responded" | "failed" | "progressed"
         | "asked" | "ask-cancelled" | "logged" | "subscribed" | "changed" | "ended"
-        | "completed" | "notified" | "tool-rejected" | "peer-fault" | "refused" | "stored"
+        | "completed" | "notified" | "tool-rejected" | "unauthorized" | "unauthorized:"
+        | "no-stream:" | "undelivered" | "undelivered:" | "peer-fault" | "refused" | "stored"
         | "closed" | "closed:" => {
             return Ok(None);
         }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use mcp_proto::client::{
     CallError, CallId, CallOptions, Client, ClientEvent, ConnectError, InputId, InputReply,
-    Listing, SubscriptionId, Verdict,
+    Listing, SubscriptionId, Undelivered, Verdict,
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
@@ -115,6 +115,8 @@ pub(in super::super) struct Application {
     known: BTreeMap<String, CallId>,
     /// Inputs that nobody has given, with the calls that need them.
     inputs: BTreeMap<InputId, (String, InputReply, Option<CallId>)>,
+    /// Inputs that were given, by name.
+    given: BTreeMap<InputId, String>,
     /// How many inputs there were.
     asked: usize,
     /// Subscriptions that have not ended, by name.
@@ -159,7 +161,10 @@ impl Application {
             Act::Answer { input, answer } => {
                 let id = self.inputs.iter().find(|(_, (name, ..))| *name == input);
                 match id.map(|(id, _)| *id).and_then(|id| self.inputs.remove(&id)) {
-                    Some((_, reply, _)) => client.answer(now, reply, answer),
+                    Some((name, reply, _)) => {
+                        self.given.insert(reply.id(), name);
+                        client.answer(now, reply, answer);
+                    }
                     None => out.broken(&format!("no input `{input}` is asked for")),
                 }
             }
@@ -258,6 +263,23 @@ impl Application {
             ClientEvent::Notification { method, params } => {
                 format!("! notified {method} {params}")
             }
+            ClientEvent::Undelivered { message, error } => {
+                let name = match message {
+                    Undelivered::Notification { method } => Some(method),
+                    Undelivered::Answer { input } => {
+                        input.and_then(|input| self.given.get(&input)).cloned()
+                    }
+                    other => Some(format!("{other:?}")),
+                };
+                let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+                format!("! undelivered{name}: {}", why(&error))
+            }
+            ClientEvent::Unauthorized { subscription, unauthorized } => {
+                let name = subscription.map(|subscription| self.subscription_name(subscription));
+                let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+                format!("! unauthorized{name}: {}", unauthorized.status)
+            }
+            ClientEvent::NoStream { error } => format!("! no-stream: {}", why(&error)),
             ClientEvent::PeerFault(error) => format!("! peer-fault {error}"),
             ClientEvent::ToolRejected { tool, reason } => {
                 format!("! tool-rejected {tool}: {reason}")

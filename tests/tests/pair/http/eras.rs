@@ -1,7 +1,7 @@
 //! Servers that are others when they are started anew: of another era, with or without sessions.
 
 use mcp_proto::EraPolicy;
-use mcp_proto::client::Negotiation;
+use mcp_proto::client::{Change, List, Negotiation};
 use mcp_proto::http::Sessions;
 
 use super::site::{SECOND, config, echo, echoing, filter, pair, take, text, updated};
@@ -63,6 +63,8 @@ fn what_was_wanted_is_wanted_of_the_next_server() {
         let mut subscription = pair.run(client.subscribe(filter())).unwrap();
         pair.restart_as(config(is.0, is.1));
         pair.pass(5 * SECOND);
+        assert_eq!(pair.run(subscription.changed()), Some(Change::ListChanged(List::Tools)));
+        assert_eq!(pair.run(subscription.changed()), Some(updated()), "{was:?}, {is:?}");
         catalog.publish(&updated()).unwrap();
         assert_eq!(pair.run(subscription.changed()), Some(updated()), "{was:?}, {is:?}");
         assert_eq!(pair.starts(), 2);

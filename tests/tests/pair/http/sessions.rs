@@ -1,6 +1,6 @@
 //! Sessions that end: by the client, by their time, by a server that forgets them.
 
-use mcp_proto::client::{CallError, Negotiation};
+use mcp_proto::client::{CallError, Change, List, Negotiation};
 use mcp_proto::service::HttpClientConfig;
 use mcp_proto::testing::Network;
 use mcp_proto::types::LoggingLevel;
@@ -38,6 +38,9 @@ fn a_server_that_is_started_anew_is_met_anew() {
         take(&heard);
         assert_eq!(text(pair.run(walking(&client, 1, 1))), "1 steps");
         assert_eq!(take(&heard), ["\"there\""]);
+        // So it is of what may have changed while the server was down.
+        assert_eq!(pair.run(subscription.changed()), Some(Change::ListChanged(List::Tools)));
+        assert_eq!(pair.run(subscription.changed()), Some(updated()));
         catalog.publish(&updated()).unwrap();
         assert_eq!(pair.run(subscription.changed()), Some(updated()));
     }
