@@ -28,12 +28,7 @@ pub async fn run(
 ) -> io::Result<()> {
     let clock = Clock::start();
     let mut service = service(client, &clock)?;
-    clock.drive(&mut service, reader, writer).await?;
-    if service.wants_reopen() {
-        // Those that wait are told when the service is dropped.
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(())
+    run_stream(&mut service, clock, reader, writer).await
 }
 
 /// Starts a server and drives `client` over its standard input and output until the conversation
@@ -62,7 +57,7 @@ pub async fn connect(
     let mut service = service(client, &clock)?;
     // Aborted when this future is dropped.
     let mut driver = JoinSet::new();
-    driver.spawn(async move { drop(clock.drive(&mut service, reader, writer).await) });
+    driver.spawn(async move { drop(run_stream(&mut service, clock, reader, writer).await) });
     let connected = client.connected().await;
     driver.detach_all();
     connected.map_err(io::Error::other)
@@ -119,6 +114,20 @@ fn service(client: &Client, clock: &Clock) -> io::Result<ClientService> {
     Ok(service)
 }
 
+async fn run_stream(
+    service: &mut ClientService,
+    clock: Clock,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    clock.drive(service, reader, writer).await.inspect_err(|error| service.handle_error(error))?;
+    if service.wants_reopen() {
+        // Whoever waits is notified when the service is dropped.
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
+}
+
 async fn run_process(
     mut service: ClientService,
     clock: Clock,
@@ -128,12 +137,16 @@ async fn run_process(
     loop {
         let (stdout, stdin) = process.streams();
         let driven = clock.drive(&mut service, stdout, stdin).await;
-        let status = process.end().await;
-        driven?;
-        if !service.wants_reopen() {
-            return status;
+        let exited = process.end().await;
+        if let Ok(status) = exited {
+            service.handle_exited(status);
         }
-        process = Process::start(command)?;
+        driven.inspect_err(|error| service.handle_error(error))?;
+        if !service.wants_reopen() {
+            return exited;
+        }
+        let started = Process::start(command);
+        process = started.inspect_err(|error| service.handle_error(error))?;
         service.handle_opened(clock.now());
     }
 }

@@ -288,9 +288,9 @@ pub use mcp_proto::server::{
     Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
 };
 pub use mcp_proto::service::{
-    Call, Catalog, Client, Command, Context, Handler, HttpClientConfig, InheritedEnv, Interrupt,
-    IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Stderr, Structured,
-    Subscription, Unreached,
+    Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler, HttpClientConfig,
+    InheritedEnv, Interrupt, IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
+    Stderr, Structured, Subscription, Unreached,
 };
 #[cfg(feature = "testing")]
 pub use mcp_proto::testing;

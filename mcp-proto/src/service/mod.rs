@@ -59,8 +59,8 @@ use crate::time::{Duration, Instant};
 
 pub use catalog::Catalog;
 pub use client::{
-    Call, Client, ClientService, Connecting, Connector, HttpClientConfig, HttpClientService,
-    IntoAnswer, Socket, Subscription, Unreached,
+    Call, Client, ClientService, CloseCause, Closed, Connecting, Connector, HttpClientConfig,
+    HttpClientService, IntoAnswer, Socket, Subscription, Unreached,
 };
 pub use command::Command;
 pub use context::{Cancelled, Context, Sleep};

@@ -18,7 +18,7 @@ use std::io;
 use libtest_mimic::{Failed, Trial};
 
 /// Which function is to serve.
-const SERVER: &str = "MCP_TEST_SERVER";
+pub(crate) const SERVER: &str = "MCP_TEST_SERVER";
 
 /// What serves on standard input and output.
 pub type Serve = fn() -> io::Result<()>;

@@ -2,23 +2,32 @@
 //!
 //! Nothing here sleeps: each wait is for a line that a server writes, or for its end.
 
-use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::future::{Future, poll_fn};
+use std::os::unix::process::ExitStatusExt;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::task::{Context, Poll, Waker};
+use std::{env, io, process};
 
 use libtest_mimic::{Failed, Trial};
 use mcp_proto::client::ConnectError;
-use mcp_proto::service::{Client, Command, Stderr, Unreached};
+use mcp_proto::service::{Client, CloseCause, Command, Stderr, Unreached};
 use mcp_proto::types::Implementation;
 
 use super::Suite;
 use crate::http::Check;
 use crate::http_client::{Connecting, Running};
+use crate::process::SERVER;
 
 type Named = (&'static str, fn(Suite) -> Check);
 
 const CHECKS: &[Named] = &[
     ("a_program_that_does_not_serve_is_named", a_program_that_does_not_serve_is_named),
+    (
+        "second_hour_09_the_exit_of_a_server_is_reported",
+        second_hour_09_the_exit_of_a_server_is_reported,
+    ),
+    ("second_hour_09_a_closed_client_says_so", second_hour_09_a_closed_client_says_so),
     (
         "second_hour_24_a_dropped_connect_kills_the_server",
         second_hour_24_a_dropped_connect_kills_the_server,
@@ -36,6 +45,7 @@ pub(super) fn trials(suite: Suite) -> Vec<Trial> {
 fn a_program_that_does_not_serve_is_named(suite: Suite) -> Check {
     let client = client();
     let command = Command::new("sh").args(["-c", "exit 3", "secret"]);
+    let closed = client.closed();
     let error = (suite.connect_command)(client, command).err().ok_or("it is connected")?;
     let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<Unreached>());
     let unreached = unreached.ok_or_else(|| error.to_string())?;
@@ -43,6 +53,11 @@ fn a_program_that_does_not_serve_is_named(suite: Suite) -> Check {
     assert_eq!(unreached.exit.and_then(|exit| exit.code()), Some(3));
     let text = "sh: the connection has ended before the server was known (exit status: 3)";
     assert_eq!(error.to_string(), text);
+    let mut closed = pin!(closed);
+    let closed = closed.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    let Poll::Ready(closed) = closed else { return Err("it is not closed".into()) };
+    assert_eq!(closed.cause, CloseCause::Connect(ConnectError::Closed));
+    assert_eq!(closed.exit.and_then(|exit| exit.code()), Some(3));
     Ok(())
 }
 
@@ -69,6 +84,55 @@ fn second_hour_24_a_dropped_connect_kills_the_server(suite: Suite) -> Check {
         Box::pin(said) as Running
     };
     (suite.with_command)(client(), command.stderr(stderr), Box::new(script))
+}
+
+fn second_hour_09_the_exit_of_a_server_is_reported(suite: Suite) -> Check {
+    let (pid, pids) = mpsc::channel();
+    let stderr = Stderr::lines(move |line| drop(pid.send(line.to_owned())));
+    let client = client();
+    let waiters = [client.closed(), client.closed()];
+    let given = client.clone();
+    let script = move |connecting: Connecting| {
+        let said = async move {
+            connecting.await?;
+            let pid = pids.recv()?;
+            process::Command::new("kill").args(["-KILL", &pid]).status()?;
+            for closed in waiters {
+                let closed = closed.await;
+                assert_eq!(closed.cause, CloseCause::Ended);
+                assert_eq!(closed.exit.and_then(|exit| exit.signal()), Some(9), "{closed}");
+            }
+            // Later it is still known.
+            assert_eq!(given.closed().await.cause, CloseCause::Ended);
+            assert!(given.list_tools().await.is_err(), "there is no server");
+            Ok(())
+        };
+        Box::pin(said) as Running
+    };
+    (suite.with_command)(client, server(suite)?.stderr(stderr), Box::new(script))
+}
+
+fn second_hour_09_a_closed_client_says_so(suite: Suite) -> Check {
+    let client = client();
+    let given = client.clone();
+    let script = move |connecting: Connecting| {
+        let said = async move {
+            connecting.await?;
+            given.close().await;
+            let closed = given.closed().await;
+            assert_eq!(closed.cause, CloseCause::Requested);
+            assert_eq!(closed.exit.and_then(|exit| exit.code()), Some(0), "{closed}");
+            Ok(())
+        };
+        Box::pin(said) as Running
+    };
+    (suite.with_command)(client, server(suite)?.stderr(Stderr::Null), Box::new(script))
+}
+
+/// This program as a server, which first writes its process id to stderr.
+fn server(suite: Suite) -> io::Result<Command> {
+    let command = Command::new("sh").args(["-c", "echo $$ >&2; exec \"$0\""]);
+    Ok(command.arg(env::current_exe()?).env(SERVER, suite.name))
 }
 
 fn client() -> Client {

@@ -1,15 +1,16 @@
 //! The end: of the client, of its service, of its handles.
 
+use std::io;
 use std::task::Waker;
 
 use mcp_proto::client::{CallError, Config, ConnectError, Negotiation};
-use mcp_proto::service::{Client, ClientService, Driven};
+use mcp_proto::service::{Client, ClientService, CloseCause, Closed, Driven};
 use mcp_proto::testing::Network;
 use mcp_proto::types::{Implementation, LoggingLevel, Root, SubscriptionFilter};
 use mcp_proto::{Bytes, Instant, UsageError};
 use serde_json::{Value, json};
 
-use crate::bench::{ERAS, Log, SECOND, WAYS, call, pair, text, thinking};
+use crate::bench::{ERAS, Log, Over, SECOND, WAYS, call, pair, registry, text, thinking};
 
 #[test]
 fn closing_ends_what_is_pending_and_cancels_what_runs() {
@@ -40,6 +41,54 @@ fn closing_before_the_connection_says_so() {
         pair.run(client.close());
         assert_eq!(pair.run(connected), Err(ConnectError::Closed));
         assert_eq!(pair.run(pending), Err(CallError::Connect(ConnectError::Closed)));
+    }
+}
+
+#[test]
+fn second_hour_09_the_end_is_reported_to_everybody_who_waits() {
+    for way in WAYS {
+        for closes in [true, false] {
+            if way.over == Over::Http && !closes {
+                // Over HTTP the end of a connection ends nothing.
+                continue;
+            }
+            let mut pair = way.pair(registry(|_: Value, _| async { "done" }));
+            let client = pair.client();
+            let (mut first, mut second) = (Box::pin(client.closed()), Box::pin(client.closed()));
+            assert_eq!(text(pair.run(call(&client))), "done");
+            assert!(pair.poll(&mut first).is_pending() && pair.poll(&mut second).is_pending());
+            if closes {
+                pair.run(client.close());
+            } else {
+                pair.cut();
+                pair.pass(SECOND);
+            }
+            let cause = if closes { CloseCause::Requested } else { CloseCause::Ended };
+            let closed = Closed::new(cause);
+            for waiter in [first, second, Box::pin(client.closed())] {
+                assert_eq!(pair.run(waiter), closed, "{way:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn second_hour_09_an_error_of_the_stream_and_a_dropped_driver_are_reported() {
+    let mut idle = pair(Negotiation::Auto, |_: Value, _| async { "done" });
+    for broken in [true, false] {
+        let client = client();
+        let mut service = ClientService::new(&client).unwrap();
+        service.handle_opened(Instant::ZERO);
+        if broken {
+            service.handle_error(&io::Error::other("the disk is full"));
+        }
+        drop(service);
+        let cause = if broken {
+            CloseCause::Io { kind: io::ErrorKind::Other, message: "the disk is full".into() }
+        } else {
+            CloseCause::Dropped
+        };
+        assert_eq!(idle.run(client.closed()), Closed::new(cause));
     }
 }
 

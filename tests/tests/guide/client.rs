@@ -340,5 +340,8 @@ async fn a_program_that_is_no_server() -> Outcome {
     assert_eq!(unreached.map(|it| &it.error), Some(&ConnectError::Closed));
     assert_eq!(unreached.and_then(|it| it.exit?.code()), Some(0));
     assert!(error.to_string().starts_with("true: "), "{error}");
+    let closed = client.closed().await;
+    eprintln!("the connection is over: {closed}");
+    assert_eq!(closed.exit, unreached.and_then(|it| it.exit));
     Ok(())
 }

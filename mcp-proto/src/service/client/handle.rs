@@ -13,14 +13,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::answers::{self, IntoAnswer};
+use super::ask::Ask;
 use super::call::Call;
-use super::port::{Ask, Command, Port, Stage};
+use super::closed::Closed;
+use super::port::{Command, Port, Stage};
 use super::subscription::Subscription;
 use crate::client::{CallError, Config, ConnectError, Decision, Listing, ServerInfo, Verdict};
 use crate::error::{ProtocolError, UsageError};
 use crate::http::client::set_field;
 use crate::json::Json;
-use crate::json::write::List as Writer;
 use crate::trace::TraceContext;
 use crate::types::{
     CallToolResult, ClientCapabilities, CompleteRequestParams, CompleteResult,
@@ -91,14 +92,14 @@ impl Client {
         name: &str,
         arguments: &A,
     ) -> Call<CallToolResult> {
-        self.with_arguments("tools/call", name, arguments)
+        self.start(Ask::with_arguments("tools/call", name, arguments))
     }
 
     /// Reads a resource.
     ///
     /// [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources#reading-resources)
     pub fn read_resource(&self, uri: &str) -> Call<ReadResourceResult> {
-        self.typed("resources/read", Some(object(uri.len(), |params| params.text("uri", uri))))
+        self.start(Ask::of_resource("resources/read", uri))
     }
 
     /// Gets a prompt with arguments, an object of strings; `&()` for none.
@@ -109,14 +110,14 @@ impl Client {
         name: &str,
         arguments: &A,
     ) -> Call<GetPromptResult> {
-        self.with_arguments("prompts/get", name, arguments)
+        self.start(Ask::with_arguments("prompts/get", name, arguments))
     }
 
     /// Asks how an argument might go on.
     ///
     /// [Specification: Completion](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion)
     pub fn complete(&self, params: &CompleteRequestParams) -> Call<CompleteResult> {
-        self.typed("completion/complete", Json::encode(params).ok())
+        self.start(Ask::call("completion/complete", Json::encode(params).ok()))
     }
 
     /// Asks for a sign of life.
@@ -129,7 +130,7 @@ impl Client {
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<EmptyResult> {
-        Call::new(&self.port, Ok(Ask::Level(level)), decode)
+        self.start(Ok(Ask::Level(level)))
     }
 
     /// Calls a method, such as one of an extension, with parameters that are an object in JSON. The
@@ -139,7 +140,7 @@ impl Client {
         method: impl Into<Cow<'static, str>>,
         params: &(impl Serialize + ?Sized),
     ) -> Call<R> {
-        self.typed(method, Json::encode(params).ok())
+        self.start(Ask::call(method, Json::encode(params).ok()))
     }
 
     /// Sends a notification, such as one of an extension, with parameters that are an object in
@@ -279,10 +280,10 @@ impl Client {
     ) -> impl Future<Output = Result<ServerInfo, ConnectError>> + Send + use<> {
         let port = self.port.clone();
         poll_fn(move |context| {
-            let seen = port.watch(context.waker(), |stage, ended| match stage {
+            let seen = port.watch(context.waker(), |stage, closed| match stage {
                 Stage::Connected(known) => Some(Ok(known.0.clone())),
                 Stage::Closed(error) => Some(Err(error.clone().unwrap_or(ConnectError::Closed))),
-                Stage::Idle(_) | Stage::Connecting => ended.then_some(Err(ConnectError::Closed)),
+                Stage::Idle(_) | Stage::Connecting => closed.map(|_| Err(ConnectError::Closed)),
             });
             seen.map_or(Poll::Pending, Poll::Ready)
         })
@@ -313,6 +314,28 @@ impl Client {
         self.port.decisions()
     }
 
+    /// Waits until the connection has ended and returns why: [`Client::close`] was called, the server
+    /// has ended or exited, or there has been no connection. A server in a process of its own has
+    /// exited then, with a known status. Any number of tasks may wait, before and after the end.
+    ///
+    /// Before the client is driven this waits for that as well. Over HTTP a server that goes away
+    /// ends nothing: calls fail one by one, and the next one tries again.
+    ///
+    /// ```
+    /// # use mcp_proto::service::Client;
+    /// # async fn example(client: Client) {
+    /// let closed = client.closed().await;
+    /// eprintln!("the connection is over: {closed}");
+    /// # }
+    /// ```
+    pub fn closed(&self) -> impl Future<Output = Closed> + Send + use<> {
+        let port = self.port.clone();
+        poll_fn(move |context| {
+            let closed = port.watch(context.waker(), |_, closed| closed.cloned());
+            closed.map_or(Poll::Pending, Poll::Ready)
+        })
+    }
+
     /// Closes the connection: every call ends, with [`CallError::Interrupted`] if the
     /// server may have executed it, else with [`CallError::Closed`]. Completes when whoever
     /// drives the client is done with it; a server in a process of its own has ended then.
@@ -320,51 +343,18 @@ impl Client {
         self.port.command(Command::Close);
         let port = self.port.clone();
         poll_fn(move |context| {
-            let ended =
-                |stage: &Stage, ended| (ended || matches!(stage, Stage::Idle(_))).then_some(());
-            port.watch(context.waker(), ended).map_or(Poll::Pending, Poll::Ready)
+            let ended = port.watch(context.waker(), |stage, closed| {
+                (closed.is_some() || matches!(stage, Stage::Idle(_))).then_some(())
+            });
+            ended.map_or(Poll::Pending, Poll::Ready)
         })
     }
 
     fn list<R: DeserializeOwned>(&self, listing: Listing) -> Call<R> {
-        Call::new(&self.port, Ok(Ask::List(listing)), decode)
+        self.start(Ok(Ask::List(listing)))
     }
 
-    fn with_arguments<R: DeserializeOwned>(
-        &self,
-        method: &'static str,
-        name: &str,
-        arguments: &(impl Serialize + ?Sized),
-    ) -> Call<R> {
-        let arguments = Json::encode(arguments).ok();
-        if let Some(arguments) = &arguments
-            && !arguments.raw().is_object()
-            && arguments.as_bytes() != b"null"
-        {
-            let error = UsageError::NotAnObject { name: name.into() };
-            return Call::new(&self.port, Err(CallError::Usage(error)), decode);
-        }
-        let params = arguments.map(|arguments| {
-            object(name.len() + arguments.as_bytes().len(), |params| {
-                params.text("name", name);
-                if arguments.raw().is_object() {
-                    params.member("arguments", arguments.as_bytes());
-                }
-            })
-        });
-        self.typed(method, params)
-    }
-
-    fn typed<R: DeserializeOwned>(
-        &self,
-        method: impl Into<Cow<'static, str>>,
-        params: Option<Json>,
-    ) -> Call<R> {
-        let method = method.into();
-        let ask = match params {
-            Some(params) => Ok(Ask::Call { method, params }),
-            None => Err(CallError::Usage(UsageError::NotJson { name: method.into_owned() })),
-        };
+    fn start<R: DeserializeOwned>(&self, ask: Result<Ask, CallError>) -> Call<R> {
         Call::new(&self.port, ask, decode)
     }
 }
@@ -372,15 +362,6 @@ impl Client {
 fn decode<R: DeserializeOwned>(result: &Json) -> Result<R, CallError> {
     let expected = "as the schema says";
     result.decode().map_err(|_| CallError::Protocol(ProtocolError::InvalidResult { expected }))
-}
-
-/// An object whose members are about as long as this, without their names.
-fn object(length: usize, write: impl FnOnce(&mut Writer<'_, Vec<u8>>)) -> Json {
-    let mut out = Vec::with_capacity(length + 64);
-    let mut object = Writer::object(&mut out);
-    write(&mut object);
-    object.end();
-    Json::trusted(out)
 }
 
 impl From<Implementation> for Config {

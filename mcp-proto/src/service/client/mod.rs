@@ -1,8 +1,10 @@
 //! The client as futures: a handle for the application, and the service that an adapter drives.
 
 mod answers;
+mod ask;
 mod call;
 mod callbacks;
+mod closed;
 mod handle;
 mod http;
 mod inputs;
@@ -14,6 +16,8 @@ mod unreached;
 
 use alloc::boxed::Box;
 use core::task::Waker;
+use std::io;
+use std::process::ExitStatus;
 
 use bytes::Bytes;
 
@@ -28,6 +32,7 @@ use crate::time::{Duration, Instant};
 
 pub use answers::IntoAnswer;
 pub use call::Call;
+pub use closed::{CloseCause, Closed};
 pub use handle::Client;
 pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService, Socket};
 use runner::Runner;
@@ -121,6 +126,18 @@ impl ClientService {
         self.life == Life::Reopening
     }
 
+    /// For adapters: how the server has exited, if it runs in a process of its own;
+    /// [`Client::closed`] reports it. To be called before the service is dropped.
+    pub fn handle_exited(&mut self, status: ExitStatus) {
+        self.runner.ending.exited(status);
+    }
+
+    /// For adapters: reading, writing, or starting the server has failed; [`Client::closed`] reports
+    /// it. To be called before the service is dropped.
+    pub fn handle_error(&mut self, error: &io::Error) {
+        self.runner.ending.fail(error);
+    }
+
     fn act_on_all(&mut self, now: Instant) {
         while self.life != Life::Reopening
             && let Some(action) = self.connection.poll_action()
@@ -168,6 +185,7 @@ impl Driven for ClientService {
     }
 
     fn handle_stop(&mut self, now: Instant) {
+        self.runner.ending.begin(CloseCause::Requested);
         self.connection.close(now);
     }
 

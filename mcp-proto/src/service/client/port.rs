@@ -4,9 +4,9 @@
 //! the connection. The lock is held for the time of a push or a take, never across a poll.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use alloc::{borrow::Cow, string::String};
 use core::mem;
 use core::task::Waker;
 use std::sync::OnceLock;
@@ -14,16 +14,17 @@ use std::sync::OnceLock;
 use super::super::driver::{Driver, wake};
 use super::super::lock::Lock;
 use super::answers::Answers;
+use super::ask::Ask;
 use super::call::Slot;
+use super::closed::Closed;
 use super::subscription::Feed;
 use crate::client::{
-    CallError, CallOptions, Config, ConnectError, Decision, InputId, Listing, Progress, ServerInfo,
-    Verdict,
+    CallError, CallOptions, Config, ConnectError, Decision, InputId, Progress, ServerInfo, Verdict,
 };
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::trace::TraceContext;
-use crate::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
+use crate::types::{ClientCapabilities, Root, SubscriptionFilter};
 use crate::version::ProtocolVersion;
 
 /// What a handle asks of the service.
@@ -37,26 +38,6 @@ pub(super) enum Command {
     Capabilities(ClientCapabilities),
     Field { name: String, value: String },
     Close,
-}
-
-/// What a call asks for.
-pub(super) enum Ask {
-    Call { method: Cow<'static, str>, params: Json },
-    List(Listing),
-    Ping,
-    Level(LoggingLevel),
-}
-
-impl Ask {
-    /// Its method, and its parameters as far as they say what it is about.
-    pub(super) fn about(&self) -> (&str, Option<&Json>) {
-        match self {
-            Self::Call { method, params } => (method, Some(params)),
-            Self::List(listing) => (listing.method(), None),
-            Self::Ping => ("ping", None),
-            Self::Level(_) => ("logging/setLevel", None),
-        }
-    }
 }
 
 pub(super) type OnProgress = Box<dyn FnMut(Progress) + Send>;
@@ -100,8 +81,8 @@ struct State {
     stage: Stage,
     /// How the negotiation went, as far as it has come.
     decisions: Vec<Decision>,
-    /// The service is gone: nobody looks any more.
-    ended: bool,
+    /// How the connection has ended, once the service is gone: nobody looks any more.
+    closed: Option<Closed>,
     driver: Driver,
     work: Work,
     answers: Answers,
@@ -116,7 +97,7 @@ impl Port {
         let state = Lock::new(State {
             stage: Stage::Idle(Box::new(config)),
             decisions: Vec::new(),
-            ended: false,
+            closed: None,
             driver: Driver::default(),
             work: Work::default(),
             answers: Answers::default(),
@@ -164,7 +145,7 @@ impl Port {
     /// once.
     pub(super) fn command(&self, command: Command) {
         let mut state = self.state.lock();
-        if state.ended {
+        if state.closed.is_some() {
             let cause = state.stage.cause();
             drop(state);
             return refuse(command, &cause);
@@ -177,7 +158,7 @@ impl Port {
 
     pub(super) fn ready(&self, input: InputId) {
         let mut state = self.state.lock();
-        if !state.ended && !state.work.ready.contains(&input) {
+        if state.closed.is_none() && !state.work.ready.contains(&input) {
             state.work.ready.push(input);
         }
         let driver = state.driver.sleeping();
@@ -227,20 +208,20 @@ impl Port {
     pub(super) fn watch<T>(
         &self,
         waker: &Waker,
-        look: impl FnOnce(&Stage, bool) -> Option<T>,
+        look: impl FnOnce(&Stage, Option<&Closed>) -> Option<T>,
     ) -> Option<T> {
         let mut state = self.state.lock();
-        let seen = look(&state.stage, state.ended);
+        let seen = look(&state.stage, state.closed.as_ref());
         if seen.is_none() && !state.watchers.iter().any(|watcher| watcher.will_wake(waker)) {
             state.watchers.push(waker.clone());
         }
         seen
     }
 
-    /// The service is gone.
-    pub(super) fn end(&self) {
+    /// The service is gone, and the connection has ended so.
+    pub(super) fn end(&self, closed: Closed) {
         let mut state = self.state.lock();
-        state.ended = true;
+        state.closed = Some(closed);
         let (work, watchers) = (mem::take(&mut state.work), mem::take(&mut state.watchers));
         // A function may hold on to the client that it was given to.
         let answers = mem::take(&mut state.answers);
@@ -266,7 +247,7 @@ impl Port {
             };
             change(&mut answers, &mut capabilities);
             let mut state = self.state.lock();
-            let tells = state.capabilities != capabilities && !state.ended;
+            let tells = state.capabilities != capabilities && state.closed.is_none();
             if tells {
                 state.work.commands.push(Command::Capabilities(capabilities.clone()));
             }

@@ -11,9 +11,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::super::trace::fault;
 use super::answers::Hear;
+use super::ask::Ask;
 use super::call::Slot;
+use super::closed::{CloseCause, Ending};
 use super::inputs::Inputs;
-use super::port::{Ask, Command, OnProgress, Port, Stage, Work};
+use super::port::{Command, OnProgress, Port, Stage, Work};
 use super::side::Side;
 use super::subscription::Feed;
 use crate::client::{CallError, ClientEvent, Config, SubscriptionId};
@@ -28,6 +30,8 @@ pub(super) struct Runner {
     calls: Row<Pending>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
     inputs: Inputs,
+    /// What is known of the end of the connection.
+    pub(super) ending: Ending,
     /// How many decisions handles can see.
     decided: usize,
     /// Nothing, with room for what the next turn brings.
@@ -49,6 +53,7 @@ impl Runner {
             calls: Row::default(),
             feeds: BTreeMap::new(),
             inputs: Inputs::default(),
+            ending: Ending::default(),
             decided: 0,
             work: Work::default(),
         };
@@ -153,6 +158,7 @@ impl Runner {
             | ClientEvent::PeerFault(_)) => self.tell(event),
             ClientEvent::Closed(error) => {
                 self.show_decisions(side);
+                self.ending.begin(error.clone().map_or(CloseCause::Ended, CloseCause::Connect));
                 self.port.set_stage(Stage::Closed(error));
             }
         }
@@ -271,7 +277,10 @@ impl Runner {
             Command::Field { name, value } => {
                 let _ = side.set_field(now, &name, &value);
             }
-            Command::Close => side.close(now),
+            Command::Close => {
+                self.ending.begin(CloseCause::Requested);
+                side.close(now);
+            }
         }
     }
 }
@@ -288,7 +297,7 @@ impl Drop for Runner {
         if !matches!(self.port.stage(), Stage::Closed(_)) {
             self.port.set_stage(Stage::Closed(None));
         }
-        self.port.end();
+        self.port.end(self.ending.finish());
     }
 }
 
