@@ -51,6 +51,10 @@ pub struct Limits {
     /// of modern clients up to 4 KiB do not count. Clones of a `Config` count together. Memory of the
     /// process is about twice as much: handlers decode what they are given.
     pub max_endpoint_bytes: usize,
+    /// The most bytes of the parameters of calls and notifications that a client holds because they
+    /// cannot be sent: the server is not known yet, or does not read its input; default 16 MiB. One is
+    /// always accepted, whatever its size; another one that exceeds this fails.
+    pub max_unsent_bytes: usize,
     /// The longest request id or progress token, in bytes as sent; default 1 KiB. A request with
     /// a longer one is answered with -32600.
     pub max_token_bytes: usize,
@@ -151,6 +155,7 @@ impl Default for Limits {
             max_in_flight_bytes: 64 * 1024 * 1024,
             max_batch_bytes: 1024 * 1024,
             max_endpoint_bytes: 256 * 1024 * 1024,
+            max_unsent_bytes: 16 * 1024 * 1024,
             max_token_bytes: 1024,
             max_client_bytes: 16 * 1024,
             max_subscriptions: 1024,

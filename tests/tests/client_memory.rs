@@ -8,15 +8,21 @@
 #![expect(clippy::print_stdout, reason = "the peak is worth knowing")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+use std::collections::VecDeque;
+use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
+use std::time::Duration;
 
 use mcp_proto::client::{
     CallOptions, Client, ClientEvent, Config, InputReply, Listing, Negotiation,
 };
+use mcp_proto::service::{self, ClientService, Driven};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation, SubscriptionFilter};
 use mcp_proto::{Action, Bytes, Instant, Json, Limits, Machine, ProtocolVersion};
 use peak_alloc::PeakAlloc;
+use serde_json::json;
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
@@ -206,6 +212,43 @@ fn input_for_calls_in_masses() {
     // There is room for those of one call.
     let owed = measured.run(&alone, lines);
     assert_eq!(owed, 7000, "inputs");
+}
+
+#[test]
+fn second_hour_08_a_server_that_never_reads() {
+    let _alone = alone();
+    let mut config = Config::new(Implementation::new("app", "1"));
+    config.negotiation = Negotiation::Auto;
+    config.limits.max_unsent_bytes = 4 * MIB;
+    let client = service::Client::new(config);
+    let mut driven = ClientService::new(&client).unwrap();
+    let mut now = Instant::ZERO;
+    driven.handle_opened(now);
+    driven.turn(now, Waker::noop());
+    let discover = "{\"jsonrpc\":\"2.0\",\"id\":\"discover-1\",\"result\":{\"resultType\":\"complete\",\
+        \"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{},\"ttlMs\":0,\"cacheScope\":\"private\"}}\n";
+    driven.handle_bytes(now, Bytes::from(discover));
+    driven.turn(now, Waker::noop());
+    assert!(client.server().is_some());
+    ALLOCATOR.reset_peak_usage();
+    let start = ALLOCATOR.current_usage();
+    let text = "x".repeat(64 * 1024);
+    // Half of the calls are given up by the application, the others by their time.
+    let mut calls = VecDeque::new();
+    for number in 0..4000 {
+        let mut call = Box::pin(client.call_tool("echo", &json!({"text": text})));
+        let mut context = Context::from_waker(Waker::noop());
+        if call.as_mut().poll(&mut context).is_pending() && number % 2 == 0 {
+            calls.push_back(call);
+        }
+        calls.truncate(500);
+        now = now + Duration::from_millis(100);
+        driven.turn(now, Waker::noop());
+    }
+    let peak = ALLOCATOR.peak_usage() - start;
+    println!("a server that never reads: {} KiB", peak / 1024);
+    // What is on its way, what is held, and one copy of either.
+    assert!(peak < 16 * MIB, "{peak}");
 }
 
 #[test]

@@ -26,7 +26,8 @@ impl Client {
     /// of it is a [`ClientEvent::Response`]. Before the era is known it waits.
     ///
     /// Fails with [`UsageError::Closed`], with [`UsageError::NotAnObject`], with
-    /// [`UsageError::TooManyCalls`] at `Limits::max_in_flight`, and with
+    /// [`UsageError::TooManyCalls`] at `Limits::max_in_flight`, with
+    /// [`UsageError::TooManyUnsentBytes`] at `Limits::max_unsent_bytes`, and with
     /// [`UsageError::ReservedMethod`] for `initialize`, `server/discover`, `subscriptions/listen`
     /// and notifications, which are the machine's.
     pub fn call(
@@ -159,6 +160,7 @@ impl Client {
         if self.calls.len() >= max_in_flight {
             return Err(UsageError::TooManyCalls { max_in_flight });
         }
+        self.check_unsent(params.as_bytes().len())?;
         let number = self.calls.number();
         let id = CallId(number);
         let ends = now + options.max_total;
@@ -242,6 +244,9 @@ impl Client {
             call.rest();
             return self.calls.insert(number, call);
         };
+        if self.flow.is_closed() {
+            return self.hold(now, number, call);
+        }
         let lacks = |method: &str| era == Era::Modern && call.method == method;
         if let Goal::Notification = call.goal {
             if !lacks("notifications/roots/list_changed") {

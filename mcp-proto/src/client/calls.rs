@@ -6,7 +6,7 @@
 //!
 //! | state | leaves by |
 //! |---|---|
-//! | `Waiting` for the era to be known | being sent |
+//! | `Waiting` for the era to be known, or held by the `Flow` | being sent; cancellation, its time |
 //! | `Sent` | a response, cancellation, its time |
 //! | `Asking` for input | the last input, which sends it again; cancellation, its time |
 //! | `Parked`: refused, and may be repeated once the server is known | the end of the negotiation |
@@ -127,6 +127,15 @@ impl Call {
         if self.is_sent() && !self.is_idempotent() { CallError::Interrupted } else { cause }
     }
 
+    /// Whether it waits to be sent, or to be sent again with its input.
+    fn is_held(&self) -> bool {
+        match &self.state {
+            State::Waiting => true,
+            State::Asking(asking) => asking.missing.is_empty(),
+            State::Sent | State::Parked { .. } => false,
+        }
+    }
+
     pub(super) fn is_sent(&self) -> bool {
         matches!(self.state, State::Sent)
     }
@@ -216,6 +225,17 @@ impl Calls {
         wanted: impl Fn(&Call) -> bool + 'a,
     ) -> impl Iterator<Item = u64> + 'a {
         self.table.iter().filter(move |(_, call)| wanted(call)).map(|(number, _)| number)
+    }
+
+    /// The numbers of the calls that wait to be sent, oldest first.
+    pub(super) fn held(&self) -> Vec<u64> {
+        self.numbers_of(Call::is_held).collect()
+    }
+
+    /// The bytes of their parameters.
+    pub(super) fn held_bytes(&self) -> usize {
+        let held = self.table.iter().filter(|(_, call)| call.is_held());
+        held.map(|(_, call)| call.params.as_bytes().len()).sum()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Call> {

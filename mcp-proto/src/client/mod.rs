@@ -14,6 +14,7 @@
 //! | a legacy request | `Input`, or an answer: to `ping`, to `roots/list`, to what is not declared |
 //! | `subscribe`, `unsubscribe` | modern: `subscriptions/listen` and its cancellation; legacy: `resources/subscribe` and `resources/unsubscribe` |
 //! | a notification | `Progress`, `Log`, `Changed`, `Subscribed`, `ElicitationComplete`, or `Notification` |
+//! | `handle_blocked`, `handle_unblocked` | nothing more is sent but answers and cancellations; the calls that were held |
 //! | `cancel`, or the time of a call is over | `notifications/cancelled`, and the `Response` |
 //! | anything that cannot be read or does not belong | `PeerFault`; a client answers no garbage |
 //! | end of input | each call and each subscription ends; then `Closed`, or `Disconnected` under a [`Restart`] policy |
@@ -32,6 +33,7 @@ mod config;
 mod connect;
 mod decision;
 mod event;
+mod flow;
 mod found;
 mod http;
 mod input;
@@ -70,6 +72,7 @@ pub use event::{
     CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
     SubscriptionId, Undelivered,
 };
+use flow::Flow;
 use http::Binding;
 pub(crate) use http::{Origin, is_modern_error, is_same_request};
 use input::Asked;
@@ -92,6 +95,7 @@ pub struct Client {
     pace: Pace,
     decisions: Vec<Decision>,
     calls: Calls,
+    flow: Flow,
     asked: Asked,
     subscriptions: Subscriptions,
     deadlines: Deadlines<Reason>,
@@ -128,6 +132,8 @@ enum Reason {
     Negotiation,
     /// The call that is due first.
     Call,
+    /// Calls that are held although the driver can write.
+    Flow,
     /// The next attempt to connect again.
     Recovery,
 }
@@ -144,6 +150,7 @@ impl Client {
             pace: Pace::default(),
             decisions: Vec::new(),
             calls: Calls::default(),
+            flow: Flow::default(),
             asked: Asked::default(),
             subscriptions: Subscriptions::default(),
             deadlines: Deadlines::new(),
@@ -225,6 +232,10 @@ impl Client {
             match reason {
                 Reason::Negotiation => self.judge(now, self.silence()),
                 Reason::Recovery => self.reconnect(now),
+                Reason::Flow => {
+                    self.send_held(now);
+                    self.watch_calls();
+                }
                 Reason::Call => {
                     for number in self.calls.expire(now) {
                         self.stop_call(now, number, CallError::TimedOut);
@@ -299,13 +310,20 @@ impl Client {
 
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ClientAction> {
-        self.queue.pop_front()
+        let action = self.queue.pop_front()?;
+        if let ClientAction::Send(message) = &action {
+            self.flow.pop(message);
+        }
+        Some(action)
     }
 
     /// The next action if it is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
         match self.queue.pop_front()? {
-            ClientAction::Send(message) => Some(message),
+            ClientAction::Send(message) => {
+                self.flow.pop(&message);
+                Some(message)
+            }
             other @ (ClientAction::Event(_) | ClientAction::Abort(_) | ClientAction::Close) => {
                 self.queue.push_front(other);
                 None
@@ -375,6 +393,7 @@ impl Client {
         self.deadlines.clear(Reason::Negotiation);
         self.deadlines.clear(Reason::Call);
         self.deadlines.clear(Reason::Recovery);
+        self.deadlines.clear(Reason::Flow);
         let cause = error.clone().map_or(CallError::Closed, CallError::Connect);
         self.end_inputs();
         self.end_subscriptions(&cause);
@@ -388,6 +407,7 @@ impl Client {
     }
 
     fn send(&mut self, message: Outgoing) {
+        self.flow.push(&message);
         self.queue.push_back(ClientAction::Send(message));
     }
 

@@ -20,6 +20,12 @@ pub enum UsageError {
         /// The bound.
         max_in_flight: usize,
     },
+    /// `Limits::max_unsent_bytes` of calls wait to be sent: the server is not known yet, or does not
+    /// read.
+    TooManyUnsentBytes {
+        /// The bound.
+        max_unsent_bytes: usize,
+    },
     /// Progress must be a finite number that is greater than the one before.
     ProgressNotIncreasing,
     /// A server sends messages outside of a client's requests in the legacy era only, and over HTTP
@@ -167,6 +173,11 @@ impl fmt::Display for UsageError {
             Self::TooManyCalls { max_in_flight } => {
                 write!(f, "Limits::max_in_flight = {max_in_flight} calls are open")
             }
+            Self::TooManyUnsentBytes { max_unsent_bytes } => write!(
+                f,
+                "the server does not read: Limits::max_unsent_bytes = {max_unsent_bytes} of calls \
+                 wait to be sent"
+            ),
             Self::ProgressNotIncreasing => f.write_str("progress must increase"),
             Self::NoServerRequests => f.write_str(
                 "a server sends messages outside of a client's requests to legacy clients \

@@ -30,6 +30,21 @@ impl Connection<Client> {
         self.side.handle_opened(now);
     }
 
+    /// The server does not read, and enough waits to be written; see [`Client::handle_blocked`].
+    pub fn handle_blocked(&mut self) {
+        self.side.handle_blocked();
+    }
+
+    /// There is room for more output; see [`Client::handle_unblocked`].
+    pub fn handle_unblocked(&mut self, now: Instant) {
+        self.side.handle_unblocked(now);
+    }
+
+    /// Whether the server does not read; see [`Client::is_blocked`].
+    pub fn is_blocked(&self) -> bool {
+        self.side.is_blocked()
+    }
+
     /// Calls a method; see [`Client::call`].
     pub fn call(
         &mut self,

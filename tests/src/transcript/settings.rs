@@ -112,6 +112,7 @@ pub(super) fn limit(limits: &mut Limits, text: &str) -> Result<()> {
         "max_sse_event_bytes" => limits.max_sse_event_bytes = number(value)?,
         "max_depth" => limits.max_depth = number(value)?,
         "max_in_flight" => limits.max_in_flight = number(value)?,
+        "max_unsent_bytes" => limits.max_unsent_bytes = number(value)?,
         "max_in_flight_bytes" => limits.max_in_flight_bytes = number(value)?,
         "max_batch_bytes" => limits.max_batch_bytes = number(value)?,
         "max_endpoint_bytes" => limits.max_endpoint_bytes = number(value)?,

@@ -7,6 +7,7 @@ mod bench;
 mod cancel;
 mod decisions;
 mod end;
+mod flow;
 mod hear;
 mod input;
 mod methods;

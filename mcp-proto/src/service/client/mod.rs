@@ -139,6 +139,19 @@ impl ClientService {
     }
 
     fn act_on_all(&mut self, now: Instant) {
+        loop {
+            self.act_on_queued(now);
+            if self.deaf || self.output.is_full() {
+                return self.connection.handle_blocked();
+            }
+            if !self.connection.is_blocked() {
+                return;
+            }
+            self.connection.handle_unblocked(now);
+        }
+    }
+
+    fn act_on_queued(&mut self, now: Instant) {
         while self.life != Life::Reopening
             && let Some(action) = self.connection.poll_action()
         {
@@ -244,7 +257,7 @@ impl Driven for ClientService {
             && (unread <= MAX_ANSWER_BYTES || self.output.waiting() == 0)
     }
 
-    /// What a client asks is bounded by its calls, and what it answers by `wants_read`.
+    /// What a client asks is held by its machine, and what it answers is bounded by `wants_read`.
     fn is_clogged(&self) -> bool {
         false
     }
