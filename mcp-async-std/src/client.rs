@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use mcp_proto::client::{ConnectError, ServerInfo};
 use mcp_proto::service::{Client, ClientService, Command, Unreached};
-use smol::io::{AsyncRead, AsyncWrite};
+use smol::io::{AsyncRead, AsyncWrite, empty, sink};
 
 use crate::driver::{Clock, shows_wire, to_stderr};
 use crate::process::Process;
@@ -33,7 +33,8 @@ pub async fn run(
 /// Starts a server and drives `client` over its standard input and output until the conversation
 /// has ended; then ends the server: its input is closed, and if it does not exit in its time it is
 /// told to, by SIGTERM, and in the end killed. A server that ends at the first message, as some
-/// legacy ones do, is started anew, once or twice. Dropping this kills the server.
+/// legacy ones do, is started again, once or twice; one that ends later is, if
+/// [`Config::restart`](mcp_proto::client::Config::restart) says so. Dropping this kills the server.
 ///
 /// Fails with what starting the server, reading or writing failed with, and as [`run`] does.
 pub async fn run_command(client: &Client, command: &Command) -> io::Result<ExitStatus> {
@@ -80,8 +81,9 @@ pub async fn connect(
 ///
 /// Dropping this before it has returned, as a timeout around it does, kills the server. Later,
 /// dropping all handles of the client does not end the server; [`Client::close`] does. A server that
-/// ends by itself later on is not started again: that is the application's to do, with another
-/// client.
+/// ends by itself later on is ended with its process group, and started again if
+/// [`Config::restart`](mcp_proto::client::Config::restart) says so: with the next call or at once,
+/// at intervals that grow if it does not last. [`Client::closed`] reports its end otherwise.
 ///
 /// Fails with an [`Unreached`] inside of an error, which says why there is no connection, to which
 /// program, and how that has ended if it has; and as [`run_command`] does when it starts the server.
@@ -119,7 +121,7 @@ async fn run_stream(
     writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
     clock.drive(service, reader, writer).await.inspect_err(|error| service.handle_error(error))?;
-    if service.wants_reopen() {
+    if service.wants_reopen() || service.is_disconnected() {
         // Whoever waits is notified when the service is dropped.
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -140,11 +142,30 @@ async fn run_process(
             service.handle_exited(status);
         }
         driven.inspect_err(|error| service.handle_error(error))?;
-        if !service.wants_reopen() {
-            return exited;
-        }
-        let started = Process::start(command);
-        process = started.inspect_err(|error| service.handle_error(error))?;
+        let Some(started) = restart(&mut service, clock, command).await? else { return exited };
+        process = started;
         service.handle_opened(clock.now());
+    }
+}
+
+/// Waits until the server is to be started again, and starts it; `None` if the client is closed.
+async fn restart(
+    service: &mut ClientService,
+    clock: Clock,
+    command: &Command,
+) -> io::Result<Option<Process>> {
+    loop {
+        while service.is_disconnected() {
+            service.handle_idle();
+            clock.drive(service, empty(), sink()).await?;
+        }
+        if !service.wants_reopen() {
+            return Ok(None);
+        }
+        match Process::start(command) {
+            Ok(process) => return Ok(Some(process)),
+            Err(error) if service.handle_not_started(clock.now(), &error) => {}
+            Err(error) => return Err(error),
+        }
     }
 }

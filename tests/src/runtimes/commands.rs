@@ -7,10 +7,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::task::{Context, Poll, Waker};
-use std::{env, io, process};
+use std::{env, fs, io, process};
 
 use libtest_mimic::{Failed, Trial};
-use mcp_proto::client::ConnectError;
+use mcp_proto::client::{CallError, Config, ConnectError, Restart};
 use mcp_proto::service::{Client, CloseCause, Command, Stderr, Unreached};
 use mcp_proto::types::Implementation;
 
@@ -28,6 +28,14 @@ const CHECKS: &[Named] = &[
         second_hour_09_the_exit_of_a_server_is_reported,
     ),
     ("second_hour_09_a_closed_client_says_so", second_hour_09_a_closed_client_says_so),
+    (
+        "second_hour_09_a_server_is_started_again_with_the_next_call",
+        second_hour_09_a_server_is_started_again_with_the_next_call,
+    ),
+    (
+        "second_hour_09_a_server_that_cannot_be_started_again_fails_the_call",
+        second_hour_09_a_server_that_cannot_be_started_again_fails_the_call,
+    ),
     (
         "second_hour_24_a_dropped_connect_kills_the_server",
         second_hour_24_a_dropped_connect_kills_the_server,
@@ -127,6 +135,70 @@ fn second_hour_09_a_closed_client_says_so(suite: Suite) -> Check {
         Box::pin(said) as Running
     };
     (suite.with_command)(client, server(suite)?.stderr(Stderr::Null), Box::new(script))
+}
+
+fn second_hour_09_a_server_is_started_again_with_the_next_call(suite: Suite) -> Check {
+    let (pid, pids) = mpsc::channel();
+    let stderr = Stderr::lines(move |line| drop(pid.send(line.to_owned())));
+    let client = restarting();
+    let lost = Event::default();
+    let loses = lost.clone();
+    client.on_disconnect(move |_| loses.notify());
+    let given = client.clone();
+    let script = move |connecting: Connecting| {
+        let said = async move {
+            connecting.await?;
+            let first = pids.recv()?;
+            process::Command::new("kill").args(["-KILL", &first]).status()?;
+            poll_fn(|context| lost.poll(context)).await;
+            assert!(!given.list_tools().await?.tools.is_empty());
+            let second = pids.recv()?;
+            assert_ne!(first, second);
+            // The first one is not left behind as a zombie either.
+            let kill = process::Command::new("kill").args(["-0", &first]).output()?;
+            assert!(!kill.status.success(), "the first server is not reaped");
+            given.close().await;
+            let closed = given.closed().await;
+            assert_eq!(closed.cause, CloseCause::Requested);
+            assert_eq!(closed.exit.and_then(|exit| exit.code()), Some(0), "{closed}");
+            Ok(())
+        };
+        Box::pin(said) as Running
+    };
+    (suite.with_command)(client, server(suite)?.stderr(stderr), Box::new(script))
+}
+
+fn second_hour_09_a_server_that_cannot_be_started_again_fails_the_call(suite: Suite) -> Check {
+    let folder = env::temp_dir().join(format!("mcp-restart-{}-{}", suite.name, process::id()));
+    fs::create_dir(&folder)?;
+    let client = restarting();
+    let lost = Event::default();
+    let loses = lost.clone();
+    client.on_disconnect(move |_| loses.notify());
+    let (pid, pids) = mpsc::channel();
+    let stderr = Stderr::lines(move |line| drop(pid.send(line.to_owned())));
+    let command = server(suite)?.stderr(stderr).current_dir(&folder);
+    let given = client.clone();
+    let script = move |connecting: Connecting| {
+        let said = async move {
+            connecting.await?;
+            fs::remove_dir(&folder)?;
+            process::Command::new("kill").args(["-KILL", &pids.recv()?]).status()?;
+            poll_fn(|context| lost.poll(context)).await;
+            let error = given.list_tools().await.err().ok_or("it was started")?;
+            assert_eq!(error, CallError::Connect(ConnectError::Closed));
+            given.close().await;
+            assert_eq!(given.closed().await.cause, CloseCause::Requested);
+            Ok(())
+        };
+        Box::pin(said) as Running
+    };
+    (suite.with_command)(client, command, Box::new(script))
+}
+
+/// A client whose server is started again with the next call.
+fn restarting() -> Client {
+    Client::new(Config::new(Implementation::new("test", "1")).restart(Restart::OnCall))
 }
 
 /// This program as a server, which first writes its process id to stderr.

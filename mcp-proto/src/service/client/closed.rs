@@ -96,6 +96,13 @@ pub(super) struct Ending {
 }
 
 impl Ending {
+    /// The end by an error of a stream or a process.
+    pub(super) fn of(error: &io::Error) -> Self {
+        let mut ending = Self::default();
+        ending.fail(error);
+        ending
+    }
+
     /// Something has ended the connection, unless something else did before.
     pub(super) fn begin(&mut self, cause: CloseCause) {
         self.cause.get_or_insert(cause);

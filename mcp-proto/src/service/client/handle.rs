@@ -318,8 +318,8 @@ impl Client {
     /// has ended or exited, or there has been no connection. A server in a process of its own has
     /// exited then, with a known status. Any number of tasks may wait, before and after the end.
     ///
-    /// Before the client is driven this waits for that as well. Over HTTP a server that goes away
-    /// ends nothing: calls fail one by one, and the next one tries again.
+    /// Before the client is driven this waits for that as well. A server that goes away ends nothing
+    /// over HTTP, nor if [`Config::restart`] starts it again: the next call tries again.
     ///
     /// ```
     /// # use mcp_proto::service::Client;

@@ -32,6 +32,7 @@ use crate::time::{Duration, Instant};
 
 pub use answers::IntoAnswer;
 pub use call::Call;
+use closed::Ending;
 pub use closed::{CloseCause, Closed};
 pub use handle::Client;
 pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService, Socket};
@@ -44,8 +45,16 @@ const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// A client's connection to a server, to be driven.
 ///
-/// It begins with [`ClientService::handle_opened`], and does so anew whenever it
+/// It begins with [`ClientService::handle_opened`], and again whenever it
 /// [wants to](ClientService::wants_reopen): the server is started again then.
+///
+/// | state | [`drive`](super::drive) | leaves by |
+/// |---|---|---|
+/// | open | runs on the stream of the server | `Disconnected`, `Reopen`, `Closed` of the machine |
+/// | disconnected | returns; the server is to be ended | [`ClientService::handle_idle`] |
+/// | idle | runs without a stream | a call, or the time of the next attempt: `Reopen`; `Closed` |
+/// | reopening | returns; the server is to be started | [`ClientService::handle_opened`], [`ClientService::handle_not_started`] |
+/// | closed | returns once all is written, or given up | |
 pub struct ClientService {
     connection: Connection<client::Client>,
     runner: Runner,
@@ -62,6 +71,8 @@ pub struct ClientService {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Life {
     Open,
+    Disconnected,
+    Idle,
     Reopening,
     /// All is said; what is not written by then is not waited for.
     Closed {
@@ -120,6 +131,33 @@ impl ClientService {
         self.connection.handle_opened(now);
     }
 
+    /// For adapters: whether the server has gone and may be started again later, by
+    /// [`Config::restart`](client::Config::restart). The rest of it is to be ended; then comes
+    /// [`ClientService::handle_idle`], and the service is driven without a stream.
+    pub fn is_disconnected(&self) -> bool {
+        self.life == Life::Disconnected
+    }
+
+    /// For adapters: there is no stream until the service wants to be reopened, or is closed.
+    pub fn handle_idle(&mut self) {
+        if self.life == Life::Disconnected {
+            self.life = Life::Idle;
+            self.handle_deaf();
+        }
+    }
+
+    /// For adapters: the server could not be started again. Returns whether there will be another
+    /// attempt; else the client is closed, for this reason.
+    pub fn handle_not_started(&mut self, now: Instant, error: &io::Error) -> bool {
+        self.handle_eof(now);
+        self.act_on_all(now);
+        if self.life == Life::Disconnected {
+            return true;
+        }
+        self.runner.ending = Ending::of(error);
+        false
+    }
+
     /// Whether the server is to be started anew: then comes [`ClientService::handle_opened`], or
     /// [`Driven::handle_eof`] if it cannot be.
     pub fn wants_reopen(&self) -> bool {
@@ -170,6 +208,8 @@ impl ClientService {
                     }
                     if matches!(event, ClientEvent::Reopen) {
                         self.life = Life::Reopening;
+                    } else if matches!(event, ClientEvent::Disconnected(_)) {
+                        self.life = Life::Disconnected;
                     }
                     self.runner.react(now, &mut self.connection, event);
                 }
@@ -245,7 +285,12 @@ impl Driven for ClientService {
     fn poll_timeout(&self) -> Option<Instant> {
         let until = match self.life {
             Life::Closed { until } if self.output.waiting() > 0 => Some(until),
-            Life::Open | Life::Reopening | Life::Closed { .. } | Life::GivenUp => None,
+            Life::Open
+            | Life::Disconnected
+            | Life::Idle
+            | Life::Reopening
+            | Life::Closed { .. }
+            | Life::GivenUp => None,
         };
         self.connection.poll_timeout().into_iter().chain(until).min()
     }
@@ -263,18 +308,18 @@ impl Driven for ClientService {
     }
 
     fn is_closed(&self) -> bool {
-        self.life != Life::Open
+        !matches!(self.life, Life::Open | Life::Idle)
     }
 
     fn patience(&self) -> Option<Instant> {
         match self.life {
             Life::Closed { until } => Some(until),
-            Life::Open | Life::Reopening | Life::GivenUp => None,
+            Life::Open | Life::Disconnected | Life::Idle | Life::Reopening | Life::GivenUp => None,
         }
     }
 
     fn has_given_up(&self) -> bool {
-        matches!(self.life, Life::GivenUp | Life::Reopening)
+        matches!(self.life, Life::GivenUp | Life::Reopening | Life::Disconnected)
     }
 }
 
