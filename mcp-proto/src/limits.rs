@@ -106,6 +106,11 @@ pub struct Limits {
     /// a connection ends that has been idle for longest, of the holder that has most; see
     /// `max_sessions_per_holder`. If none can end, the next one waits.
     pub max_connections: usize,
+    /// The most connections that a client over HTTP has open at a time; default 32, and 4 at least.
+    /// Requests beyond it wait in the client: answers and notifications first, which have a quarter
+    /// of the connections to themselves, then calls in order. Streams that stay open take half of
+    /// them at most; another `subscriptions/listen` fails.
+    pub max_client_connections: usize,
     /// The most sessions of legacy HTTP clients; default 10,000. For another one, the session ends
     /// that has been idle for longest, of the holder that has most; see `max_sessions_per_holder`.
     /// If none can end, `initialize` is answered with 503.
@@ -172,6 +177,7 @@ impl Default for Limits {
             connection_idle_timeout: Duration::from_secs(75),
             keep_alive: Duration::from_secs(15),
             max_connections: 16 * 1024,
+            max_client_connections: 32,
             max_sessions: 10_000,
             max_sessions_per_holder: 2_500,
             max_initialize_burst: 1_000,

@@ -98,6 +98,24 @@ impl Client {
         self.watch_calls();
     }
 
+    /// A request waits in the binding: the time for its response rests meanwhile.
+    pub(crate) fn rest_request(&mut self, id: &RequestId) {
+        if let Some(call) = calls::number(id).and_then(|number| self.calls.get_mut(number)) {
+            call.rest();
+        }
+    }
+
+    /// A request that has waited in the binding goes out.
+    pub(crate) fn restart_request(&mut self, now: Instant, id: &RequestId) {
+        let Some(number) = calls::number(id) else { return };
+        if let Some(call) = self.calls.get(number).map(|call| call.id)
+            && !self.is_resting(call)
+        {
+            self.restart(now, Some(number));
+        }
+        self.watch_calls();
+    }
+
     /// What is spoken with the server, once that is known. A request that goes out before has its
     /// version in its parameters.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {

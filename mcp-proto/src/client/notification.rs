@@ -83,7 +83,7 @@ impl Client {
         Some(())
     }
 
-    fn restart(&mut self, now: Instant, number: Option<u64>) {
+    pub(super) fn restart(&mut self, now: Instant, number: Option<u64>) {
         if let Some(call) = number.and_then(|number| self.calls.get_mut(number)) {
             Call::restart(call, now);
             // A long time may become a shorter one.

@@ -270,13 +270,6 @@ impl Client {
         self.subscription(calls::number(id)?)
     }
 
-    /// The stream of a subscription is opened again after a while: its request has no time meanwhile.
-    pub(crate) fn rest_subscription(&mut self, id: &RequestId) {
-        if let Some(call) = calls::number(id).and_then(|number| self.calls.get_mut(number)) {
-            call.rest();
-        }
-    }
-
     /// The subscription that the request with this number is.
     pub(super) fn subscription(&self, number: u64) -> Option<SubscriptionId> {
         match &self.calls.get(number)?.goal {

@@ -26,6 +26,11 @@ pub enum UsageError {
         /// The bound.
         max_unsent_bytes: usize,
     },
+    /// Over HTTP: as many streams that stay open as half of `Limits::max_client_connections`.
+    TooManyStreams {
+        /// The bound.
+        max_streams: usize,
+    },
     /// Progress must be a finite number that is greater than the one before.
     ProgressNotIncreasing,
     /// A server sends messages outside of a client's requests in the legacy era only, and over HTTP
@@ -177,6 +182,11 @@ impl fmt::Display for UsageError {
                 f,
                 "the server does not read: Limits::max_unsent_bytes = {max_unsent_bytes} of calls \
                  wait to be sent"
+            ),
+            Self::TooManyStreams { max_streams } => write!(
+                f,
+                "{max_streams} streams are open, half of Limits::max_client_connections; \
+                 one subscription may name all that is wanted"
             ),
             Self::ProgressNotIncreasing => f.write_str("progress must increase"),
             Self::NoServerRequests => f.write_str(

@@ -26,7 +26,7 @@ use super::backoff::Backoff;
 use super::exchange::{Purpose, Sleeper, Waking};
 use super::resume::{self, Break, Kind, Then};
 use super::send::ACCEPT_TIMEOUT;
-use super::{Client, Reason};
+use super::{Client, Reason, Request};
 use crate::client::{CallError, ClientEvent, InputId, Undelivered};
 use crate::message::{Outgoing, RequestId};
 use crate::time::Instant;
@@ -117,15 +117,21 @@ impl Client {
             serial: self.session.serial,
             backoff: Backoff::default(),
         };
-        let exchange = self.open(request, Purpose::Message(Box::new(delivery)));
-        self.deadlines.set(Reason::Exchange(exchange), now + ACCEPT_TIMEOUT);
+        self.send_delivery(now, request, Box::new(delivery));
     }
 
     /// It is time to send a message again.
     pub(super) fn deliver_again(&mut self, now: Instant, delivery: Box<Delivery>) {
         let request = self.post_body(delivery.body.clone());
+        self.send_delivery(now, request, delivery);
+    }
+
+    fn send_delivery(&mut self, now: Instant, request: Request, delivery: Box<Delivery>) {
         let exchange = self.open(request, Purpose::Message(delivery));
-        self.deadlines.set(Reason::Exchange(exchange), now + ACCEPT_TIMEOUT);
+        // Otherwise its time begins when it has a connection.
+        if self.connections.is_open(exchange) {
+            self.deadlines.set(Reason::Exchange(exchange), now + ACCEPT_TIMEOUT);
+        }
     }
 
     /// The server has not accepted a message.

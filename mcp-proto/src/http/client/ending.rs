@@ -93,7 +93,7 @@ impl Client {
             Some(Then::Resume | Then::Reopen) => {
                 let at = now + asked.stream.backoff.fail(now, self.jitter());
                 if kind != Kind::Resumable {
-                    self.side.rest_subscription(&asked.id);
+                    self.side.rest_request(&asked.id);
                 }
                 self.sleep(at, Sleeper { waking: Waking::Call(asked), is_unauthorized: false });
             }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::Request;
 use super::backoff::Backoff;
+use super::connections::Share;
 use super::delivery::Delivery;
 use super::refresh::{Refresh, Sent};
 use super::session::SessionId;
@@ -131,6 +132,16 @@ impl Purpose {
             Self::Call(asked) => asked.id == *id,
             Self::Refresh(refresh) => refresh.asked.id == *id,
             Self::Message(_) | Self::Listen | Self::Rest | Self::Delete => false,
+        }
+    }
+
+    /// The share of connections that it belongs to.
+    pub(super) fn share(&self) -> Share {
+        match self {
+            Self::Call(asked) if asked.method == "subscriptions/listen" => Share::Stream,
+            Self::Listen => Share::Stream,
+            Self::Call(_) | Self::Refresh(_) => Share::Call,
+            Self::Message(_) | Self::Rest | Self::Delete => Share::Message,
         }
     }
 

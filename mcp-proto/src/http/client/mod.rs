@@ -24,6 +24,9 @@
 //! | `listener`, the GET of a session | see there | see there |
 //! | a legacy session | its id, what waits for `notifications/initialized` to be accepted | 404, which opens another one; `close` |
 //!
+//! At most `Limits::max_client_connections` exchanges are open at a time; others wait, as
+//! `connections` says.
+//!
 //! Once the client has been connected nothing but `close` ends it: it connects again, at the rate of
 //! [`recovery`](crate::client::recovery).
 //!
@@ -33,6 +36,7 @@ mod action;
 pub mod answer;
 mod backoff;
 mod commands;
+mod connections;
 mod delivery;
 mod ending;
 mod exchange;
@@ -60,6 +64,7 @@ use action::Fields;
 #[cfg(feature = "service")]
 pub(crate) use action::set_field;
 pub use action::{Action, Config, ExchangeId, Request};
+use connections::Connections;
 use exchange::{Exchange, Sleeper, Streaming};
 use listener::Listener;
 use session::Session;
@@ -98,6 +103,7 @@ pub struct Client {
     listens: bool,
     fields: Fields,
     exchanges: BTreeMap<ExchangeId, Exchange>,
+    connections: Connections,
     sleeping: BTreeMap<u64, Sleeper>,
     listener: Listener,
     session: Session,
@@ -137,12 +143,14 @@ impl Client {
     /// guess, or any: they only spread the times of clients that all try again.
     pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
         let Config { url, client, listens, fields } = config;
+        let connections = Connections::new(client.limits.max_client_connections);
         Self {
             side: client::Client::over_http(client),
             url,
             listens,
             fields,
             exchanges: BTreeMap::new(),
+            connections,
             sleeping: BTreeMap::new(),
             listener: Listener::default(),
             session: Session::default(),
@@ -204,6 +212,7 @@ impl Client {
                 ClientAction::Close => self.begin_close(now),
             }
         }
+        self.open_waiting(now);
     }
 
     fn serial(&mut self) -> u64 {

@@ -39,7 +39,7 @@ impl Client {
             return;
         }
         if matches!(status, 307 | 308) && self.redirect(exchange, head) {
-            return;
+            return self.pump(now);
         }
         let has_session = self.session.id.is_some();
         let Some(open) = self.exchanges.get_mut(&exchange) else { return };

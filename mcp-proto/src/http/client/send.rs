@@ -21,7 +21,7 @@ use super::tools::arguments;
 use super::{Action, Client, ExchangeId, Fields, Life, Reason, Request};
 use crate::client::recovery::Refusal;
 use crate::client::{CallError, version_of};
-use crate::error::{EmitError, ProtocolError};
+use crate::error::{EmitError, ProtocolError, UsageError};
 use crate::headers;
 use crate::json::{Json, Raw};
 use crate::message::{self, Outgoing, RequestId};
@@ -118,6 +118,13 @@ impl Client {
                 _ => {}
             }
         }
+        // One that was open before waits for its turn.
+        let subscribes = asked.method == "subscriptions/listen" && !asked.stream.was_open;
+        if subscribes && self.connections.is_full_of_streams() {
+            let max_streams = self.connections.max_streams();
+            let error = CallError::Usage(UsageError::TooManyStreams { max_streams });
+            return self.side.handle_lost(now, &asked.id, Refusal::Unavailable, error);
+        }
         self.open(request, Purpose::Call(Box::new(asked)));
     }
 
@@ -201,9 +208,32 @@ impl Client {
     /// Has a request sent.
     pub(super) fn open(&mut self, request: Request, purpose: Purpose) -> ExchangeId {
         let id = ExchangeId(self.serial());
-        self.exchanges.insert(id, Exchange::new(request.clone(), purpose));
-        self.queue.push_back(Action::Open { exchange: id, request });
+        if self.connections.begin(id, purpose.share()) {
+            self.queue.push_back(Action::Open { exchange: id, request: request.clone() });
+        } else if let Purpose::Call(asked) = &purpose {
+            // Its time begins when it is sent.
+            self.side.rest_request(&asked.id);
+        }
+        self.exchanges.insert(id, Exchange::new(request, purpose));
         id
+    }
+
+    /// Opens the exchanges that have waited for a connection, as far as there are some.
+    pub(super) fn open_waiting(&mut self, now: Instant) {
+        while let Some(id) = self.connections.next() {
+            let Some(Exchange { request: Some(request), purpose, .. }) = self.exchanges.get(&id)
+            else {
+                continue;
+            };
+            match purpose {
+                Purpose::Call(asked) => self.side.restart_request(now, &asked.id),
+                Purpose::Message(_) => {
+                    self.deadlines.set(Reason::Exchange(id), now + ACCEPT_TIMEOUT);
+                }
+                Purpose::Refresh(_) | Purpose::Listen | Purpose::Rest | Purpose::Delete => {}
+            }
+            self.queue.push_back(Action::Open { exchange: id, request: request.clone() });
+        }
     }
 
     /// The response to a request is of no interest any more.
@@ -247,8 +277,9 @@ impl Client {
     }
 
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<Exchange> {
+        let is_open = self.connections.is_open(id);
         let exchange = self.remove(id)?;
-        if !exchange.has_ended {
+        if is_open && !exchange.has_ended {
             self.queue.push_back(Action::Abort { exchange: id });
         }
         Some(exchange)
@@ -256,6 +287,7 @@ impl Client {
 
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<Exchange> {
         self.deadlines.clear(Reason::Exchange(id));
+        self.connections.end(id);
         self.exchanges.remove(&id)
     }
 

@@ -115,6 +115,7 @@ impl Client {
         if version.is_none() {
             return;
         }
+        self.leave_waiting(last);
         let mut undelivered = Vec::new();
         let belongs = |purpose: &Purpose| match purpose {
             Purpose::Message(delivery) => delivery.serial == last,
@@ -143,6 +144,27 @@ impl Client {
         }
         self.forget_listener();
         self.lose_deliveries(undelivered);
+    }
+
+    /// Calls that wait for a connection were not sent in the session with this serial.
+    fn leave_waiting(&mut self, last: u64) {
+        let waits = |id: ExchangeId, purpose: &Purpose| match purpose {
+            Purpose::Call(asked) => {
+                asked.serial == last && !asked.is_resumed() && !self.connections.is_open(id)
+            }
+            Purpose::Refresh(_)
+            | Purpose::Message(_)
+            | Purpose::Listen
+            | Purpose::Rest
+            | Purpose::Delete => false,
+        };
+        let waiting = self.exchanges.iter().filter(|(id, open)| waits(**id, &open.purpose));
+        let waiting: Vec<ExchangeId> = waiting.map(|(id, _)| *id).collect();
+        for id in waiting {
+            if let Some(Purpose::Call(asked)) = self.remove(id).map(|it| it.purpose) {
+                self.side.handle_unsent(&asked.id);
+            }
+        }
     }
 
     /// The server does not know the session of the GET that it has accepted before.
