@@ -21,7 +21,7 @@
 //! | all, legacy | 400 `Bad Request: Unsupported protocol version` | `UnsupportedVersion` |
 //! | all, modern | 400, -32022; -32602 that names `_meta` | `UnsupportedVersion`, `MissingMeta` |
 //!
-//! A refused call is repeated once. Attempts are limited in rate and not in number: see [`Pace`].
+//! A refused call is repeated once. Attempts are limited in rate and not in number: see `Pace`.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)

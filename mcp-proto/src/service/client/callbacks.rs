@@ -14,7 +14,7 @@ use crate::types::LoggingMessageNotificationParams;
 
 impl Client {
     /// Hears what is worth a log. A modern server sends nothing unless [`Client::set_log_level`] or
-    /// [`Call::log_level`] says from which level on.
+    /// [`Call::log_level`](super::Call::log_level) says from which level on.
     pub fn on_log(&self, f: impl Fn(&LoggingMessageNotificationParams) + Send + Sync + 'static) {
         self.port.change(|answers, _| answers.log = Some(Arc::new(f)));
     }
