@@ -73,6 +73,14 @@ impl Pipe {
         if let Some(side) = server {
             stirred |= turn(&mut **side, now, waker, to_client, network, random);
         }
+        if let Some(side) = client
+            && side.is_disconnected()
+        {
+            // What the lost server still writes reaches nobody.
+            *to_client = Lane::default();
+            side.handle_idle();
+            stirred = true;
+        }
         if client.as_ref().is_some_and(|side| side.is_closed() && !side.wants_reopen()) {
             *client = None;
         }

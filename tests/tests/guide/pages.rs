@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use mcp_proto::Limits;
 
 /// Where what is quoted may stand: all of it is compiled and run by `cargo test`, or by `.ci/run`.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     "mcp-proto/examples",
     "mcp-tokio/examples",
     "mcp-async-std/examples",
+    "tests/bench/src/bin",
     "tests/tests/guide",
     "tests/interop/rmcp/src",
     "tests/interop/servers/rmcp/src",
@@ -20,7 +21,8 @@ const ALIASES: [(&str, &str); 2] =
     [("HttpConfig", "http::Config"), ("ClientConfig", "client::Config")];
 
 /// What paths of other crates begin with.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
+    "axum",
     "serde_json",
     "std",
     "tokio",
