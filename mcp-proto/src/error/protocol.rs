@@ -168,6 +168,11 @@ pub enum ProtocolError {
         /// What it asked for.
         method: String,
     },
+    /// Over HTTP: the answer has a `Content-Encoding` that was not asked for.
+    ContentEncoding {
+        /// The content coding.
+        encoding: String,
+    },
     /// The server sent more than is kept before it is known which era it belongs to.
     TooMuchBeforeConnected,
     /// A notification is not as its schema says, or belongs to nothing.
@@ -313,7 +318,9 @@ impl ProtocolError {
             | Self::InvalidCursor
             | Self::InvalidNotification { .. }
             | Self::UndeclaredInput { .. } => Rung::Params,
-            Self::InvalidResult { .. } | Self::UnknownResultType { .. } => Rung::Result,
+            Self::InvalidResult { .. }
+            | Self::UnknownResultType { .. }
+            | Self::ContentEncoding { .. } => Rung::Result,
             Self::ShareExceeded { .. }
             | Self::ShuttingDown
             | Self::EndpointFull { .. }
@@ -401,7 +408,9 @@ impl ProtocolError {
             Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => {
                 "2026-07-28/basic/transports/streamable-http#security-endpoint"
             }
-            Self::UnsupportedMediaType | Self::NotAcceptable { .. } => {
+            Self::UnsupportedMediaType
+            | Self::NotAcceptable { .. }
+            | Self::ContentEncoding { .. } => {
                 "2026-07-28/basic/transports/streamable-http#sending-messages"
             }
             Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {

@@ -163,6 +163,10 @@ impl fmt::Display for ProtocolError {
                 write!(f, "{} is not as the schema says, or belongs to nothing", Quoted(method))
             }
             Self::InvalidResult { expected } => write!(f, "the result must be {expected}"),
+            Self::ContentEncoding { encoding } => write!(
+                f,
+                "the answer has `Content-Encoding: {encoding}`; clients ask for identity alone"
+            ),
             Self::UnknownResultType { name } => {
                 write!(f, "the `resultType` {} is not known", Quoted(name))
             }

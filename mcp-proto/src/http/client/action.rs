@@ -143,6 +143,7 @@ impl fmt::Debug for Shown<'_> {
 /// The fields that the machine writes, or whoever frames what it writes.
 const OWN: &[&str] = &[
     "accept",
+    "accept-encoding",
     "connection",
     "content-length",
     "content-type",

@@ -6,6 +6,7 @@
 //! [Specification: Receiving Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#receiving-messages)
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -53,12 +54,14 @@ impl Client {
         }
         let content_type = head.field("Content-Type").unwrap_or_default();
         let is_success = Class::of(status) == Class::Success;
-        let has_events = is_success && media::is(content_type, media::EVENTS);
+        let encoding = encoding(head);
+        let has_events = is_success && encoding.is_none() && media::is(content_type, media::EVENTS);
         let reading = match &open.purpose {
             Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Listen if has_events => {
                 let max = self.side.limits().max_sse_event_bytes;
                 Reading::Events(Box::new(EventReader::new(max)))
             }
+            Purpose::Call(_) | Purpose::Refresh(_) if encoding.is_some() => Reading::Nothing,
             Purpose::Call(_) | Purpose::Refresh(_) => Reading::Text(Vec::new()),
             Purpose::Message(_) | Purpose::Listen | Purpose::Rest | Purpose::Delete => {
                 Reading::Nothing
@@ -70,6 +73,9 @@ impl Client {
         let session_id = head.field("Mcp-Session-Id").filter(|id| is_id(id));
         let session_id =
             session_id.and_then(|id| core::str::from_utf8(id).ok()).map(|id| SessionId(id.into()));
+        if let (Purpose::Call(asked), Some(encoding)) = (&mut open.purpose, encoding) {
+            asked.fault = Some(ProtocolError::ContentEncoding { encoding });
+        }
         open.answer = Some(Answer { status, unauthorized, reading });
         if let Purpose::Call(asked) = &mut open.purpose
             && asked.method == "initialize"
@@ -265,4 +271,11 @@ impl Client {
             self.broken(now, exchange, Break::Cut, Refusal::Unavailable, error);
         }
     }
+}
+
+/// The content coding of an answer, if it has one: a client asks for `identity` alone.
+fn encoding(head: &StatusHead) -> Option<String> {
+    let coding = head.field("Content-Encoding")?.trim_ascii();
+    let is_plain = coding.is_empty() || coding.eq_ignore_ascii_case(b"identity");
+    (!is_plain).then(|| String::from_utf8_lossy(coding).chars().take(100).collect())
 }

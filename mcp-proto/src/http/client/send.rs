@@ -201,6 +201,8 @@ impl Client {
         if let Some(SessionId(id)) = &self.session.id {
             fields.push(("Mcp-Session-Id".into(), id.clone().into()));
         }
+        // Without the field a server may choose any coding.
+        fields.push(("Accept-Encoding".into(), "identity".into()));
         let target = self.url.target().to_owned();
         Request { method, target, fields, body, is_idempotent: true }
     }

@@ -22,8 +22,11 @@ pub(super) fn lines(request: &Request) -> Vec<String> {
     if all(request, "content-type") != Vec::from_iter(content) {
         lines.push("broken: the body has not the type that it must have".into());
     }
+    if all(request, "accept-encoding") != ["identity"] {
+        lines.push("broken: a content coding is accepted".into());
+    }
     for (name, value) in &request.fields {
-        if ["accept", "content-type"].contains(&&*name.to_ascii_lowercase()) {
+        if ["accept", "accept-encoding", "content-type"].contains(&&*name.to_ascii_lowercase()) {
             continue;
         }
         if all(request, name).len() > 1 {

@@ -37,7 +37,7 @@ fn a_connection_that_is_to_be_closed_is_not_kept() {
     let mut site = Site::connected();
     let call = site.call("a");
     site.turn();
-    let text = answer(2, r#"{"content":[]}"#).replacen("\r\n", "\r\nConnection: close\r\n", 1);
+    let text = answer(3, r#"{"content":[]}"#).replacen("\r\n", "\r\nConnection: close\r\n", 1);
     site.socket(0).answer(&text);
     site.turn();
     assert!(call.take().unwrap().is_ok());
@@ -55,7 +55,7 @@ fn what_may_be_asked_twice_is_asked_again() {
     let requests = site.requests();
     assert_eq!(requests.len(), 2);
     assert_eq!(requests[0], requests[1]);
-    site.socket(1).answer(&answer(2, TOOLS));
+    site.socket(1).answer(&answer(3, TOOLS));
     site.turn();
     assert!(listed.take().unwrap().is_ok());
 }
@@ -72,6 +72,41 @@ fn a_tool_is_not_called_twice() {
     assert_eq!(site.requests().len(), 1);
 }
 
+/// A server that closes each connection may do so while the next request is on its way.
+#[test]
+fn second_hour_10_a_server_that_closes_each_connection_costs_no_call() {
+    let mut site = Site::fresh();
+    for round in 0..10 {
+        let call = site.call("a");
+        site.turn();
+        // The last connection is still open, and ends as soon as anything is written to it.
+        assert_eq!(site.sockets(), round + 2);
+        site.socket(round).end();
+        site.socket(round + 1).answer(&answer(round + 2, r#"{"content":[]}"#));
+        site.turn();
+        assert!(call.take().unwrap().is_ok());
+    }
+}
+
+/// A server that has closed a connection in vain is not trusted until it keeps one again.
+#[test]
+fn second_hour_10_a_connection_that_ends_in_use_is_the_last_that_a_tool_is_called_on() {
+    let mut site = Site::connected();
+    let lost = site.call("a");
+    site.turn();
+    site.socket(0).end();
+    site.turn();
+    assert!(lost.take().unwrap().is_err());
+    for round in 1..3 {
+        let call = site.call("a");
+        site.turn();
+        assert_eq!(site.sockets(), round + 1, "a connection of its own");
+        site.socket(round).answer(&answer(round + 3, r#"{"content":[]}"#));
+        site.turn();
+        assert!(call.take().unwrap().is_ok());
+    }
+}
+
 /// No server can have done what it does not know yet.
 #[test]
 fn a_tool_is_called_again_if_not_all_of_the_call_was_written() {
@@ -83,7 +118,7 @@ fn a_tool_is_called_again_if_not_all_of_the_call_was_written() {
     site.turn();
     assert_eq!(site.sockets(), 2);
     assert!(site.requests().pop().unwrap().len() > 100_000);
-    site.socket(1).answer(&answer(2, r#"{"content":[]}"#));
+    site.socket(1).answer(&answer(3, r#"{"content":[]}"#));
     site.turn();
     assert!(call.take().unwrap().is_ok());
 }

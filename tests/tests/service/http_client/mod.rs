@@ -17,10 +17,10 @@ fn each_exchange_has_a_connection_of_its_own() {
     site.turn();
     let requests = site.requests();
     assert_eq!(requests.len(), 2, "the first goes where the server was asked what it is");
-    site.socket(1).answer(&answer(3, r#"{"content":[]}"#));
+    site.socket(1).answer(&answer(4, r#"{"content":[]}"#));
     site.turn();
     assert!(two.take().unwrap().is_ok() && one.take().is_none());
-    site.socket(0).answer(&answer(2, r#"{"content":[]}"#));
+    site.socket(0).answer(&answer(3, r#"{"content":[]}"#));
     site.turn();
     assert!(one.take().unwrap().is_ok());
 }
@@ -31,7 +31,7 @@ fn who_is_not_woken_is_not_looked_at() {
     let _calls: Vec<_> = (0..10).map(|_| site.call("a")).collect();
     site.turn();
     let looked: Vec<usize> = (0..10).map(|n| site.socket(n).reads()).collect();
-    site.socket(3).answer(&answer(5, r#"{"content":[]}"#));
+    site.socket(3).answer(&answer(6, r#"{"content":[]}"#));
     site.turn();
     for (n, before) in looked.into_iter().enumerate() {
         let more = site.socket(n).reads() > before;
@@ -69,7 +69,7 @@ fn what_comes_in_pieces_is_one_answer() {
     let mut site = Site::connected();
     let call = site.call("a");
     site.turn();
-    let text = format!("HTTP/1.1 103 Early Hints\r\n\r\n{}", answer(2, r#"{"content":[]}"#));
+    let text = format!("HTTP/1.1 103 Early Hints\r\n\r\n{}", answer(3, r#"{"content":[]}"#));
     for byte in text.bytes() {
         site.socket(0).answer(core::str::from_utf8(&[byte]).unwrap());
         site.turn();

@@ -57,8 +57,22 @@ type Driving = Pin<Box<dyn Future<Output = Result<(), ConnectError>>>>;
 pub(super) struct Pending<T>(RefCell<Pin<Box<dyn Future<Output = T>>>>);
 
 impl Site {
-    /// A client that knows its server to be a modern one, and keeps the connection.
+    /// A client that knows its server to be a modern one which keeps connections. The number of its
+    /// next request is 3.
     pub(super) fn connected() -> Self {
+        let mut site = Self::fresh();
+        let listed = site.list();
+        site.turn();
+        site.socket(0).answer(&answer(2, TOOLS));
+        site.turn();
+        assert!(listed.take().unwrap().is_ok());
+        site.requests();
+        site
+    }
+
+    /// A client that knows its server to be a modern one, and keeps the connection. The number of its
+    /// next request is 2.
+    pub(super) fn fresh() -> Self {
         let mut site = Self::unconnected(Network::Connects);
         site.turn();
         site.socket(0).answer(&answer(r#""discover-1""#, TOOLS));

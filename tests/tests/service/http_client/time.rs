@@ -20,7 +20,7 @@ fn a_connection_that_is_not_made_has_its_time() {
 #[test]
 fn a_connection_is_kept_for_a_while() {
     let mut site = Site::connected();
-    for n in 2..5 {
+    for n in 3..6 {
         site.pass(Duration::from_millis(3_999));
         let call = site.call("a");
         site.turn();
@@ -34,6 +34,22 @@ fn a_connection_is_kept_for_a_while() {
     let _call = site.call("a");
     site.turn();
     assert_eq!(site.sockets(), 2);
+}
+
+/// Nothing but calls of tools is said, which must not be sent twice: a server that leaves a connection
+/// open for a second keeps it.
+#[test]
+fn second_hour_10_a_connection_that_stays_open_for_a_second_is_used_again() {
+    let mut site = Site::fresh();
+    for (n, sockets, socket) in [(2, 2, 1), (3, 3, 2), (4, 3, 0), (5, 3, 0)] {
+        let call = site.call("a");
+        site.turn();
+        assert_eq!(site.sockets(), sockets, "{n}");
+        site.socket(socket).answer(&answer(n, r#"{"content":[]}"#));
+        site.turn();
+        assert!(call.take().unwrap().is_ok());
+        site.pass(Duration::from_millis(500));
+    }
 }
 
 #[test]

@@ -10,6 +10,11 @@
 //! ([`Request::is_idempotent`]), or if not all of it was written, so that no server can have done
 //! what it asks for. All other requests fail: a tool must not be called twice.
 //!
+//! A server that closes each connection after its answer may do so while the next request is on its
+//! way. A request that must not be sent twice therefore goes out on a connection that was kept only
+//! if the server is known to keep connections: it has answered on one that was kept, or has left one
+//! open for a second; and it has not closed one since.
+//!
 //! [RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2),
 //! [RFC 9112, section 9.3.1](https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1)
 
@@ -34,9 +39,14 @@ use crate::time::{Duration, Instant};
 /// How long a connection is kept. Many servers close one after 5 s.
 const KEPT: Duration = Duration::from_secs(4);
 
+/// How long after its answer a server that does not keep connections has closed one.
+const SETTLED: Duration = Duration::from_secs(1);
+
 pub(super) struct Exchanges {
     all: BTreeMap<ExchangeId, Exchange>,
-    idle: Option<Box<Connection>>,
+    /// With the time of its last answer.
+    idle: Option<(Instant, Box<Connection>)>,
+    reuse: Reuse,
     deadlines: Deadlines<Reason>,
     woken: Arc<Woken>,
     limits: Limits,
@@ -44,6 +54,15 @@ pub(super) struct Exchanges {
     /// How many connections there were.
     connections: u64,
     shown: Option<Box<Shown>>,
+}
+
+/// What is known of a server and connections that are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reuse {
+    /// It has not answered on one, or has closed one since.
+    Unproven,
+    /// It has answered on one, or has left one open for [`SETTLED`].
+    Proven,
 }
 
 /// Shows the connection with a number.
@@ -78,6 +97,7 @@ impl Exchanges {
         Self {
             all: BTreeMap::new(),
             idle: None,
+            reuse: Reuse::Unproven,
             deadlines: Deadlines::new(),
             woken: Arc::default(),
             limits,
@@ -117,15 +137,30 @@ impl Exchanges {
 
     /// The connection that was kept, with a request on its way.
     fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Box<Connection>> {
-        let mut connection = self.idle.take()?;
-        // The time may be over although nobody has looked.
-        let in_time = self.deadlines.due(Reason::Kept).is_some_and(|at| now < at);
-        self.deadlines.clear(Reason::Kept);
-        if !in_time || !connection.is_silent() {
+        self.look_at_idle(now);
+        if !request.is_idempotent && self.reuse == Reuse::Unproven {
             return None;
         }
+        let (_, mut connection) = self.idle.take()?;
+        self.deadlines.clear(Reason::Kept);
         connection.send(now, request, url.authority()).ok()?;
         Some(connection)
+    }
+
+    /// Drops the connection that was kept if it has ended, or was kept for too long although nobody
+    /// has looked; and learns from it.
+    fn look_at_idle(&mut self, now: Instant) {
+        let Some((since, connection)) = &mut self.idle else { return };
+        let is_silent = connection.is_silent();
+        if !is_silent {
+            self.reuse = Reuse::Unproven;
+        } else if now >= *since + SETTLED {
+            self.reuse = Reuse::Proven;
+        }
+        if !is_silent || now >= *since + KEPT {
+            self.idle = None;
+            self.deadlines.clear(Reason::Kept);
+        }
     }
 
     fn connect(
@@ -182,7 +217,9 @@ impl Exchanges {
             };
             match heard {
                 Heard::Head(_) => {
-                    exchange.forget_request();
+                    if exchange.forget_request() {
+                        self.reuse = Reuse::Proven;
+                    }
                     return Poll::Ready(heard);
                 }
                 Heard::Body(_) => return Poll::Ready(heard),
@@ -191,6 +228,9 @@ impl Exchanges {
                     return Poll::Ready(heard);
                 }
                 Heard::Failed(failure) => {
+                    if failure.is_stale {
+                        self.reuse = Reuse::Unproven;
+                    }
                     let Some(request) = exchange.take_again(&failure) else {
                         self.abort(id);
                         return Poll::Ready(Heard::Failed(failure));
@@ -211,13 +251,17 @@ impl Exchanges {
         }
     }
 
-    /// An answer has ended: its connection is kept, in place of another one.
+    /// An answer has ended: its connection is kept, in place of another one. While nothing is known
+    /// of the server the one before stays, to see how long that is.
     fn keep(&mut self, now: Instant, id: ExchangeId) {
         if let Some(Exchange { state: State::Connected(connection, _), .. }) = self.all.remove(&id)
             && connection.is_idle()
         {
-            self.idle = Some(connection);
-            self.deadlines.set(Reason::Kept, now + KEPT);
+            self.look_at_idle(now);
+            if self.idle.is_none() || self.reuse == Reuse::Proven {
+                self.idle = Some((now, connection));
+                self.deadlines.set(Reason::Kept, now + KEPT);
+            }
         }
     }
 
@@ -264,9 +308,11 @@ impl Exchange {
         })
     }
 
-    fn forget_request(&mut self) {
-        if let State::Connected(_, again) = &mut self.state {
-            *again = None;
+    /// An answer has begun; returns whether that is the first thing on a connection that was kept.
+    fn forget_request(&mut self) -> bool {
+        match &mut self.state {
+            State::Connected(_, again) => again.take().is_some(),
+            State::Connecting(..) => false,
         }
     }
 }

@@ -41,7 +41,8 @@ pub use socket::{Connecting, Connector, Socket};
 /// servers close one after 5 s. If a connection that was kept ends at the very moment at which it is
 /// used, before anything of an answer, a request is sent once more only if that is safe: if it
 /// [is idempotent](crate::http::client::Request::is_idempotent), or not all of it was written. A
-/// tool is not called twice.
+/// tool is not called twice: it is called on a connection that was kept only if the server has
+/// answered on one before, so that a server that closes each connection costs no call.
 pub struct HttpClientService {
     machine: http::Client,
     runner: Runner,
