@@ -106,7 +106,7 @@ fn what_is_no_response_is_never_taken_for_one() {
 
 /// A call is resumed from an id, and is never sent a second time.
 #[test]
-fn only_streams_subscriptions_and_answers_are_attempted_again() {
+fn only_what_is_idempotent_is_attempted_again() {
     for case in breaks() {
         match case.then {
             Then::Resume => assert!(
@@ -120,7 +120,9 @@ fn only_streams_subscriptions_and_answers_are_attempted_again() {
             Then::Reopen => {
                 assert!(matches!(case.kind, Kind::Subscribing | Kind::Subscription), "{case:?}");
             }
-            Then::Resend => assert_eq!(case.kind, Kind::Answer, "{case:?}"),
+            Then::Resend => {
+                assert!(matches!(case.kind, Kind::Answer | Kind::Beginning), "{case:?}");
+            }
             Then::Authorize => assert_eq!(case.broke, Break::Unauthorized, "{case:?}"),
             Then::Fail => {
                 assert!(!matches!(case.kind, Kind::Opening | Kind::Listening), "{case:?}");
@@ -153,7 +155,7 @@ fn second_hour_03_an_outage_ends_nothing_but_calls_without_an_id() {
         let ends = matches!(case.then, Then::Fail | Then::Stop);
         let expected = match case.kind {
             Kind::Call | Kind::Notification => true,
-            Kind::Answer => !case.may_try,
+            Kind::Answer | Kind::Beginning => !case.may_try,
             Kind::Resumable
             | Kind::Subscribing
             | Kind::Subscription

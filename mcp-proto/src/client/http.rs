@@ -85,8 +85,7 @@ impl Client {
         self.watch_calls();
     }
 
-    /// The stream of a subscription of a modern server broke; it is asked for again, under another
-    /// id.
+    /// The request of a subscription broke; it is sent again, under another id.
     pub(crate) fn listen_again(&mut self, now: Instant, id: &RequestId) {
         let Some(mut call) = calls::number(id).and_then(|number| self.calls.remove(number)) else {
             return;

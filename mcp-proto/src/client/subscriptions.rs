@@ -270,6 +270,22 @@ impl Client {
         self.subscription(calls::number(id)?)
     }
 
+    /// Whether the request with this id subscribes to a resource of a legacy server, and a
+    /// subscription of the application still wants that.
+    pub(crate) fn subscribes(&self, id: &RequestId) -> bool {
+        let call = calls::number(id).and_then(|number| self.calls.get(number));
+        call.is_some_and(|call| match &call.goal {
+            Goal::Subscribe { subscription, .. } => {
+                self.subscriptions.open.contains_key(subscription)
+            }
+            Goal::Answer
+            | Goal::Pages(_)
+            | Goal::Listen { .. }
+            | Goal::Nobody
+            | Goal::Notification => false,
+        })
+    }
+
     /// The subscription that the request with this number is.
     pub(super) fn subscription(&self, number: u64) -> Option<SubscriptionId> {
         match &self.calls.get(number)?.goal {
@@ -335,7 +351,8 @@ impl Client {
             } else if asked.insert(uri.clone()) {
                 let params = uri_params(&uri);
                 let goal = Goal::Subscribe { subscription: id, uri: uri.clone() };
-                let (method, options) = ("resources/subscribe".into(), CallOptions::default());
+                let method = "resources/subscribe".into();
+                let options = CallOptions::default().max_total(Duration::MAX);
                 if self.start(now, method, params, options, goal).is_err() {
                     asked.remove(&uri);
                 }

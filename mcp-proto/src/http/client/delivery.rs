@@ -6,8 +6,10 @@
 //!
 //! An answer names its request, so that a server that gets it twice drops the second one: it is sent
 //! again for as long as its request lives, which ends with the session, with
-//! `notifications/cancelled`, and after [`MAX_TRIES`](resume::MAX_TRIES). A notification may mean
-//! something else the second time.
+//! `notifications/cancelled`, and after [`MAX_TRIES`](resume::MAX_TRIES). A session begins once, so that
+//! `notifications/initialized` is sent again as well; what waits for it goes out when it is accepted,
+//! or when it fails 60 s after it was sent first. Another notification may mean something else the
+//! second time.
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
@@ -38,6 +40,8 @@ pub(super) struct Delivery {
     body: Bytes,
     /// The session that it belongs to.
     pub(super) serial: u64,
+    /// When it was sent first.
+    since: Instant,
     backoff: Backoff,
 }
 
@@ -64,7 +68,8 @@ impl Delivery {
     fn kind(&self) -> Kind {
         match self.kind {
             Delivered::Answer(..) => Kind::Answer,
-            Delivered::Beginning | Delivered::Notification(_) => Kind::Notification,
+            Delivered::Beginning => Kind::Beginning,
+            Delivered::Notification(_) => Kind::Notification,
         }
     }
 
@@ -115,6 +120,7 @@ impl Client {
             kind: delivered(message, self.answering.as_ref()),
             body: request.body.clone(),
             serial: self.session.serial,
+            since: now,
             backoff: Backoff::default(),
         };
         self.send_delivery(now, request, Box::new(delivery));
@@ -142,23 +148,29 @@ impl Client {
         broke: Break,
         error: CallError,
     ) {
-        if delivery.begins() {
-            self.report_undelivered(*delivery, error);
-            // What waits finds out whether the session is of use.
-            return self.release(now);
-        }
         let row = resume::judge(delivery.kind(), broke, delivery.backoff.may_try());
+        let then = row.map(|row| row.then);
+        let begins = delivery.begins();
+        let holds = then == Some(Then::Resend) && now < delivery.since + ACCEPT_TIMEOUT;
         let random = self.jitter();
-        let (delay, is_unauthorized) = match row.map(|row| row.then) {
-            Some(Then::Resend) => (delivery.backoff.fail(now, random), false),
+        let sleep = match then {
+            Some(Then::Resend) => Some((delivery.backoff.fail(now, random), false)),
             Some(Then::Authorize) => {
-                self.report_unauthorized(None, error);
-                (delivery.backoff.fail_for_long(random), true)
+                self.report_unauthorized(None, error.clone());
+                Some((delivery.backoff.fail_for_long(random), true))
             }
-            _ => return self.report_undelivered(*delivery, error),
+            _ => None,
         };
-        let waking = Waking::Message(delivery);
-        self.sleep(now + delay, Sleeper { waking, is_unauthorized });
+        if let Some((delay, is_unauthorized)) = sleep {
+            let waking = Waking::Message(delivery);
+            self.sleep(now + delay, Sleeper { waking, is_unauthorized });
+        } else {
+            self.report_undelivered(*delivery, error);
+        }
+        if begins && !holds {
+            // What waits finds out whether the session is of use.
+            self.release(now);
+        }
     }
 
     /// The server does not want the answer to a request any more.

@@ -86,6 +86,7 @@ impl Client {
         let kind = match &*asked.method {
             "subscriptions/listen" if asked.stream.was_open => Kind::Subscription,
             "subscriptions/listen" => Kind::Subscribing,
+            "resources/subscribe" if self.side.subscribes(&asked.id) => Kind::Subscribing,
             _ if is_resumable => Kind::Resumable,
             _ => Kind::Call,
         };

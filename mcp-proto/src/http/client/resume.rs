@@ -8,7 +8,7 @@
 //! hour). The delay doubles with each failed attempt up to a minute, and up to a quarter of it is
 //! added at random. An event, and a stream that lived longer than its delay or 10 s, start over with
 //! the first delay. Streams are attempted for as long as the application wants them; the answer to a
-//! request of the server is sent again 10 times.
+//! request of the server, and `notifications/initialized`, are sent again 10 times.
 //!
 //! [Specification: Resumability and
 //! Redelivery](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
@@ -18,7 +18,8 @@ use alloc::string::String;
 use crate::table::{self, cell};
 use crate::time::Duration;
 
-/// Number of times that the answer to a request of the server is sent again.
+/// Number of times that the answer to a request of the server, or `notifications/initialized`, is sent
+/// again.
 pub const MAX_TRIES: u32 = 10;
 
 /// Lifetime after which a stream counts as working, whatever its delay was.
@@ -38,7 +39,8 @@ pub enum Kind {
     Call,
     /// Response to a call of a legacy server, which has given an id to resume from.
     Resumable,
-    /// `subscriptions/listen` that the server has not accepted yet.
+    /// `subscriptions/listen` that the server has not accepted yet; `resources/subscribe` of a
+    /// subscription.
     Subscribing,
     /// `subscriptions/listen` that the server has accepted before.
     Subscription,
@@ -48,7 +50,9 @@ pub enum Kind {
     Listening,
     /// Answer to a request of a legacy server.
     Answer,
-    /// Notification of the client.
+    /// `notifications/initialized`.
+    Beginning,
+    /// Another notification of the client.
     Notification,
 }
 
@@ -137,6 +141,7 @@ const KINDS: &[Kind] = &[
     Kind::Opening,
     Kind::Listening,
     Kind::Answer,
+    Kind::Beginning,
     Kind::Notification,
 ];
 const BREAKS: &[Break] = &[
@@ -174,6 +179,9 @@ pub const TABLE: &[Row] = &[
     row("answers-again",        &[Kind::Answer], PASSING, &[true], Then::Resend),
     row("token-of-an-answer",   &[Kind::Answer], &[Break::Unauthorized], &[true], Then::Authorize),
     row("lost-answer",          &[Kind::Answer], BREAKS, EITHER, Then::Fail),
+    row("begins-again",         &[Kind::Beginning], PASSING, &[true], Then::Resend),
+    row("token-of-a-session",   &[Kind::Beginning], &[Break::Unauthorized], &[true], Then::Authorize),
+    row("lost-beginning",       &[Kind::Beginning], BREAKS, EITHER, Then::Fail),
     row("lost-notification",    &[Kind::Notification], BREAKS, EITHER, Then::Fail),
 ];
 

@@ -95,6 +95,11 @@ impl Client {
             self.leave_session();
         }
         asked.serial = self.session.serial;
+        if asked.method == "resources/subscribe" {
+            asked.stream = self.reopening.take().unwrap_or_default();
+            // The next answer is another one.
+            asked.stream.forget_id();
+        }
         let mut request = self.post(&message);
         if let Outgoing::Request { method, stamp, params, id } = &message
             && let Some(version) = version_of(stamp)
@@ -310,7 +315,7 @@ impl Client {
         if !self.side.awaits(&asked.id) {
             return;
         }
-        if asked.method == "subscriptions/listen" {
+        if matches!(&*asked.method, "subscriptions/listen" | "resources/subscribe") {
             self.reopening = Some(asked.stream);
             self.side.listen_again(now, &asked.id);
             self.pump(now);

@@ -61,8 +61,8 @@ impl Client {
         self.session.version = self.side.version();
     }
 
-    /// `notifications/initialized` was accepted, or was not: what waits will be told if the session
-    /// is of no use.
+    /// `notifications/initialized` was accepted, or is not for now: what waits will be told if the
+    /// session is of no use.
     pub(super) fn release(&mut self, now: Instant) {
         let Some(held) = self.session.held.take() else { return };
         // First of all: some servers ask there for what a call needs, and do not wait for a listener.
