@@ -251,6 +251,7 @@ impl Client {
     fn found_modern(&mut self, now: Instant, found: Found) {
         if let Life::Modern(modern) = &mut self.life {
             modern.confirmed = true;
+            self.pace.connected(now);
             self.deadlines.clear(Reason::Negotiation);
             return;
         }
@@ -296,8 +297,11 @@ impl Client {
         negotiating: Option<Negotiating>,
     ) {
         self.deadlines.clear(Reason::Negotiation);
+        // A stored verdict that nothing has confirmed is no connection yet.
+        if !matches!(&life, Life::Modern(modern) if !modern.confirmed) {
+            self.pace.connected(now);
+        }
         self.life = life;
-        self.pace.connected(now);
         self.event(ClientEvent::Connected(server));
         let begun = negotiating.as_ref().is_some_and(|negotiating| negotiating.serves);
         self.send_waiting(now, begun);

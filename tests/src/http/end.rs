@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Named] = &[
 ];
 
 pub(super) const OF_SOCKETS: &[Named] = &[
-    ("with_all_connections_open_the_next_one_waits", with_all_connections_open_the_next_one_waits),
+    ("with_all_connections_busy_the_next_one_waits", with_all_connections_busy_the_next_one_waits),
     (
         "second_hour_27_hundreds_of_clients_wait_to_be_accepted",
         second_hour_27_hundreds_of_clients_wait_to_be_accepted,
@@ -98,18 +98,21 @@ fn an_idle_connection_does_not_hold_up_the_end(serve: Serve) -> Check {
     server.end()
 }
 
-fn with_all_connections_open_the_next_one_waits(serve: Serve) -> Check {
+fn with_all_connections_busy_the_next_one_waits(serve: Serve) -> Check {
     let mut config = Config::default();
     config.server.limits.max_connections = 1;
     let server = Server::start(serve, config)?;
     let mut first = server.connect()?;
-    first.call("echo", &json!({"message": "first"}))?;
-    assert_eq!(first.response()?.text()?, "first");
+    first.call("wait", &json!({}))?;
+    server.reported("started")?;
     let mut second = server.connect()?;
     second.call("echo", &json!({"message": "second"}))?;
     assert!(second.is_silent()?, "it was accepted");
-    drop(first);
+    server.gate.now();
+    assert_eq!(first.response()?.text()?, "waited");
+    // An idle connection gives way to the next one.
     assert_eq!(second.response()?.text()?, "second");
+    assert!(first.is_closed()?);
     server.end()
 }
 
