@@ -6,11 +6,12 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::calls::{Call, Goal, Pages, State};
+use super::calls::{Call, Goal, State};
 use super::compose::{self, Extras, compose};
 use super::connect::Before;
 use super::event::Listing;
 use super::http::Binding;
+use super::pages::Pages;
 use super::probe::Outcome;
 use super::{CallError, CallId, CallOptions, Client, ClientEvent, Life, Reason};
 use crate::error::{ErrorCode, UsageError};
@@ -47,7 +48,8 @@ impl Client {
     }
 
     /// Fetches all pages of a list. The result of the [`ClientEvent::Response`] has all items in
-    /// the member that a page has some in, and no cursor. The time for a response is that of each
+    /// the member that a page has some in, and no cursor; the smallest `ttlMs` and the strictest
+    /// `cacheScope` of the pages, if they have some; and the `_meta` of the first one. The time for a response is that of each
     /// page.
     ///
     /// Fails as [`Client::call`] does.
@@ -57,7 +59,7 @@ impl Client {
         listing: Listing,
         options: CallOptions,
     ) -> Result<CallId, UsageError> {
-        let pages = Goal::Pages(Pages { listing, count: 0, items: Vec::new() });
+        let pages = Goal::Pages(Pages::new(listing));
         self.start(now, listing.method().into(), Json::EMPTY_OBJECT, options, pages)
     }
 

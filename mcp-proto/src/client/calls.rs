@@ -19,7 +19,8 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::event::{CallError, CallId, CallOptions, Listing, SubscriptionId};
+use super::event::{CallError, CallId, CallOptions, SubscriptionId};
+use super::pages::Pages;
 use crate::json::Json;
 use crate::message::{RequestId, is_idempotent};
 use crate::row::Row;
@@ -64,15 +65,6 @@ pub(super) enum Goal {
     Nobody,
     /// Nobody; it is a notification.
     Notification,
-}
-
-/// The pages of a list that are there.
-#[derive(Debug)]
-pub(super) struct Pages {
-    pub(super) listing: Listing,
-    pub(super) count: usize,
-    /// The items, with commas between them.
-    pub(super) items: Vec<u8>,
 }
 
 #[derive(Debug)]

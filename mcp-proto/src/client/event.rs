@@ -417,7 +417,7 @@ impl Listing {
     }
 
     /// The member of a page that holds the items.
-    pub(super) fn member(self) -> &'static str {
+    pub(crate) fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",

@@ -13,7 +13,7 @@ use super::probe::Outcome;
 use super::recovery::Refusal;
 use super::{CallError, Client, Life, Origin, found};
 use crate::error::ProtocolError;
-use crate::json::{Json, Raw};
+use crate::json::Json;
 use crate::message::{ErrorData, RequestId, Response};
 use crate::time::Instant;
 use crate::version::Era;
@@ -103,24 +103,17 @@ impl Client {
 
     fn complete(&mut self, now: Instant, mut call: Call, result: Json) {
         let Goal::Pages(pages) = &mut call.goal else { return self.finish(now, call, Ok(result)) };
-        let page = Page::read(&result, pages.listing.member());
-        let Some(Page { items, next }) = page else {
-            let error = ProtocolError::InvalidResult { expected: "a page of the list" };
-            return self.finish(now, call, Err(CallError::Protocol(error)));
+        let cursor = match pages.push(&result) {
+            Err(error) => return self.finish(now, call, Err(CallError::Protocol(error))),
+            Ok(None) => {
+                let list = pages.whole();
+                return self.finish(now, call, Ok(list));
+            }
+            Ok(Some(cursor)) => cursor,
         };
-        pages.count += 1;
-        if !pages.items.is_empty() && !items.is_empty() {
-            pages.items.push(b',');
-        }
-        pages.items.extend_from_slice(items);
-        let Some(cursor) = next else {
-            let member = pages.listing.member();
-            let list = [b"{\"", member.as_bytes(), b"\":[", &*pages.items, b"]}"].concat();
-            return self.finish(now, call, Ok(Json::trusted(list)));
-        };
-        let (max_pages, max_list_bytes) =
-            (self.config.limits.max_pages, self.config.limits.max_list_bytes);
-        if pages.count >= max_pages || pages.items.len() > max_list_bytes {
+        let limits = &self.config.limits;
+        if pages.is_full(limits) {
+            let (max_pages, max_list_bytes) = (limits.max_pages, limits.max_list_bytes);
             let error = ProtocolError::ListTooLong { max_pages, max_list_bytes };
             return self.finish(now, call, Err(CallError::Protocol(error)));
         }
@@ -148,31 +141,5 @@ fn kind(result: &Json) -> Kind {
         Some("input_required") => Kind::InputRequired,
         Some(other) => Kind::Unknown(other.chars().take(100).collect()),
         None => Kind::Unknown(String::new()),
-    }
-}
-
-/// One page of a list.
-struct Page<'a> {
-    /// What stands between the brackets.
-    items: &'a [u8],
-    /// The cursor of the next one, a JSON string.
-    next: Option<Raw<'a>>,
-}
-
-impl<'a> Page<'a> {
-    fn read(result: &'a Json, member: &str) -> Option<Self> {
-        let (mut items, mut next) = (None, None);
-        result.raw().members(|key, value| match key.string().as_deref() {
-            Some("nextCursor") if value.0 != b"null" => next = Some(value),
-            Some(name) if name == member => {
-                let inside =
-                    value.0.strip_prefix(b"[").and_then(|inside| inside.strip_suffix(b"]"));
-                items = inside.map(<[u8]>::trim_ascii);
-            }
-            _ => {}
-        });
-        // A cursor that is no string cannot be given back.
-        let next_is_string = next.is_none_or(|next: Raw<'_>| next.is_string());
-        items.filter(|_| next_is_string).map(|items| Self { items, next })
     }
 }

@@ -10,7 +10,7 @@ use core::pin::Pin;
 use serde::Serialize;
 
 use crate::challenge::Unauthorized;
-use crate::client::{CallError, Change, ConnectError, Undelivered};
+use crate::client::{CallError, Change, ConnectError, Listing, Undelivered};
 use crate::error::{PlanError, ProtocolError};
 use crate::json::Json;
 use crate::message::ErrorData;
@@ -27,6 +27,7 @@ pub(super) type Hear<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
 type HearRejection = Arc<dyn Fn(&str, &PlanError) + Send + Sync>;
 type HearUndelivered = Arc<dyn Fn(&Undelivered, &CallError) + Send + Sync>;
+type HearEntry = Arc<dyn Fn(Listing, usize, &str) + Send + Sync>;
 type HearNotification = Arc<dyn Fn(&str, &Json) + Send + Sync>;
 
 /// The functions of an application.
@@ -42,6 +43,7 @@ pub(super) struct Answers {
     pub(super) fault: Option<Hear<ProtocolError>>,
     pub(super) disconnected: Option<Hear<ConnectError>>,
     pub(super) tool_rejected: Option<HearRejection>,
+    pub(super) entry_rejected: Option<HearEntry>,
     pub(super) undelivered: Option<HearUndelivered>,
     pub(super) unauthorized: Option<Hear<Unauthorized>>,
     pub(super) no_stream: Option<Hear<CallError>>,

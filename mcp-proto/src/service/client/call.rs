@@ -24,7 +24,7 @@ use crate::types::LoggingLevel;
 pub struct Call<R> {
     port: Arc<Port>,
     state: State,
-    decode: fn(&Json) -> Result<R, CallError>,
+    decode: fn(&Port, &Json) -> Result<R, CallError>,
 }
 
 enum State {
@@ -37,7 +37,7 @@ impl<R> Call<R> {
     pub(super) fn new(
         port: &Arc<Port>,
         ask: Result<Ask, CallError>,
-        decode: fn(&Json) -> Result<R, CallError>,
+        decode: fn(&Port, &Json) -> Result<R, CallError>,
     ) -> Self {
         let state = State::New { ask, options: CallOptions::default(), on_progress: None };
         Self { port: port.clone(), state, decode }
@@ -137,7 +137,7 @@ impl<R> Future for Call<R> {
         };
         span.responded(|| (slot.call(), port.version()), &result);
         *state = State::Done;
-        Poll::Ready(result.and_then(|result| decode(&result)))
+        Poll::Ready(result.and_then(|result| decode(port, &result)))
     }
 }
 

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 
 use super::handle::Client;
 use crate::challenge::Unauthorized;
-use crate::client::{CallError, Change, ConnectError, Undelivered};
+use crate::client::{CallError, Change, ConnectError, Listing, Undelivered};
 use crate::error::{PlanError, ProtocolError};
 use crate::json::Json;
 use crate::types::LoggingMessageNotificationParams;
@@ -60,6 +60,13 @@ impl Client {
     /// has headers that must not be.
     pub fn on_tool_rejected(&self, f: impl Fn(&str, &PlanError) + Send + Sync + 'static) {
         self.port.change(|answers, _| answers.tool_rejected = Some(Arc::new(f)));
+    }
+
+    /// Calls `f` with each entry that is left out of a typed list because it is not as the schema
+    /// says: with the list, the place of the entry in it from 0, and the reason. It runs where the
+    /// list is awaited.
+    pub fn on_entry_rejected(&self, f: impl Fn(Listing, usize, &str) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.entry_rejected = Some(Arc::new(f)));
     }
 
     /// Over HTTP, calls `f` with each message that has no response and that the server has not

@@ -16,9 +16,10 @@ use super::answers::{self, IntoAnswer};
 use super::ask::Ask;
 use super::call::Call;
 use super::closed::Closed;
+use super::lists::{TypedList, decode_list};
 use super::port::{Command, Port, Stage};
 use super::subscription::Subscription;
-use crate::client::{CallError, Config, ConnectError, Decision, Listing, ServerInfo, Verdict};
+use crate::client::{CallError, Config, ConnectError, Decision, ServerInfo, Verdict};
 use crate::error::{ProtocolError, UsageError};
 use crate::http::client::set_field;
 use crate::json::Json;
@@ -61,24 +62,26 @@ impl Client {
         Self { port: Arc::new(Port::new(config.into())) }
     }
 
-    /// Fetches all tools.
+    /// Fetches all tools, on all pages. `ttl_ms` is the smallest and `cache_scope` the strictest of the
+    /// pages, `meta` that of the first one. A tool that is not as the schema says is left out, and
+    /// goes to [`Client::on_entry_rejected`]. So it is with the other lists.
     pub fn list_tools(&self) -> Call<ListToolsResult> {
-        self.list(Listing::Tools)
+        self.list()
     }
 
     /// Fetches all prompts.
     pub fn list_prompts(&self) -> Call<ListPromptsResult> {
-        self.list(Listing::Prompts)
+        self.list()
     }
 
     /// Fetches all resources.
     pub fn list_resources(&self) -> Call<ListResourcesResult> {
-        self.list(Listing::Resources)
+        self.list()
     }
 
     /// Fetches all resource templates.
     pub fn list_resource_templates(&self) -> Call<ListResourceTemplatesResult> {
-        self.list(Listing::ResourceTemplates)
+        self.list()
     }
 
     /// Calls a tool with arguments, anything that is an object in JSON; `&()` for none.
@@ -122,7 +125,7 @@ impl Client {
 
     /// Asks for a sign of life.
     pub fn ping(&self) -> Call<()> {
-        Call::new(&self.port, Ok(Ask::Ping), |_| Ok(()))
+        Call::new(&self.port, Ok(Ask::Ping), |_, _| Ok(()))
     }
 
     /// Says which log messages are wanted: as severe as `level`, or more; [`Client::on_log`] hears
@@ -350,8 +353,8 @@ impl Client {
         })
     }
 
-    fn list<R: DeserializeOwned>(&self, listing: Listing) -> Call<R> {
-        self.start(Ok(Ask::List(listing)))
+    fn list<L: TypedList>(&self) -> Call<L> {
+        Call::new(&self.port, Ok(Ask::List(L::LISTING)), decode_list)
     }
 
     fn start<R: DeserializeOwned>(&self, ask: Result<Ask, CallError>) -> Call<R> {
@@ -359,7 +362,8 @@ impl Client {
     }
 }
 
-fn decode<R: DeserializeOwned>(result: &Json) -> Result<R, CallError> {
+/// A typed result.
+pub(super) fn decode<R: DeserializeOwned>(_port: &Port, result: &Json) -> Result<R, CallError> {
     let expected = "as the schema says";
     result.decode().map_err(|_| CallError::Protocol(ProtocolError::InvalidResult { expected }))
 }

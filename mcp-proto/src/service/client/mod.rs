@@ -8,6 +8,7 @@ mod closed;
 mod handle;
 mod http;
 mod inputs;
+mod lists;
 mod port;
 mod runner;
 mod side;

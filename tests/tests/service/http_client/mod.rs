@@ -4,7 +4,9 @@ mod kept;
 mod site;
 mod time;
 
-use mcp_proto::client::{CallError, ConnectError};
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::client::{CallError, ConnectError, Listing};
 use mcp_proto::types::CallToolResult;
 
 use crate::bench::Log;
@@ -162,3 +164,26 @@ fn nothing_is_there() {
 
 /// What a call comes to.
 type Called = Result<CallToolResult, CallError>;
+
+/// An entry that is no tool does not take the others with it.
+#[test]
+fn second_hour_07_a_malformed_entry_leaves_the_others() {
+    let mut site = Site::connected();
+    let rejected = Arc::new(Mutex::new(Vec::new()));
+    let seen = rejected.clone();
+    site.client.on_entry_rejected(move |listing, index, reason| {
+        seen.lock().unwrap().push((listing, index, reason.to_owned()));
+    });
+    let listed = site.list();
+    site.turn();
+    let tools = r#"{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":5,"inputSchema":{"type":"object"}},"b",{"name":"c","inputSchema":{"type":"object"}}],"ttlMs":9,"cacheScope":"private"}"#;
+    site.socket(0).answer(&answer(3, tools));
+    site.turn();
+    let listed = listed.take().unwrap().unwrap();
+    let names: Vec<&str> = listed.tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!((names, listed.ttl_ms), (vec!["a", "c"], Some(9)));
+    let rejected = rejected.lock().unwrap();
+    let places: Vec<_> = rejected.iter().map(|(listing, index, _)| (*listing, *index)).collect();
+    assert_eq!(places, [(Listing::Tools, 1), (Listing::Tools, 2)]);
+    assert!(rejected[0].2.contains("string"), "{rejected:?}");
+}

@@ -1,0 +1,148 @@
+//! Pages of a list, put together.
+//!
+//! In: the results of one list request, page by page. Out: the cursor of the next page; in the end
+//! one result with all items.
+//!
+//! | member of the whole | taken from |
+//! |---|---|
+//! | the items | all pages, in order |
+//! | `ttlMs` | the page with the smallest; a page without it, or with none that is a number, counts as 0 |
+//! | `cacheScope` | `public` if every page says so, else `private` |
+//! | `_meta` | the first page: it describes a response, and that one is the application's |
+//!
+//! Where no page has `ttlMs` or `cacheScope`, as with legacy servers, the whole has none either.
+//!
+//! [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
+
+use alloc::vec::Vec;
+
+use super::event::Listing;
+use crate::error::ProtocolError;
+use crate::json::write::List as Writer;
+use crate::json::{Json, Raw};
+use crate::limits::Limits;
+
+/// The pages of a list that are there.
+#[derive(Debug)]
+pub(super) struct Pages {
+    listing: Listing,
+    count: usize,
+    /// The items, with commas between them.
+    items: Vec<u8>,
+    ttl: Hint<f64>,
+    /// Whether it is public.
+    scope: Hint<bool>,
+    meta: Option<Json>,
+}
+
+/// What the pages say of one hint.
+#[derive(Clone, Copy, Debug)]
+enum Hint<T> {
+    /// No page has it.
+    Absent,
+    /// The strictest value.
+    Is(T),
+}
+
+impl<T> Hint<T> {
+    /// Takes what the page after `count` others says of it; `worst` stands for nothing.
+    fn add(self, said: Option<T>, count: usize, worst: T, stricter: impl Fn(T, T) -> T) -> Self {
+        match (self, said) {
+            (Self::Absent, None) => Self::Absent,
+            (Self::Absent, Some(said)) if count == 0 => Self::Is(said),
+            (Self::Absent, Some(_)) => Self::Is(worst),
+            (Self::Is(before), said) => Self::Is(stricter(before, said.unwrap_or(worst))),
+        }
+    }
+}
+
+/// One page of a list.
+struct Page<'a> {
+    /// What stands between the brackets.
+    items: &'a [u8],
+    /// The cursor of the next one, a JSON string.
+    next: Option<Raw<'a>>,
+    ttl: Option<f64>,
+    scope: Option<bool>,
+    meta: Option<Raw<'a>>,
+}
+
+impl Pages {
+    pub(super) fn new(listing: Listing) -> Self {
+        let (ttl, scope) = (Hint::Absent, Hint::Absent);
+        Self { listing, count: 0, items: Vec::new(), ttl, scope, meta: None }
+    }
+
+    /// Takes a page, and returns the cursor of the next one if there is one. Fails if the result is
+    /// no page.
+    pub(super) fn push<'a>(&mut self, result: &'a Json) -> Result<Option<Raw<'a>>, ProtocolError> {
+        let page = Page::read(result, self.listing.member())
+            .ok_or(ProtocolError::InvalidResult { expected: "a page of the list" })?;
+        self.ttl = self.ttl.add(page.ttl, self.count, 0.0, f64::min);
+        self.scope = self.scope.add(page.scope, self.count, false, |one, other| one && other);
+        if self.count == 0 {
+            self.meta = page.meta.map(|meta| Json::trusted(meta.0.to_vec()));
+        }
+        self.count += 1;
+        if !self.items.is_empty() && !page.items.is_empty() {
+            self.items.push(b',');
+        }
+        self.items.extend_from_slice(page.items);
+        Ok(page.next)
+    }
+
+    /// Whether no further page may be fetched.
+    pub(super) fn is_full(&self, limits: &Limits) -> bool {
+        self.count >= limits.max_pages || self.items.len() > limits.max_list_bytes
+    }
+
+    /// All pages as one result.
+    pub(super) fn whole(&self) -> Json {
+        let mut text = Vec::with_capacity(self.items.len() + 64);
+        let mut object = Writer::object(&mut text);
+        object.member(self.listing.member(), &[b"[", &*self.items, b"]"].concat());
+        if let Hint::Is(ttl) = self.ttl {
+            // It is finite, and not negative.
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturates"
+            )]
+            object.member("ttlMs", alloc::format!("{}", ttl as u64).as_bytes());
+        }
+        if let Hint::Is(is_public) = self.scope {
+            object.text("cacheScope", if is_public { "public" } else { "private" });
+        }
+        if let Some(meta) = &self.meta {
+            object.member("_meta", meta.as_bytes());
+        }
+        object.end();
+        Json::trusted(text)
+    }
+}
+
+impl<'a> Page<'a> {
+    fn read(result: &'a Json, member: &str) -> Option<Self> {
+        let (mut items, mut next) = (None, None);
+        let (mut ttl, mut scope, mut meta) = (None, None, None);
+        result.raw().members(|key, value| match key.string().as_deref() {
+            Some("nextCursor") if value.0 != b"null" => next = Some(value),
+            Some("ttlMs") => {
+                let number = core::str::from_utf8(value.0).ok().and_then(|it| it.parse().ok());
+                ttl = Some(number.filter(|ttl: &f64| ttl.is_finite()).unwrap_or(0.0).max(0.0));
+            }
+            Some("cacheScope") => scope = Some(value.string().as_deref() == Some("public")),
+            Some("_meta") if value.is_object() => meta = Some(value),
+            Some(name) if name == member => {
+                let inside =
+                    value.0.strip_prefix(b"[").and_then(|inside| inside.strip_suffix(b"]"));
+                items = inside.map(<[u8]>::trim_ascii);
+            }
+            _ => {}
+        });
+        // A cursor that is no string cannot be given back.
+        let next_is_string = next.is_none_or(|next: Raw<'_>| next.is_string());
+        let items = items.filter(|_| next_is_string)?;
+        Some(Self { items, next, ttl, scope, meta })
+    }
+}
