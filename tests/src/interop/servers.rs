@@ -143,9 +143,10 @@ const SERVERS: &[Server] = &[
             (Serving::Json, Era::Legacy) => MUTE,
             (Serving::Sessions | Serving::Stateless | Serving::Json, _) => usual(serving, era),
         },
-        // The end of a session with a GET that is answered.
+        // The end of a session with a GET, or a POST, that is answered.
         writes: &[
             "Error in standalone SSE writer",
+            "Error processing JSON response",
             "Traceback (most recent call last):",
             "  ",
             "anyio.ClosedResourceError",
