@@ -260,18 +260,30 @@ pub fn modern_version(claim: &str, policy: EraPolicy) -> Result<ProtocolVersion,
         .ok_or_else(|| unsupported(Some(claim), policy))
 }
 
-/// The -32022 that answers `requested`, of which it quotes what could be a version.
+/// The revisions that a server with this policy lists to modern clients, newest first: in
+/// `supportedVersions` of `server/discover`, and in `supported` of error -32022.
 ///
-/// It lists the legacy revisions too if the policy serves them: "it MUST respond with an
+/// The legacy revisions are among them if they are served: "it MUST respond with an
 /// `UnsupportedProtocolVersionError` listing the versions it does support". A client that knows
 /// legacy revisions and a later modern one would find no version in common otherwise.
+pub(crate) fn listed(policy: EraPolicy) -> &'static [&'static str] {
+    match policy {
+        EraPolicy::Auto | EraPolicy::LegacyOnly => BOTH_ERAS,
+        EraPolicy::ModernOnly => MODERN,
+    }
+}
+
+/// The -32022 that answers `requested`, of which it quotes what could be a version.
+///
+/// A legacy revision that is served opens with `initialize`. To list it to a client that has
+/// claimed it in `_meta` would send the client round in a circle.
 pub(crate) fn unsupported(requested: Option<&str>, policy: EraPolicy) -> ProtocolError {
+    let supported = listed(policy);
+    let needs_initialize = requested.is_some_and(|version| supported.contains(&version));
     ProtocolError::UnsupportedVersion {
         requested: requested.map(|version| version.chars().take(100).collect()),
-        supported: match policy {
-            EraPolicy::Auto | EraPolicy::LegacyOnly => BOTH_ERAS,
-            EraPolicy::ModernOnly => MODERN,
-        },
+        supported: if needs_initialize { MODERN } else { supported },
+        needs_initialize,
     }
 }
 

@@ -50,10 +50,10 @@ pub enum EraPolicy {
     ModernOnly,
 }
 
-/// The modern revisions, newest first, as `supportedVersions` lists them.
+/// The modern revisions, newest first.
 pub(crate) const MODERN: &[&str] = &["2026-07-28"];
 
-/// The revisions of both eras, newest first, as error -32022 lists them.
+/// The revisions of both eras, newest first.
 pub(crate) const BOTH_ERAS: &[&str] =
     &["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 

@@ -96,8 +96,10 @@ pub enum ProtocolError {
     UnsupportedVersion {
         /// The version that was asked for, `None` if none was.
         requested: Option<String>,
-        /// The versions that are served, those that open with `initialize` included.
+        /// The versions that the client can choose from.
         supported: &'static [&'static str],
+        /// The requested version is served, but opens with `initialize` and not with `_meta`.
+        needs_initialize: bool,
     },
     /// A method that does not exist in this era, or whose capability is not declared.
     MethodNotFound {

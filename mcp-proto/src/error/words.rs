@@ -73,10 +73,10 @@ impl fmt::Display for ProtocolError {
                 Ok(())
             }
             Self::InvalidMeta { key, expected } => write!(f, "`{key}` must be {expected}"),
-            Self::UnsupportedVersion { requested, supported } => {
+            Self::UnsupportedVersion { requested, supported, needs_initialize } => {
                 match requested {
                     None => f.write_str("a request without a protocol version is not served here"),
-                    Some(version) if supported.contains(&version.as_str()) => write!(
+                    Some(version) if *needs_initialize => write!(
                         f,
                         "protocol version {} opens with `initialize`, and not with `_meta`",
                         Quoted(version)

@@ -145,7 +145,7 @@ impl From<&ProtocolError> for ErrorData {
     fn from(error: &ProtocolError) -> Self {
         let mut data = Vec::new();
         let mut object = List::object(&mut data);
-        if let ProtocolError::UnsupportedVersion { requested, supported } = error {
+        if let ProtocolError::UnsupportedVersion { requested, supported, .. } = error {
             object.item().extend_from_slice(b"\"supported\":");
             let mut list = List::array(object.out());
             for version in *supported {

@@ -17,11 +17,12 @@ use crate::error::UsageError;
 use crate::headers::Plan;
 use crate::json::Json;
 use crate::json::write;
+use crate::negotiate;
 use crate::schema::has_type_object;
 use crate::types::{
     CacheHint, ListChangedCapability, Prompt, ResourcesCapability, ServerCapabilities, Tool,
 };
-use crate::version::{Era, MODERN, ProtocolVersion};
+use crate::version::{Era, EraPolicy, ProtocolVersion};
 
 /// What a server declares, as the machines send it.
 #[derive(Debug)]
@@ -42,6 +43,7 @@ pub struct Declaration {
     /// The tools as legacy clients see them, if that makes a difference.
     legacy_tools: Option<Pages>,
     discover: Json,
+    discover_modern_only: Json,
     /// What a modern result carries: `resultType` and the server's name.
     pub(super) stamp: Bytes,
     /// The same for a result that asks for input.
@@ -104,6 +106,7 @@ impl Declaration {
             pages: lists(registry),
             legacy_tools: legacy_tools(registry),
             discover: Json::EMPTY_OBJECT,
+            discover_modern_only: Json::EMPTY_OBJECT,
             stamp: stamp(COMPLETE, &server_info, None, None),
             input_required_stamp: stamp(b"\"input_required\"", &server_info, None, None),
             cache_stamps: Cacheable::ALL
@@ -114,7 +117,8 @@ impl Declaration {
             list_changed: registry.list_changed.clone(),
             server_info,
         };
-        declaration.discover = declaration.write_discover();
+        declaration.discover = declaration.write_discover(EraPolicy::Auto);
+        declaration.discover_modern_only = declaration.write_discover(EraPolicy::ModernOnly);
         declaration
     }
 
@@ -197,9 +201,12 @@ impl Declaration {
         &self.server_info
     }
 
-    /// The result of `server/discover`.
-    pub(super) fn discover(&self) -> &Json {
-        &self.discover
+    /// The result of `server/discover`, from a server with this policy.
+    pub(super) fn discover(&self, policy: EraPolicy) -> &Json {
+        match policy {
+            EraPolicy::Auto | EraPolicy::LegacyOnly => &self.discover,
+            EraPolicy::ModernOnly => &self.discover_modern_only,
+        }
     }
 
     /// The result of `initialize`.
@@ -216,12 +223,12 @@ impl Declaration {
         Json::trusted(out)
     }
 
-    fn write_discover(&self) -> Json {
+    fn write_discover(&self, policy: EraPolicy) -> Json {
         let mut out = Vec::new();
         let mut object = write::List::object(&mut out);
         object.key("supportedVersions");
         let mut list = write::List::array(object.out());
-        for version in MODERN {
+        for version in negotiate::listed(policy) {
             write::string(list.item(), version);
         }
         list.end();

@@ -60,7 +60,7 @@ impl Server {
         }
         if matches!(request.method, Method::Discover) {
             let stamp = self.declaration.cache_stamp(Cacheable::Discover).clone();
-            let result = self.declaration.discover().clone();
+            let result = self.declaration.discover(policy).clone();
             self.modern_result(request.id, stamp, result);
             return Ok(());
         }

@@ -18,6 +18,7 @@ const MODERN: &str = "\u{20}N ms  server/discover is sent
 server        kitchen 1.0.0
 era           modern
 version       2026-07-28
+also          2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05
 capabilities  tools (tells of changes)
               resources (subscriptions)
               prompts

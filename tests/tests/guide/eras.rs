@@ -37,7 +37,7 @@ S> {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"It is noo
 
 const MODERN: &str = r#"
 C> {"jsonrpc":"2.0","id":"discover-2","method":"server/discover","params":{"_meta":{…}}}
-S> {"jsonrpc":"2.0","id":"discover-2","result":{"resultType":"complete","_meta":{…},"ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}
+S> {"jsonrpc":"2.0","id":"discover-2","result":{"resultType":"complete","_meta":{…},"ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{"tools":{}}}}
 ! connected 2026-07-28
 C> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{…},"name":"now","arguments":{}}}
 S> {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{…},"content":[{"type":"text","text":"It is noon, and the client is modern."}]}}
