@@ -23,6 +23,11 @@ pub(crate) fn cell<T: Debug>(values: &[T], all: &[T]) -> String {
     if values.len() == all.len() {
         return "any".into();
     }
+    names(values)
+}
+
+/// The values, separated by commas.
+pub(crate) fn names<T: Debug>(values: &[T]) -> String {
     let names: Vec<String> = values.iter().map(|value| alloc::format!("{value:?}")).collect();
     names.join(", ")
 }

@@ -2,11 +2,17 @@
 
 use mcp_proto::client::{probe, recovery};
 use mcp_proto::http::client::{answer, resume};
+use mcp_proto::message::draw_methods;
 use mcp_proto::negotiate;
 
 #[test]
 fn shows_the_negotiation_table() {
     assert_eq!(shown("<!-- negotiation table: negotiate::draw() -->\n"), negotiate::draw());
+}
+
+#[test]
+fn shows_the_table_of_methods() {
+    assert_eq!(shown("<!-- method table: message::draw_methods() -->\n"), draw_methods());
 }
 
 #[test]

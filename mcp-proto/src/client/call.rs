@@ -17,7 +17,7 @@ use super::{CallError, CallId, CallOptions, Client, ClientEvent, Life, Reason};
 use crate::error::{ErrorCode, UsageError};
 use crate::json::Json;
 use crate::json::write::List;
-use crate::message::Outgoing;
+use crate::message::{MethodRow, Outgoing};
 use crate::time::Instant;
 use crate::types::{ListChangedCapability, LoggingLevel, Root};
 use crate::version::Era;
@@ -39,9 +39,7 @@ impl Client {
         options: CallOptions,
     ) -> Result<CallId, UsageError> {
         let method = method.into();
-        if ["initialize", "server/discover", "subscriptions/listen"].contains(&&*method)
-            || method.starts_with("notifications/")
-        {
+        if is_reserved(&method) || method.starts_with("notifications/") {
             return Err(UsageError::ReservedMethod { method: method.into_owned() });
         }
         self.start(now, method, params, options, Goal::Answer)
@@ -127,8 +125,7 @@ impl Client {
         params: Json,
     ) -> Result<(), UsageError> {
         let method = method.into();
-        let reserved = ["notifications/initialized", "notifications/cancelled"].contains(&&*method);
-        if reserved || !method.starts_with("notifications/") {
+        if is_reserved(&method) || !method.starts_with("notifications/") {
             return Err(UsageError::ReservedMethod { method: method.into_owned() });
         }
         let options = CallOptions::default();
@@ -418,4 +415,8 @@ fn level_params(level: LoggingLevel) -> Json {
     object.text("level", level.as_str());
     object.end();
     Json::trusted(params)
+}
+
+fn is_reserved(method: &str) -> bool {
+    MethodRow::named(method).is_some_and(MethodRow::is_reserved_to_clients)
 }

@@ -18,7 +18,7 @@ use super::{CallError, CallId, Client, ClientEvent};
 use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::limits::Limits;
-use crate::message::{ErrorData, Outgoing, RequestId};
+use crate::message::{ErrorData, MethodRow, Outgoing, RequestId};
 use crate::time::Instant;
 use crate::types::{
     ElicitRequestParams, ElicitationCapability, InputRequest, InputResponse, InputResponses,
@@ -309,7 +309,7 @@ struct Required {
 
 impl Required {
     fn read(method: &str, result: &Json) -> Result<Self, ProtocolError> {
-        if !["tools/call", "prompts/get", "resources/read"].contains(&method) {
+        if !MethodRow::named(method).is_some_and(MethodRow::may_require_input) {
             let expected = "complete: this method needs no input";
             return Err(ProtocolError::InvalidResult { expected });
         }

@@ -1,5 +1,7 @@
 //! The names of headers, and what each of them repeats.
 
+use crate::message::{MethodRow, Subject};
+
 /// The header that repeats `io.modelcontextprotocol/protocolVersion` of `params._meta`.
 pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
 
@@ -51,10 +53,9 @@ pub const fn is_name(name: &str) -> bool {
 ///
 /// [Specification: Standard Request Headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers)
 pub fn name_member(method: &str) -> Option<&'static str> {
-    match method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        _ => method.starts_with("tasks/").then_some("taskId"),
+    match MethodRow::named(method) {
+        Some(row) => row.subject.map(Subject::member),
+        None => method.starts_with("tasks/").then_some("taskId"),
     }
 }
 

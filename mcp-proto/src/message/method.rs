@@ -1,22 +1,140 @@
-//! The methods that a machine itself knows.
+//! The methods of the specification, a row each.
+//!
+//! In: the name of a method, or a [`Method`]. Out: its [`MethodRow`], which has everything that is known
+//! without parameters. The headers, the cache, sealed states, retries and reserved names ask the
+//! row. A new method is a row here, a type, and a handler.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::string::String;
 
 use crate::json::Raw;
+use crate::table;
+
+/// The properties of a method.
+#[derive(Debug)]
+pub(crate) struct MethodRow {
+    /// The name on the wire.
+    pub(crate) name: &'static str,
+    /// The side whose requests or notifications have the method.
+    pub(crate) sender: Sender,
+    /// The eras that have the method.
+    pub(crate) eras: Eras,
+    /// The member of `params` that names what the message is about.
+    pub(crate) subject: Option<Subject>,
+    /// The capability of a server that a request needs.
+    pub(crate) capability: Option<Capability>,
+    /// The effect of a message that arrives twice.
+    pub(crate) repetition: Repetition,
+    /// The further properties.
+    traits: &'static [Trait],
+}
+
+/// The side that sends a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sender {
+    Client,
+    Server,
+    Either,
+}
+
+/// The eras that have a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Eras {
+    Legacy,
+    Modern,
+    Both,
+}
+
+/// The member of `params` that names what a message is about, and which `Mcp-Name` repeats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Subject {
+    /// `name`; what the server does depends on `arguments` too.
+    Name,
+    /// `uri`.
+    Uri,
+}
+
+/// A capability that a server declares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Capability {
+    Completions,
+    Logging,
+    Prompts,
+    Resources,
+    ResourceSubscriptions,
+    Tools,
+}
 
 /// The effect of a message that arrives twice.
-#[cfg(feature = "client")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Repetition {
+pub(crate) enum Repetition {
     /// The same as that of one that arrives once.
     Idempotent,
     /// Something happens twice, or nobody knows.
     Unsafe,
 }
 
+/// A property that few methods have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Trait {
+    /// The result has caching hints.
+    Cacheable,
+    /// The result may be `input_required`.
+    MayRequireInput,
+    /// The machine of the client writes it; applications do not.
+    ClientMachine,
+    /// The machine of the server writes it; applications do not.
+    ServerMachine,
+}
+
+impl Subject {
+    /// The name of the member.
+    pub(crate) fn member(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Uri => "uri",
+        }
+    }
+}
+
+impl MethodRow {
+    /// The row of the method with this name.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        Method::known(name).and_then(|method| method.row())
+    }
+
+    /// Whether results have caching hints
+    /// ([Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
+    #[cfg(feature = "client")]
+    pub(crate) fn is_cacheable(&self) -> bool {
+        self.traits.contains(&Trait::Cacheable)
+    }
+
+    /// Whether a result may be `input_required`
+    /// ([Specification: Supported Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests)).
+    #[cfg(feature = "client")]
+    pub(crate) fn may_require_input(&self) -> bool {
+        self.traits.contains(&Trait::MayRequireInput)
+    }
+
+    /// Whether only the machine of a client sends the method, and never an application.
+    #[cfg(feature = "client")]
+    pub(crate) fn is_reserved_to_clients(&self) -> bool {
+        self.traits.contains(&Trait::ClientMachine)
+    }
+
+    /// Whether an application of a server never sends the method: the machine of the server does,
+    /// or clients do.
+    #[cfg(feature = "server")]
+    pub(crate) fn is_reserved_to_servers(&self) -> bool {
+        self.sender == Sender::Client || self.traits.contains(&Trait::ServerMachine)
+    }
+}
+
 macro_rules! methods {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $repetition:ident;)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $sender:ident, $eras:ident, $subject:expr,
+        $capability:expr, $repetition:ident, $traits:expr;)*) => {
         /// The method of a request or notification.
         #[derive(Clone, PartialEq, Eq, Debug)]
         #[non_exhaustive]
@@ -25,6 +143,20 @@ macro_rules! methods {
             /// A method that no machine knows by itself.
             Other(Box<str>),
         }
+
+        /// All methods of the specification, in the order of [`Method`].
+        const TABLE: &[MethodRow] = {
+            use {Capability::*, Subject::*, Trait::*};
+            &[$(MethodRow {
+                name: $name,
+                sender: Sender::$sender,
+                eras: Eras::$eras,
+                subject: $subject,
+                capability: $capability,
+                repetition: Repetition::$repetition,
+                traits: &$traits,
+            },)*]
+        };
 
         impl Method {
             /// The name on the wire.
@@ -37,17 +169,13 @@ macro_rules! methods {
 
             /// The method with this name.
             pub fn from_name(name: Cow<'_, str>) -> Self {
-                match &*name {
-                    $($name => Self::$variant,)*
-                    _ => Self::Other(name.into()),
-                }
+                Self::known(&name).unwrap_or_else(|| Self::Other(name.into()))
             }
 
-            #[cfg(feature = "client")]
-            fn repetition(name: &str) -> Repetition {
+            fn known(name: &str) -> Option<Self> {
                 match name {
-                    $($name => Repetition::$repetition,)*
-                    _ => Repetition::Unsafe,
+                    $($name => Some(Self::$variant),)*
+                    _ => None,
                 }
             }
 
@@ -60,77 +188,123 @@ macro_rules! methods {
                     _ => raw.string().map(Self::from_name),
                 }
             }
+
+            /// The row of the method, if the specification has it.
+            pub(crate) fn row(&self) -> Option<&'static MethodRow> {
+                #[derive(Clone, Copy)]
+                enum Index { $($variant,)* }
+                let index = match self {
+                    $(Self::$variant => Index::$variant,)*
+                    Self::Other(_) => return None,
+                };
+                TABLE.get(index as usize)
+            }
         }
     };
 }
 
+// Name, sender, eras, subject, capability, effect of a repetition, traits.
+methods! {
+    /// Opens a legacy session.
+    Initialize = "initialize", Client, Legacy, None, None, Idempotent, [ClientMachine];
+    /// Requests the versions and capabilities of a modern server.
+    Discover = "server/discover", Client, Modern, None, None, Idempotent, [Cacheable, ClientMachine];
+    /// Checks whether a legacy peer still answers.
+    Ping = "ping", Either, Legacy, None, None, Idempotent, [];
+    /// Requests a page of the tools.
+    ListTools = "tools/list", Client, Both, None, Some(Tools), Idempotent, [Cacheable];
+    /// Calls a tool.
+    CallTool = "tools/call", Client, Both, Some(Name), Some(Tools), Unsafe, [MayRequireInput];
+    /// Requests a page of the resources.
+    ListResources = "resources/list", Client, Both, None, Some(Resources), Idempotent, [Cacheable];
+    /// Requests a page of the resource templates.
+    ListResourceTemplates = "resources/templates/list", Client, Both, None, Some(Resources), Idempotent, [Cacheable];
+    /// Reads a resource.
+    ReadResource = "resources/read", Client, Both, Some(Uri), Some(Resources), Idempotent, [Cacheable, MayRequireInput];
+    /// Requests notifications about updates of a resource from a legacy server.
+    Subscribe = "resources/subscribe", Client, Legacy, None, Some(ResourceSubscriptions), Idempotent, [];
+    /// Ends the notifications about updates of a resource.
+    Unsubscribe = "resources/unsubscribe", Client, Legacy, None, Some(ResourceSubscriptions), Idempotent, [];
+    /// Requests a page of the prompts.
+    ListPrompts = "prompts/list", Client, Both, None, Some(Prompts), Idempotent, [Cacheable];
+    /// Gets a prompt.
+    GetPrompt = "prompts/get", Client, Both, Some(Name), Some(Prompts), Idempotent, [MayRequireInput];
+    /// Requests completions of an argument.
+    Complete = "completion/complete", Client, Both, None, Some(Completions), Idempotent, [];
+    /// Sets the least severe log messages that a legacy server sends.
+    SetLevel = "logging/setLevel", Client, Legacy, None, Some(Logging), Idempotent, [];
+    /// Requests notifications about changes from a modern server.
+    Listen = "subscriptions/listen", Client, Modern, None, None, Idempotent, [ClientMachine];
+    /// Requests a message from the model of a client.
+    CreateMessage = "sampling/createMessage", Server, Both, None, None, Unsafe, [];
+    /// Requests input from the user of a client.
+    Elicit = "elicitation/create", Server, Both, None, None, Unsafe, [];
+    /// Requests the roots of a client.
+    ListRoots = "roots/list", Server, Both, None, None, Idempotent, [];
+    /// Reports that a legacy client has read the result of `initialize`.
+    Initialized = "notifications/initialized", Client, Legacy, None, None, Idempotent, [ClientMachine];
+    /// Cancels a request.
+    Cancelled = "notifications/cancelled", Either, Both, None, None, Idempotent, [ClientMachine, ServerMachine];
+    /// Reports progress of a request.
+    Progress = "notifications/progress", Either, Both, None, None, Idempotent, [ServerMachine];
+    /// Carries a log message.
+    LogMessage = "notifications/message", Server, Both, None, None, Idempotent, [ServerMachine];
+    /// The tools have changed.
+    ToolsListChanged = "notifications/tools/list_changed", Server, Both, None, None, Idempotent, [ServerMachine];
+    /// The prompts have changed.
+    PromptsListChanged = "notifications/prompts/list_changed", Server, Both, None, None, Idempotent, [ServerMachine];
+    /// The resources or the resource templates have changed.
+    ResourcesListChanged = "notifications/resources/list_changed", Server, Both, None, None, Idempotent, [ServerMachine];
+    /// A resource has changed.
+    ResourceUpdated = "notifications/resources/updated", Server, Both, None, None, Idempotent, [ServerMachine];
+    /// Reports what a modern server honours of a subscription.
+    SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged", Server, Modern, None, None, Idempotent, [ServerMachine];
+    /// Reports that the user has finished at a URL; 2025-11-25 only.
+    ElicitationComplete = "notifications/elicitation/complete", Server, Legacy, None, None, Idempotent, [];
+    /// The roots of a legacy client have changed.
+    RootsListChanged = "notifications/roots/list_changed", Client, Legacy, None, None, Idempotent, [];
+}
+
 /// Whether a request or notification with this method has the same effect if the peer sees it twice
-/// ([RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)). The effect of
-/// a tool, and of a request of an extension, is not known. A second `initialize` or
+/// ([RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
+///
+/// The effect of a tool, and of a request of an extension, is not known. A second `initialize` or
 /// `subscriptions/listen` opens another session or subscription, which ends by itself.
 #[cfg(feature = "client")]
 pub(crate) fn is_idempotent(method: &str) -> bool {
-    Method::repetition(method) == Repetition::Idempotent || method.starts_with("notifications/")
+    match MethodRow::named(method) {
+        Some(row) => row.repetition == Repetition::Idempotent,
+        None => method.starts_with("notifications/"),
+    }
 }
 
-// Name on the wire, and effect of a repetition.
-methods! {
-    /// Opens a legacy session.
-    Initialize = "initialize", Idempotent;
-    /// Asks what a modern server serves.
-    Discover = "server/discover", Idempotent;
-    /// Asks a legacy peer for a sign of life.
-    Ping = "ping", Idempotent;
-    /// Asks for a page of the tools.
-    ListTools = "tools/list", Idempotent;
-    /// Calls a tool.
-    CallTool = "tools/call", Unsafe;
-    /// Asks for a page of the resources.
-    ListResources = "resources/list", Idempotent;
-    /// Asks for a page of the resource templates.
-    ListResourceTemplates = "resources/templates/list", Idempotent;
-    /// Reads a resource.
-    ReadResource = "resources/read", Idempotent;
-    /// Asks a legacy server to tell of updates of a resource.
-    Subscribe = "resources/subscribe", Idempotent;
-    /// Asks a legacy server not to do so any more.
-    Unsubscribe = "resources/unsubscribe", Idempotent;
-    /// Asks for a page of the prompts.
-    ListPrompts = "prompts/list", Idempotent;
-    /// Gets a prompt.
-    GetPrompt = "prompts/get", Idempotent;
-    /// Asks how an argument might go on.
-    Complete = "completion/complete", Idempotent;
-    /// Tells a legacy server which log messages to send.
-    SetLevel = "logging/setLevel", Idempotent;
-    /// Asks a modern server to tell of changes.
-    Listen = "subscriptions/listen", Idempotent;
-    /// Asks a client for what its model says.
-    CreateMessage = "sampling/createMessage", Unsafe;
-    /// Asks a client's user.
-    Elicit = "elicitation/create", Unsafe;
-    /// Asks for a client's roots.
-    ListRoots = "roots/list", Idempotent;
-    /// A legacy client has taken note of the answer to `initialize`.
-    Initialized = "notifications/initialized", Idempotent;
-    /// A request is no longer of interest.
-    Cancelled = "notifications/cancelled", Idempotent;
-    /// A request makes progress.
-    Progress = "notifications/progress", Idempotent;
-    /// Something worth a log.
-    LogMessage = "notifications/message", Idempotent;
-    /// The tools have changed.
-    ToolsListChanged = "notifications/tools/list_changed", Idempotent;
-    /// The prompts have changed.
-    PromptsListChanged = "notifications/prompts/list_changed", Idempotent;
-    /// The resources or the resource templates have changed.
-    ResourcesListChanged = "notifications/resources/list_changed", Idempotent;
-    /// A resource has changed.
-    ResourceUpdated = "notifications/resources/updated", Idempotent;
-    /// A modern server tells what of a subscription it honours.
-    SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged", Idempotent;
-    /// The user is done with what a URL asked for; 2025-11-25 alone.
-    ElicitationComplete = "notifications/elicitation/complete", Idempotent;
-    /// The roots of a legacy client have changed.
-    RootsListChanged = "notifications/roots/list_changed", Idempotent;
+/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
+pub fn draw() -> String {
+    let heads = ["method", "sent by", "eras", "about", "capability", "twice", "traits"];
+    table::draw(heads, TABLE, |row| {
+        [
+            alloc::format!("`{}`", row.name),
+            alloc::format!("{:?}", row.sender),
+            alloc::format!("{:?}", row.eras),
+            row.subject.map_or_else(String::new, |subject| subject.member().into()),
+            row.capability.map_or_else(String::new, |capability| alloc::format!("{capability:?}")),
+            alloc::format!("{:?}", row.repetition),
+            table::names(row.traits),
+        ]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_the_name_of_its_method() {
+        for row in TABLE {
+            let method = Method::from_name(row.name.into());
+            assert_eq!(method.name(), row.name);
+            assert!(core::ptr::eq(method.row().unwrap(), row), "{}", row.name);
+        }
+        assert!(Method::from_name("x".into()).row().is_none());
+    }
 }

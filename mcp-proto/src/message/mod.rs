@@ -24,9 +24,12 @@ use crate::json::Json;
 use crate::json::write::List;
 
 pub use id::{ProgressToken, RequestId};
-pub use method::Method;
+#[cfg(feature = "server")]
+pub(crate) use method::Capability;
 #[cfg(feature = "client")]
 pub(crate) use method::is_idempotent;
+pub use method::{Method, draw as draw_methods};
+pub(crate) use method::{MethodRow, Subject};
 pub use outgoing::Outgoing;
 pub(crate) use params::Member;
 pub use params::Params;

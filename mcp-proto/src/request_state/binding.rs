@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::json::{Json, canonical};
+use crate::message::{MethodRow, Subject};
 
 /// The request that a state belongs to: a state is minted with one, and verified with that of the
 /// request that brings it back.
@@ -30,10 +31,11 @@ pub struct Binding {
 impl Binding {
     /// The binding to a request, of whomever: without a principal.
     pub fn new(method: &str, params: &Json) -> Self {
-        let keep = |key: &[u8]| match method {
-            "tools/call" | "prompts/get" => matches!(key, b"\"name\"" | b"\"arguments\""),
-            "resources/read" => key == b"\"uri\"",
-            _ => !matches!(key, b"\"_meta\"" | b"\"inputResponses\"" | b"\"requestState\""),
+        let subject = MethodRow::named(method).and_then(|row| row.subject);
+        let keep = |key: &[u8]| match subject {
+            Some(Subject::Name) => matches!(key, b"\"name\"" | b"\"arguments\""),
+            Some(Subject::Uri) => key == b"\"uri\"",
+            None => !matches!(key, b"\"_meta\"" | b"\"inputResponses\"" | b"\"requestState\""),
         };
         let hash = request_hash(method);
         let request = match canonical::text(params, keep) {

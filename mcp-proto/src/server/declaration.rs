@@ -17,6 +17,7 @@ use crate::error::UsageError;
 use crate::headers::Plan;
 use crate::json::Json;
 use crate::json::write;
+use crate::message::Capability;
 use crate::negotiate;
 use crate::schema::has_type_object;
 use crate::types::{
@@ -165,16 +166,13 @@ impl Declaration {
         }
     }
 
-    /// Whether clients are told of updates of resources.
-    pub(super) fn subscribes(&self) -> bool {
-        self.capabilities.resources.is_some_and(|resources| resources.subscribe)
-    }
-
     /// Whether a change may be published.
     pub(crate) fn check(&self, change: &Change) -> Result<(), UsageError> {
         let (declared, capability) = match change {
             Change::ListChanged(list) => (self.list_changed.contains(list), list.capability()),
-            Change::ResourceUpdated(_) => (self.subscribes(), "resources.subscribe"),
+            Change::ResourceUpdated(_) => {
+                (self.declares(Capability::ResourceSubscriptions), "resources.subscribe")
+            }
         };
         if declared { Ok(()) } else { Err(UsageError::Undeclared { capability }) }
     }

@@ -67,6 +67,7 @@ impl Server {
         if matches!(request.method, Method::Listen) {
             return self.listen(request.id, &request.params);
         }
+        self.declaration.check_capability(&request.method)?;
         match self.declaration.serve(Era::Modern, &request.method, &request.params, origin.head)? {
             Served::Page(list, page) => {
                 let stamp = self.declaration.cache_stamp(list).clone();

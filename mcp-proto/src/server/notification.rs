@@ -7,7 +7,7 @@ use super::calls::Call;
 use super::{Life, ReplyId, Server, ServerEvent};
 use crate::error::UsageError;
 use crate::json::Json;
-use crate::message::Outgoing;
+use crate::message::{MethodRow, Outgoing};
 use crate::progress::Progress;
 use crate::time::Instant;
 use crate::types::{LoggingLevel, LoggingMessageNotificationParams};
@@ -135,33 +135,15 @@ pub(super) fn told_other(
     method: String,
     params: Json,
 ) -> Result<Told, UsageError> {
-    // 2025-11-25 alone has it.
-    let completes = version == Some(ProtocolVersion::V2025_11_25);
+    let completes = version.is_some_and(ProtocolVersion::has_elicitation_complete);
     if method == "notifications/elicitation/complete" && !completes {
         return Ok(None);
     }
-    if is_reserved(&method) {
+    if MethodRow::named(&method).is_some_and(MethodRow::is_reserved_to_servers) {
         return Err(UsageError::ReservedMethod { method });
     }
     if !params.raw().is_object() {
         return Err(UsageError::NotAnObject { name: method });
     }
     Ok(Some((method.into(), params)))
-}
-
-/// Whether the specification has this notification and gives it another way out.
-fn is_reserved(method: &str) -> bool {
-    [
-        "notifications/cancelled",
-        "notifications/initialized",
-        "notifications/message",
-        "notifications/progress",
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "notifications/resources/updated",
-        "notifications/roots/list_changed",
-        "notifications/subscriptions/acknowledged",
-        "notifications/tools/list_changed",
-    ]
-    .contains(&method)
 }

@@ -14,7 +14,7 @@ use super::{Cacheable, HandlerId};
 use crate::error::{ProtocolError, Rung};
 use crate::headers::Mirrored;
 use crate::json::{Json, Raw};
-use crate::message::{Member, Method, Params};
+use crate::message::{Capability, Member, Method, Params};
 use crate::types::CompleteRequestParams;
 use crate::version::Era;
 
@@ -44,22 +44,16 @@ impl Declaration {
         params: &Params,
         head: Option<&Mirrored<'_>>,
     ) -> Result<Served, ProtocolError> {
-        let has = &self.capabilities;
+        #[expect(clippy::wildcard_enum_match_arm, reason = "one era's methods, and the client's")]
         match method {
-            Method::CallTool if has.tools.is_some() => self.tool(params, head),
-            Method::ListTools if has.tools.is_some() => self.list(era, Cacheable::Tools, params),
-            Method::ListResources if has.resources.is_some() => {
-                self.list(era, Cacheable::Resources, params)
-            }
-            Method::ListResourceTemplates if has.resources.is_some() => {
-                self.list(era, Cacheable::ResourceTemplates, params)
-            }
-            Method::ReadResource if has.resources.is_some() => self.read(params),
-            Method::ListPrompts if has.prompts.is_some() => {
-                self.list(era, Cacheable::Prompts, params)
-            }
-            Method::GetPrompt if has.prompts.is_some() => self.prompt(params),
-            Method::Complete if has.completions.is_some() => self.complete(params),
+            Method::CallTool => self.tool(params, head),
+            Method::ListTools => self.list(era, Cacheable::Tools, params),
+            Method::ListResources => self.list(era, Cacheable::Resources, params),
+            Method::ListResourceTemplates => self.list(era, Cacheable::ResourceTemplates, params),
+            Method::ReadResource => self.read(params),
+            Method::ListPrompts => self.list(era, Cacheable::Prompts, params),
+            Method::GetPrompt => self.prompt(params),
+            Method::Complete => self.complete(params),
             Method::Other(name) => match self.method(name) {
                 Some(handler) => {
                     let arguments = params.json().clone();
@@ -67,35 +61,31 @@ impl Declaration {
                 }
                 None => Err(not_found(method)),
             },
-            Method::Initialize
-            | Method::Discover
-            | Method::Ping
-            | Method::ListTools
-            | Method::CallTool
-            | Method::ListResources
-            | Method::ListResourceTemplates
-            | Method::ReadResource
-            | Method::Subscribe
-            | Method::Unsubscribe
-            | Method::ListPrompts
-            | Method::GetPrompt
-            | Method::Complete
-            | Method::SetLevel
-            | Method::Listen
-            | Method::CreateMessage
-            | Method::Elicit
-            | Method::ListRoots
-            | Method::Initialized
-            | Method::Cancelled
-            | Method::Progress
-            | Method::LogMessage
-            | Method::ToolsListChanged
-            | Method::PromptsListChanged
-            | Method::ResourcesListChanged
-            | Method::ResourceUpdated
-            | Method::SubscriptionsAcknowledged
-            | Method::ElicitationComplete
-            | Method::RootsListChanged => Err(not_found(method)),
+            _ => Err(not_found(method)),
+        }
+    }
+
+    /// Fails with [`ProtocolError::MethodNotFound`] if a method needs a capability that is not
+    /// declared.
+    pub(super) fn check_capability(&self, method: &Method) -> Result<(), ProtocolError> {
+        match method.row().and_then(|row| row.capability) {
+            Some(capability) if !self.declares(capability) => Err(not_found(method)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a capability is declared.
+    pub(super) fn declares(&self, capability: Capability) -> bool {
+        let declared = &self.capabilities;
+        match capability {
+            Capability::Completions => declared.completions.is_some(),
+            Capability::Logging => declared.logging.is_some(),
+            Capability::Prompts => declared.prompts.is_some(),
+            Capability::Resources => declared.resources.is_some(),
+            Capability::ResourceSubscriptions => {
+                declared.resources.is_some_and(|resources| resources.subscribe)
+            }
+            Capability::Tools => declared.tools.is_some(),
         }
     }
 

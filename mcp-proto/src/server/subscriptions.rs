@@ -19,7 +19,7 @@ use super::{Binding, Change, List, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw, write};
 use crate::limits::Limits;
-use crate::message::{Outgoing, Params, RequestId};
+use crate::message::{Capability, Outgoing, Params, RequestId};
 use crate::meta::{SERVER_INFO, SUBSCRIPTION_ID};
 use crate::row::Row;
 use crate::types::SubscriptionFilter;
@@ -324,7 +324,8 @@ impl Server {
         };
         let mut subscribe = |uri: &str| {
             // A resource that does not exist may come to exist, which is what the client waits for.
-            let wanted = self.declaration.subscribes() && has_scheme(uri);
+            let wanted =
+                self.declaration.declares(Capability::ResourceSubscriptions) && has_scheme(uri);
             if wanted && room.is_ok() && !uris.contains(uri) {
                 bytes += uri.len();
                 uris.insert(String::from(uri));

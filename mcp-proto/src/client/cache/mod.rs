@@ -32,7 +32,7 @@ use crate::change::Change;
 use crate::json::Json;
 use crate::time::{Duration, Instant};
 use crate::types::CacheScope;
-use question::{Method, Question};
+use question::{Question, READ, of_list};
 
 /// The results of one server that are fresh, for all who ask it.
 ///
@@ -76,7 +76,7 @@ pub struct Cache {
     /// was first.
     count: u64,
     /// What was asked before is not kept: of a method, and of all.
-    changed: BTreeMap<Method, u64>,
+    changed: BTreeMap<&'static str, u64>,
     cleared: u64,
 }
 
@@ -223,11 +223,11 @@ impl Cache {
     pub fn handle_change(&mut self, change: &Change) {
         match change {
             Change::ListChanged(list) => {
-                for method in Method::of(*list) {
-                    self.void(*method, |_| true);
+                for method in of_list(*list) {
+                    self.void(method, |_| true);
                 }
             }
-            Change::ResourceUpdated(uri) => self.void(Method::Read, |question| question.reads(uri)),
+            Change::ResourceUpdated(uri) => self.void(READ, |question| question.reads(uri)),
         }
     }
 
@@ -277,7 +277,7 @@ impl Cache {
     }
 
     /// Drops some results of a method, and voids all tickets for it.
-    fn void(&mut self, method: Method, is: impl Fn(&Question) -> bool) {
+    fn void(&mut self, method: &'static str, is: impl Fn(&Question) -> bool) {
         let number = self.next();
         self.changed.insert(method, number);
         self.remove_all(|key| key.question.method == method && is(&key.question));

@@ -8,11 +8,15 @@ use alloc::boxed::Box;
 
 use crate::change::{List, is_part};
 use crate::json::{Json, canonical};
+use crate::message::MethodRow;
 
-/// What is asked, by whomever.
+/// The method that reads a resource.
+pub(super) const READ: &str = "resources/read";
+
+/// A request whose result can be kept, independent of its client.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Question {
-    pub(super) method: Method,
+    pub(super) method: &'static str,
     /// The parameters in one spelling, without `_meta`.
     params: Box<[u8]>,
     /// The resource that is read.
@@ -21,23 +25,12 @@ pub(super) struct Question {
     pub(super) has_cursor: bool,
 }
 
-/// The methods whose results a server may let clients keep.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Method {
-    Discover,
-    Tools,
-    Prompts,
-    Resources,
-    ResourceTemplates,
-    Read,
-}
-
 impl Question {
     /// `None` if the result cannot be kept: it is of another method, or it depends on input that
     /// the request brings ("requests carrying `inputResponses` or `requestState` MUST NOT be
     /// cached").
     pub(super) fn new(method: &str, params: &Json) -> Option<Self> {
-        let method = Method::named(method)?;
+        let method = MethodRow::named(method).filter(|row| row.is_cacheable())?.name;
         let (mut uri, mut uris, mut has_cursor, mut has_input) = (None, 0, false, false);
         params.raw().members(|key, value| match key.string().as_deref() {
             Some("uri") => {
@@ -49,7 +42,7 @@ impl Question {
             Some(_) | None => {}
         });
         // An update names a URI: what is read must be known by exactly one.
-        let is_clear = method != Method::Read || (uris == 1 && uri.is_some());
+        let is_clear = method != READ || (uris == 1 && uri.is_some());
         if has_input || !is_clear || !params.raw().is_object() {
             return None;
         }
@@ -60,7 +53,7 @@ impl Question {
     /// Whether the answer is another one when the resource with this URI has changed: it is that
     /// resource, or one that has it as a part.
     pub(super) fn reads(&self, updated: &str) -> bool {
-        let read = self.uri.as_deref().filter(|_| self.method == Method::Read);
+        let read = self.uri.as_deref().filter(|_| self.method == READ);
         read.is_some_and(|uri| is_part(updated, uri))
     }
 
@@ -69,25 +62,11 @@ impl Question {
     }
 }
 
-impl Method {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "server/discover" => Self::Discover,
-            "tools/list" => Self::Tools,
-            "prompts/list" => Self::Prompts,
-            "resources/list" => Self::Resources,
-            "resources/templates/list" => Self::ResourceTemplates,
-            "resources/read" => Self::Read,
-            _ => return None,
-        })
-    }
-
-    /// Those that ask for a list, or for a part of it.
-    pub(super) fn of(list: List) -> &'static [Self] {
-        match list {
-            List::Tools => &[Self::Tools],
-            List::Prompts => &[Self::Prompts],
-            List::Resources => &[Self::Resources, Self::ResourceTemplates],
-        }
+/// The methods that request a list, or a part of it.
+pub(super) fn of_list(list: List) -> &'static [&'static str] {
+    match list {
+        List::Tools => &["tools/list"],
+        List::Prompts => &["prompts/list"],
+        List::Resources => &["resources/list", "resources/templates/list"],
     }
 }

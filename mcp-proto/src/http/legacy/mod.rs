@@ -116,7 +116,7 @@ impl<W: Clone> Sessions<W> {
                 Posted::Accepted
             }
             Incoming::Message(Message::Request(_)) | Incoming::Batch(_) => {
-                let primes = session.version() == Some(ProtocolVersion::V2025_11_25);
+                let primes = session.version().is_some_and(ProtocolVersion::has_polling);
                 let (stream, reader) = session.ask(now, incoming, me, queue);
                 Posted::Asked(Place { session: key, stream, reader, after: 0, primes })
             }
@@ -164,7 +164,7 @@ impl<W: Clone> Sessions<W> {
         self.schedule.tenants.enter(key, &mut session);
         self.schedule.plan(key, &mut session);
         self.sessions.insert(key, session);
-        let primes = version == ProtocolVersion::V2025_11_25;
+        let primes = version.has_polling();
         Ok(Posted::Opened(Place { session: key, stream, reader, after: 0, primes }))
     }
 
@@ -211,7 +211,7 @@ impl<W: Clone> Sessions<W> {
         session.act(now, queue);
         session.begin(now);
         self.schedule.plan(key, session);
-        let primes = session.version() == Some(ProtocolVersion::V2025_11_25);
+        let primes = session.version().is_some_and(ProtocolVersion::has_polling);
         Ok(Place { session: key, stream: number, reader, after, primes })
     }
 
@@ -320,7 +320,7 @@ impl<W: Clone> Sessions<W> {
     ) -> Result<(), UsageError> {
         let (_, session) = self.sessions.of(about).ok_or(UsageError::NotInFlight)?;
         let stream = session.server.stream_of(about).ok_or(UsageError::NotInFlight)?;
-        if session.version() == Some(ProtocolVersion::V2025_11_25)
+        if session.version().is_some_and(ProtocolVersion::has_polling)
             && let Some(stream) = session.streams.get_mut(stream.0)
         {
             queue.extend(stream.poll().map(EndpointAction::Wake));

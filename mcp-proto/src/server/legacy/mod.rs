@@ -25,7 +25,7 @@ use super::{Input, Opening, Peer, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
 use crate::message::batches::Batches;
-use crate::message::{Incoming, Member, Message, Method, Outgoing, Params, Request};
+use crate::message::{Capability, Incoming, Member, Message, Method, Outgoing, Params, Request};
 use crate::meta;
 use crate::negotiate;
 use crate::time::Instant;
@@ -66,28 +66,31 @@ impl Server {
         request: Request,
         via: Via,
     ) -> Result<(), ProtocolError> {
-        let logs = self.declaration.capabilities.logging.is_some();
-        let subscribes = self.declaration.subscribes();
-        let result = if matches!(request.method, Method::Initialize) {
-            self.initialize(&request.params)?
-        } else if matches!(request.method, Method::Ping) {
-            Json::EMPTY_OBJECT
-        } else if matches!(request.method, Method::SetLevel) && logs {
-            self.set_level(&request.params)?
-        } else if matches!(request.method, Method::Subscribe) && subscribes {
-            self.subscribe(&request.params)?
-        } else if matches!(request.method, Method::Unsubscribe) && subscribes {
-            self.subscriptions.unsubscribe(&string(&request.params, Member::Uri)?);
-            Json::EMPTY_OBJECT
-        } else {
-            match self.declaration.serve(Era::Legacy, &request.method, &request.params, None)? {
-                Served::Page(_, result) | Served::Result(result) => result,
-                Served::Handler(target) => {
-                    let Opening::Legacy(session) = &self.opening else {
-                        return Err(not_found(&request.method));
-                    };
-                    let asker = session.asker(logs, None, self.principal.clone());
-                    return self.call(now, request, target, asker, via);
+        self.declaration.check_capability(&request.method)?;
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the others are of both eras, or of none"
+        )]
+        let result = match request.method {
+            Method::Initialize => self.initialize(&request.params)?,
+            Method::Ping => Json::EMPTY_OBJECT,
+            Method::SetLevel => self.set_level(&request.params)?,
+            Method::Subscribe => self.subscribe(&request.params)?,
+            Method::Unsubscribe => {
+                self.subscriptions.unsubscribe(&string(&request.params, Member::Uri)?);
+                Json::EMPTY_OBJECT
+            }
+            _ => {
+                match self.declaration.serve(Era::Legacy, &request.method, &request.params, None)? {
+                    Served::Page(_, result) | Served::Result(result) => result,
+                    Served::Handler(target) => {
+                        let Opening::Legacy(session) = &self.opening else {
+                            return Err(not_found(&request.method));
+                        };
+                        let logs = self.declaration.declares(Capability::Logging);
+                        let asker = session.asker(logs, None, self.principal.clone());
+                        return self.call(now, request, target, asker, via);
+                    }
                 }
             }
         };
