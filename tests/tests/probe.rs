@@ -160,10 +160,24 @@ fn an_era_is_found_by_a_result_of_that_era_alone() {
         match case.then() {
             Move::Legacy => assert_eq!(case.outcome, Outcome::Initialized, "{case:?}"),
             Move::Modern => assert!(
-                matches!(case.outcome, Outcome::Modern | Outcome::InitializedModern),
+                matches!(
+                    case.outcome,
+                    Outcome::Modern | Outcome::InitializedModern | Outcome::Late
+                ),
                 "{case:?}"
             ),
+            Move::UseHeld => assert_eq!(case.step, Step::Held, "{case:?}"),
             Move::Send(_) | Move::Await(_) | Move::Reopen(_) | Move::Stay | Move::Fail(_) => {}
+        }
+    }
+}
+
+/// Whatever is known of the server is not asked for again, as long as the stream lives.
+#[test]
+fn second_hour_10_a_late_answer_to_the_probe_is_never_asked_for_again() {
+    for case in all().filter(|case| case.step == Step::Held || case.outcome == Outcome::Late) {
+        if let Move::Send(next) | Move::Await(next) = case.then() {
+            assert!(!discovers(next), "{case:?}");
         }
     }
 }
@@ -220,14 +234,16 @@ impl Case {
         let is_reached = reachable(self.falls_back, &firsts).contains(&self.step);
         let can_come = match self.outcome {
             Outcome::Silence | Outcome::Eof => true,
-            Outcome::Late => matches!(self.step, Step::Silent | Step::Fallback | Step::Both),
+            Outcome::Late => matches!(self.step, Step::Silent | Step::Fallback | Step::Reprobe),
             Outcome::Initialized
             | Outcome::InitializedModern
             | Outcome::InitializedUnknown
             | Outcome::Refused
             | Outcome::InitializeMalformed => initializes(self.step) || self.step == Step::Both,
             Outcome::Untyped | Outcome::NotIdempotent => self.step == Step::Unconfirmed,
-            Outcome::Modern | Outcome::Error => !initializes(self.step),
+            // While an answer is held, a call may have one as well.
+            Outcome::Modern => !initializes(self.step) || self.step == Step::Held,
+            Outcome::Error => !initializes(self.step),
             Outcome::Unauthorized | Outcome::Unavailable | Outcome::NoAnswer => {
                 self.step != Step::Unconfirmed
             }
@@ -307,7 +323,7 @@ fn reopenings(step: Step, falls_back: bool) -> usize {
         outcomes.map(|outcome| match (Case { step, falls_back, outcome: *outcome }).then() {
             Move::Reopen(next) => 1 + reopenings(next, falls_back),
             Move::Send(next) | Move::Await(next) => reopenings(next, falls_back),
-            Move::Modern | Move::Legacy | Move::Stay | Move::Fail(_) => 0,
+            Move::Modern | Move::UseHeld | Move::Legacy | Move::Stay | Move::Fail(_) => 0,
         });
     counts.max().unwrap_or_default()
 }

@@ -18,6 +18,7 @@ use super::found::Found;
 use super::http::{Binding, Origin};
 use super::kept::Kept;
 use super::negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
+use super::overdue::Overdue;
 use super::probe::{self, Move, Outcome, Step};
 use super::{CallError, Client, ClientAction, ClientEvent, Config, Life, Modern, Reason, legacy};
 use crate::error::ProtocolError;
@@ -35,8 +36,7 @@ pub(super) struct Negotiating {
     initialize: Option<u64>,
     /// Whether `initialize` says that the server will hear of changes of the roots.
     tells_roots: bool,
-    /// What nothing has answered in time.
-    silent: Option<RequestId>,
+    overdue: Overdue,
     /// What the server has sent meanwhile.
     kept: Kept,
     before: Before,
@@ -105,7 +105,7 @@ impl Client {
         let found = match &self.life {
             Life::Modern(modern) if !modern.confirmed => Found::default(),
             // It was slow, and it will not like the `initialize` that is out.
-            Life::Negotiating(Negotiating { step: Step::Silent, .. }) => {
+            Life::Negotiating(Negotiating { step: Step::Silent | Step::Held, .. }) => {
                 let Some(verdict) = self.config.verdict.clone() else { return };
                 let (version, discover) = (Some(verdict.version), verdict.discover);
                 Found { version, discover, ..Found::default() }
@@ -136,7 +136,7 @@ impl Client {
             discover: None,
             initialize: None,
             tells_roots: false,
-            silent: None,
+            overdue: Overdue::default(),
             kept: Kept::default(),
             before: Before::Nothing,
             serves: false,
@@ -156,7 +156,7 @@ impl Client {
             let timeout = if may_be_silent { probe_timeout } else { initialize_timeout };
             (timeout, Outgoing::Request { id, method, stamp, params })
         } else {
-            negotiating.silent = negotiating.discover.take();
+            negotiating.overdue = Overdue::new(negotiating.discover.take());
             negotiating.initialize = Some(number);
             negotiating.tells_roots =
                 self.config.capabilities.roots.is_some_and(|roots| roots.list_changed);
@@ -208,6 +208,13 @@ impl Client {
                 }
             }
             Move::Modern => self.found_modern(now, found),
+            Move::UseHeld => {
+                if let Life::Negotiating(negotiating) = &mut self.life
+                    && let Some(held) = negotiating.overdue.take()
+                {
+                    self.found_modern(now, held);
+                }
+            }
             Move::Legacy => {
                 if let Some(server) = found.server {
                     self.connect_legacy(now, server);
@@ -246,6 +253,19 @@ impl Client {
         self.recall_sent(now);
         self.life = Life::Reopening { step, before };
         self.event(ClientEvent::Reopen);
+    }
+
+    /// The answer of a modern server to the first probe, after its time: used, or held.
+    fn late(&mut self, now: Instant, found: Found) {
+        let Life::Negotiating(negotiating) = &mut self.life else { return };
+        if negotiating.step != Step::Silent {
+            return self.judge_found(now, Outcome::Late, found);
+        }
+        negotiating.overdue.hold(found);
+        // One that is modern may leave `initialize` unanswered.
+        let Config { probe_timeout, initialize_timeout, .. } = self.config;
+        self.deadlines.set(Reason::Negotiation, now + probe_timeout.min(initialize_timeout));
+        self.judge(now, Outcome::Late);
     }
 
     fn found_modern(&mut self, now: Instant, found: Found) {
@@ -353,15 +373,13 @@ impl Client {
     ) -> Option<Response> {
         let Life::Negotiating(negotiating) = &mut self.life else { return Some(response) };
         let step = negotiating.step;
-        let is = |id: &Option<RequestId>| id.is_some() && *id == response.id;
-        if is(&negotiating.discover) {
+        if response.id.is_some() && negotiating.discover == response.id {
             negotiating.discover = None;
             let (outcome, found) = self.discovered(response.body);
             self.judge_found(now, outcome, found);
-        } else if is(&negotiating.silent) {
-            negotiating.silent = None;
-            if let (Outcome::Modern, _) = self.discovered(response.body) {
-                self.judge(now, Outcome::Late);
+        } else if negotiating.overdue.settle(response.id.as_ref()) {
+            if let (Outcome::Modern, found) = self.discovered(response.body) {
+                self.late(now, found);
             }
         } else if let Some(number) = response.id.as_ref().and_then(calls::number)
             && negotiating.initialize == Some(number)

@@ -38,7 +38,7 @@ impl core::fmt::Display for Decision {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{}, so ", came(self.outcome))?;
         match self.then {
-            Move::Modern => f.write_str("the server is modern"),
+            Move::Modern | Move::UseHeld => f.write_str("the server is modern"),
             Move::Legacy => f.write_str("the server is legacy"),
             Move::Send(step) => write!(f, "{} is sent", sent(step)),
             Move::Await(step) => write!(f, "{} is still out", sent(step)),
@@ -80,8 +80,11 @@ fn sent(step: Step) -> &'static str {
         Step::Correct => "server/discover, with that version,",
         Step::Both => "server/discover, beside initialize,",
         Step::Unconfirmed => "what is asked",
-        Step::Initialize | Step::Stored | Step::Fallback | Step::Silent | Step::Reopened => {
-            "initialize"
-        }
+        Step::Initialize
+        | Step::Stored
+        | Step::Fallback
+        | Step::Silent
+        | Step::Held
+        | Step::Reopened => "initialize",
     }
 }

@@ -41,6 +41,7 @@ mod kept;
 mod legacy;
 mod negotiation;
 mod notification;
+mod overdue;
 mod pages;
 pub mod probe;
 pub mod recovery;

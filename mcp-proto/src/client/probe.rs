@@ -25,8 +25,7 @@ pub enum Step {
     Correct,
     /// `server/discover` is out after `initialize` has failed.
     Reprobe,
-    /// `server/discover` is out beside `initialize`: an answer to the first probe came late, or none
-    /// came to the `initialize` of a stored verdict.
+    /// `server/discover` is out beside the `initialize` of a stored verdict, which has no answer.
     Both,
     /// Requests are out on the strength of a stored verdict that says modern.
     Unconfirmed,
@@ -38,6 +37,10 @@ pub enum Step {
     Fallback,
     /// `initialize` is out because nothing answered the probe.
     Silent,
+    /// `initialize` is out, and the answer of a modern server to the probe has come after its time.
+    /// The client holds it until `initialize` is answered, which may pin the stream to the legacy
+    /// era; for as long as a probe may take, at most.
+    Held,
     /// `initialize` is out on a stream that was opened anew.
     Reopened,
 }
@@ -70,7 +73,7 @@ pub enum Outcome {
     Silence,
     /// The end of the stream.
     Eof,
-    /// An answer to the first probe, after its time.
+    /// The answer of a modern server to the first probe, after its time.
     Late,
     /// An `InitializeResult` with a legacy version that the client speaks.
     Initialized,
@@ -95,6 +98,8 @@ pub enum Outcome {
 pub enum Move {
     /// The server is modern.
     Modern,
+    /// The server is modern, as the answer says that was held.
+    UseHeld,
     /// The server is legacy: `notifications/initialized`.
     Legacy,
     /// Send `server/discover`, or `initialize`, and be there.
@@ -142,8 +147,15 @@ pub struct Row {
 
 const DISCOVERS: &[Step] = &[Step::Probe, Step::Correct, Step::Reprobe];
 const PROBES: &[Step] = &[Step::Probe, Step::Correct];
-const INITIALIZES: &[Step] =
-    &[Step::Initialize, Step::Stored, Step::Fallback, Step::Silent, Step::Reopened, Step::Both];
+const INITIALIZES: &[Step] = &[
+    Step::Initialize,
+    Step::Stored,
+    Step::Fallback,
+    Step::Silent,
+    Step::Held,
+    Step::Reopened,
+    Step::Both,
+];
 const NOT_MODERN: &[Outcome] = &[
     Outcome::ListsLegacy,
     Outcome::UnsupportedLegacy,
@@ -162,6 +174,7 @@ const ALL: &[Step] = &[
     Step::Stored,
     Step::Fallback,
     Step::Silent,
+    Step::Held,
     Step::Reopened,
 ];
 /// All at which nothing but the server's era is asked for.
@@ -174,6 +187,7 @@ const ASKS: &[Step] = &[
     Step::Stored,
     Step::Fallback,
     Step::Silent,
+    Step::Held,
     Step::Reopened,
 ];
 const EITHER: &[bool] = &[true, false];
@@ -199,7 +213,10 @@ pub const TABLE: &[Row] = &[
     row("legacy",                 INITIALIZES, EITHER, &[Outcome::Initialized], Move::Legacy),
     row("initialized-as-modern",  INITIALIZES, AUTO, &[Outcome::InitializedModern], Move::Modern),
     row("initialized-as-unknown", INITIALIZES, EITHER, &[Outcome::InitializedModern, Outcome::InitializedUnknown], Move::Fail(Failure::NoCommonVersion)),
-    row("late-discovery",         &[Step::Silent], EITHER, &[Outcome::Late], Move::Send(Step::Both)),
+    row("late-discovery",         &[Step::Silent], EITHER, &[Outcome::Late], Move::Await(Step::Held)),
+    row("late-beside-reprobe",    &[Step::Reprobe], EITHER, &[Outcome::Late], Move::Modern),
+    row("held",                   &[Step::Held], EITHER, &[Outcome::Modern, Outcome::Refused, Outcome::InitializeMalformed, Outcome::Silence], Move::UseHeld),
+    row("held-eof",               &[Step::Held], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reprobe)),
     row("probe-beside-fails",     &[Step::Both], EITHER, NOT_MODERN, Move::Await(Step::Fallback)),
     row("initialize-beside-fails", &[Step::Both], EITHER, &[Outcome::Refused, Outcome::InitializeMalformed], Move::Await(Step::Reprobe)),
     row("refused-unheard",        &[Step::Stored, Step::Silent, Step::Reopened], AUTO, &[Outcome::Refused], Move::Send(Step::Reprobe)),
