@@ -90,7 +90,7 @@ impl Budget {
     }
 
     /// Whether what is kept for resumption has to go.
-    #[cfg(feature = "service")]
+    #[cfg(any(test, feature = "service"))]
     pub(crate) fn is_over(&self, max: usize) -> bool {
         self.0.is_over(max)
     }

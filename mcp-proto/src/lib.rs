@@ -292,6 +292,8 @@ mod change;
 #[cfg(feature = "client")]
 pub mod client;
 mod deadlines;
+#[doc(hidden)]
+pub mod decision_table;
 mod error;
 pub mod frame;
 pub mod headers;
@@ -314,7 +316,6 @@ pub mod server;
 pub mod service;
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod stdio;
-mod table;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod time;

@@ -1,10 +1,9 @@
-//! Which era a message belongs to: one pure table.
+//! Decision table for the era of a message to a server.
 //!
-//! In: what the connection has been opened as, the server's policy, the kind of the message, and
-//! whether its `_meta` claims a version. A request of a modern client that forgot the version is
-//! told apart from one of a legacy client. Out: a [`Row`], whose name tests and documentation use
-//! and whose [`Route`] says what happens to the message. `ARCHITECTURE.md` shows [`TABLE`]
-//! ([`draw`]); a test walks every combination.
+//! In: how the connection was opened, the server's policy, the kind of the message, and the version
+//! that its `_meta` claims. A request of a modern client that forgot the version is told apart from
+//! one of a legacy client. Out: the [`Route`] of the message. `ARCHITECTURE.md` shows [`TABLE`]; a
+//! test walks every combination.
 //!
 //! Its enums are exhaustive on purpose: whoever matches on them wants to hear of a new value.
 //!
@@ -16,10 +15,8 @@
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)
 
-use alloc::string::String;
-
+use crate::decision_table::{Cells, Input, Row, Set, Table, row};
 use crate::error::ProtocolError;
-use crate::table::{self, cell};
 use crate::version::{BOTH_ERAS, Era, EraPolicy, MODERN, ProtocolVersion};
 
 /// What a connection has been opened as.
@@ -104,18 +101,40 @@ pub enum Refusal {
     UnexpectedResponse,
 }
 
-/// A row of the table; the first that matches decides.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// What tests and documentation call it.
-    pub name: &'static str,
-    opened: &'static [Opened],
-    policy: &'static [EraPolicy],
-    kind: &'static [Kind],
-    claim: &'static [Claim],
-    /// What happens to the message.
-    pub route: Route,
+/// The inputs of a row.
+type Sets = (Set<Opened>, Set<EraPolicy>, Set<Kind>, Set<Claim>);
+
+impl Input for Opened {
+    const ALL: Set<Self> = &[
+        Self::Undecided,
+        Self::Modern,
+        Self::Legacy,
+        Self::LegacyWithBatches,
+        Self::Exchange,
+        Self::ModernExchange,
+    ];
 }
+
+impl Input for EraPolicy {
+    const ALL: Set<Self> = &[Self::Auto, Self::LegacyOnly, Self::ModernOnly];
+}
+
+impl Input for Kind {
+    const ALL: Set<Self> = &[
+        Self::Initialize,
+        Self::Ping,
+        Self::Request,
+        Self::Notification,
+        Self::Response,
+        Self::Batch,
+    ];
+}
+
+impl Input for Claim {
+    const ALL: Set<Self> = &[Self::Absent, Self::Incomplete, Self::Present];
+}
+
+impl Cells for Route {}
 
 const STREAM: &[Opened] =
     &[Opened::Undecided, Opened::Modern, Opened::Legacy, Opened::LegacyWithBatches];
@@ -123,7 +142,9 @@ const LEGACY: &[Opened] = &[Opened::Legacy, Opened::LegacyWithBatches];
 const UNDECIDED: &[Opened] = &[Opened::Undecided];
 const UNPINNED: &[Opened] = &[Opened::Undecided, Opened::Modern];
 const EXCHANGE: &[Opened] = &[Opened::Exchange, Opened::ModernExchange];
-const ANY_POLICY: &[EraPolicy] = &[EraPolicy::Auto, EraPolicy::LegacyOnly, EraPolicy::ModernOnly];
+const ANY_POLICY: &[EraPolicy] = EraPolicy::ALL;
+const ANY_KIND: &[Kind] = Kind::ALL;
+const ANY_CLAIM: &[Claim] = Claim::ALL;
 const AUTO: &[EraPolicy] = &[EraPolicy::Auto];
 const LEGACY_ONLY: &[EraPolicy] = &[EraPolicy::LegacyOnly];
 const MODERN_ONLY: &[EraPolicy] = &[EraPolicy::ModernOnly];
@@ -132,62 +153,48 @@ const SERVES_MODERN: &[EraPolicy] = &[EraPolicy::Auto, EraPolicy::ModernOnly];
 const REQUESTS: &[Kind] = &[Kind::Initialize, Kind::Ping, Kind::Request];
 const PLAIN: &[Kind] = &[Kind::Ping, Kind::Request];
 const CALLS: &[Kind] = &[Kind::Initialize, Kind::Ping, Kind::Request, Kind::Notification];
-const ANY_KIND: &[Kind] =
-    &[Kind::Initialize, Kind::Ping, Kind::Request, Kind::Notification, Kind::Response, Kind::Batch];
-const ANY_CLAIM: &[Claim] = &[Claim::Absent, Claim::Incomplete, Claim::Present];
 const CLAIM: &[Claim] = &[Claim::Present];
 const NO_CLAIM: &[Claim] = &[Claim::Absent, Claim::Incomplete];
 const INCOMPLETE: &[Claim] = &[Claim::Incomplete];
 
-/// The table.
+/// The table; the first row that matches decides.
 #[rustfmt::skip]
-pub const TABLE: &[Row] = &[
-    row("batch-2025-03-26",        &[Opened::LegacyWithBatches], ANY_POLICY, &[Kind::Batch], ANY_CLAIM, Route::Legacy),
-    row("batch",                   STREAM, ANY_POLICY, &[Kind::Batch], ANY_CLAIM, Route::Reject(Refusal::UnexpectedBatch)),
-    row("response-on-legacy",      LEGACY, ANY_POLICY, &[Kind::Response], ANY_CLAIM, Route::Legacy),
-    row("response",                STREAM, ANY_POLICY, &[Kind::Response], ANY_CLAIM, Route::Drop),
-    row("modern-on-legacy",        LEGACY, ANY_POLICY, REQUESTS, CLAIM, Route::Reject(Refusal::ModernOnLegacy)),
-    row("initialize-twice",        LEGACY, ANY_POLICY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::UnexpectedInitialize)),
-    row("legacy",                  LEGACY, ANY_POLICY, &[Kind::Ping, Kind::Request, Kind::Notification], ANY_CLAIM, Route::Legacy),
-    row("notification-on-modern",  &[Opened::Modern], ANY_POLICY, &[Kind::Notification], ANY_CLAIM, Route::Modern),
-    row("notification-undecided",  UNDECIDED, ANY_POLICY, &[Kind::Notification], ANY_CLAIM, Route::Drop),
-    row("modern",                  UNPINNED, SERVES_MODERN, REQUESTS, CLAIM, Route::Modern),
-    row("modern-to-legacy-only",   UNPINNED, LEGACY_ONLY, REQUESTS, CLAIM, Route::Reject(Refusal::ModernNotServed)),
-    row("initialize-on-modern",    &[Opened::Modern], ANY_POLICY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
-    row("no-claim-on-modern",      &[Opened::Modern], ANY_POLICY, PLAIN, NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
-    row("initialize-to-modern-only", UNDECIDED, MODERN_ONLY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
-    row("no-claim-to-modern-only", UNDECIDED, MODERN_ONLY, PLAIN, NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
-    row("incomplete-claim",        UNDECIDED, AUTO, PLAIN, INCOMPLETE, Route::Reject(Refusal::MissingMeta)),
-    row("initialize",              UNDECIDED, SERVES_LEGACY, &[Kind::Initialize], NO_CLAIM, Route::Legacy),
-    row("ping-before-initialize",  UNDECIDED, SERVES_LEGACY, &[Kind::Ping], NO_CLAIM, Route::Legacy),
-    row("before-initialize",       UNDECIDED, SERVES_LEGACY, &[Kind::Request], NO_CLAIM, Route::Reject(Refusal::BeforeInitialize)),
-    row("http-modern-to-legacy-only", EXCHANGE, LEGACY_ONLY, REQUESTS, CLAIM, Route::Reject(Refusal::ModernNotServed)),
-    row("http-legacy-only",        EXCHANGE, LEGACY_ONLY, ANY_KIND, ANY_CLAIM, Route::Legacy),
-    row("http-modern",             EXCHANGE, SERVES_MODERN, CALLS, CLAIM, Route::Modern),
-    row("http-initialize",         EXCHANGE, AUTO, &[Kind::Initialize], NO_CLAIM, Route::Legacy),
-    row("http-initialize-to-modern-only", EXCHANGE, MODERN_ONLY, &[Kind::Initialize], NO_CLAIM, Route::Reject(Refusal::LegacyNotServed)),
-    row("http-no-claim",           &[Opened::ModernExchange], SERVES_MODERN, PLAIN, NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
-    row("http-incomplete-claim",   &[Opened::Exchange], AUTO, PLAIN, INCOMPLETE, Route::Reject(Refusal::MissingMeta)),
-    row("http-modern-notification", &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Notification], NO_CLAIM, Route::Modern),
-    row("http-modern-batch",       &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Batch], ANY_CLAIM, Route::Reject(Refusal::UnexpectedBatch)),
-    row("http-modern-response",    &[Opened::ModernExchange], SERVES_MODERN, &[Kind::Response], ANY_CLAIM, Route::Reject(Refusal::UnexpectedResponse)),
-    row("http-legacy",             &[Opened::Exchange], AUTO, ANY_KIND, ANY_CLAIM, Route::Legacy),
-    row("http-no-claim-to-modern-only", &[Opened::Exchange], MODERN_ONLY, PLAIN, NO_CLAIM, Route::Reject(Refusal::MissingMeta)),
-    row("http-notification-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Notification], NO_CLAIM, Route::Modern),
-    row("http-batch-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Batch], ANY_CLAIM, Route::Reject(Refusal::UnexpectedBatch)),
-    row("http-response-to-modern-only", &[Opened::Exchange], MODERN_ONLY, &[Kind::Response], ANY_CLAIM, Route::Reject(Refusal::UnexpectedResponse)),
-];
-
-const fn row(
-    name: &'static str,
-    opened: &'static [Opened],
-    policy: &'static [EraPolicy],
-    kind: &'static [Kind],
-    claim: &'static [Claim],
-    route: Route,
-) -> Row {
-    Row { name, opened, policy, kind, claim, route }
-}
+pub const TABLE: Table<Sets, Route> = Table::new(&["opened as", "policy", "kind", "claim", "route"], &[
+    row("batch-2025-03-26",        (&[Opened::LegacyWithBatches], ANY_POLICY, &[Kind::Batch], ANY_CLAIM), Route::Legacy),
+    row("batch",                   (STREAM, ANY_POLICY, &[Kind::Batch], ANY_CLAIM), Route::Reject(Refusal::UnexpectedBatch)),
+    row("response-on-legacy",      (LEGACY, ANY_POLICY, &[Kind::Response], ANY_CLAIM), Route::Legacy),
+    row("response",                (STREAM, ANY_POLICY, &[Kind::Response], ANY_CLAIM), Route::Drop),
+    row("modern-on-legacy",        (LEGACY, ANY_POLICY, REQUESTS, CLAIM), Route::Reject(Refusal::ModernOnLegacy)),
+    row("initialize-twice",        (LEGACY, ANY_POLICY, &[Kind::Initialize], NO_CLAIM), Route::Reject(Refusal::UnexpectedInitialize)),
+    row("legacy",                  (LEGACY, ANY_POLICY, &[Kind::Ping, Kind::Request, Kind::Notification], ANY_CLAIM), Route::Legacy),
+    row("notification-on-modern",  (&[Opened::Modern], ANY_POLICY, &[Kind::Notification], ANY_CLAIM), Route::Modern),
+    row("notification-undecided",  (UNDECIDED, ANY_POLICY, &[Kind::Notification], ANY_CLAIM), Route::Drop),
+    row("modern",                  (UNPINNED, SERVES_MODERN, REQUESTS, CLAIM), Route::Modern),
+    row("modern-to-legacy-only",   (UNPINNED, LEGACY_ONLY, REQUESTS, CLAIM), Route::Reject(Refusal::ModernNotServed)),
+    row("initialize-on-modern",    (&[Opened::Modern], ANY_POLICY, &[Kind::Initialize], NO_CLAIM), Route::Reject(Refusal::LegacyNotServed)),
+    row("no-claim-on-modern",      (&[Opened::Modern], ANY_POLICY, PLAIN, NO_CLAIM), Route::Reject(Refusal::MissingMeta)),
+    row("initialize-to-modern-only", (UNDECIDED, MODERN_ONLY, &[Kind::Initialize], NO_CLAIM), Route::Reject(Refusal::LegacyNotServed)),
+    row("no-claim-to-modern-only", (UNDECIDED, MODERN_ONLY, PLAIN, NO_CLAIM), Route::Reject(Refusal::MissingMeta)),
+    row("incomplete-claim",        (UNDECIDED, AUTO, PLAIN, INCOMPLETE), Route::Reject(Refusal::MissingMeta)),
+    row("initialize",              (UNDECIDED, SERVES_LEGACY, &[Kind::Initialize], NO_CLAIM), Route::Legacy),
+    row("ping-before-initialize",  (UNDECIDED, SERVES_LEGACY, &[Kind::Ping], NO_CLAIM), Route::Legacy),
+    row("before-initialize",       (UNDECIDED, SERVES_LEGACY, &[Kind::Request], NO_CLAIM), Route::Reject(Refusal::BeforeInitialize)),
+    row("http-modern-to-legacy-only", (EXCHANGE, LEGACY_ONLY, REQUESTS, CLAIM), Route::Reject(Refusal::ModernNotServed)),
+    row("http-legacy-only",        (EXCHANGE, LEGACY_ONLY, ANY_KIND, ANY_CLAIM), Route::Legacy),
+    row("http-modern",             (EXCHANGE, SERVES_MODERN, CALLS, CLAIM), Route::Modern),
+    row("http-initialize",         (EXCHANGE, AUTO, &[Kind::Initialize], NO_CLAIM), Route::Legacy),
+    row("http-initialize-to-modern-only", (EXCHANGE, MODERN_ONLY, &[Kind::Initialize], NO_CLAIM), Route::Reject(Refusal::LegacyNotServed)),
+    row("http-no-claim",           (&[Opened::ModernExchange], SERVES_MODERN, PLAIN, NO_CLAIM), Route::Reject(Refusal::MissingMeta)),
+    row("http-incomplete-claim",   (&[Opened::Exchange], AUTO, PLAIN, INCOMPLETE), Route::Reject(Refusal::MissingMeta)),
+    row("http-modern-notification", (&[Opened::ModernExchange], SERVES_MODERN, &[Kind::Notification], NO_CLAIM), Route::Modern),
+    row("http-modern-batch",       (&[Opened::ModernExchange], SERVES_MODERN, &[Kind::Batch], ANY_CLAIM), Route::Reject(Refusal::UnexpectedBatch)),
+    row("http-modern-response",    (&[Opened::ModernExchange], SERVES_MODERN, &[Kind::Response], ANY_CLAIM), Route::Reject(Refusal::UnexpectedResponse)),
+    row("http-legacy",             (&[Opened::Exchange], AUTO, ANY_KIND, ANY_CLAIM), Route::Legacy),
+    row("http-no-claim-to-modern-only", (&[Opened::Exchange], MODERN_ONLY, PLAIN, NO_CLAIM), Route::Reject(Refusal::MissingMeta)),
+    row("http-notification-to-modern-only", (&[Opened::Exchange], MODERN_ONLY, &[Kind::Notification], NO_CLAIM), Route::Modern),
+    row("http-batch-to-modern-only", (&[Opened::Exchange], MODERN_ONLY, &[Kind::Batch], ANY_CLAIM), Route::Reject(Refusal::UnexpectedBatch)),
+    row("http-response-to-modern-only", (&[Opened::Exchange], MODERN_ONLY, &[Kind::Response], ANY_CLAIM), Route::Reject(Refusal::UnexpectedResponse)),
+]);
 
 /// All that the table is asked about.
 const CASES: usize =
@@ -195,8 +202,8 @@ const CASES: usize =
 
 /// The number of a case.
 const fn case(opened: Opened, policy: EraPolicy, kind: Kind, claim: Claim) -> usize {
-    let opened_and_policy = opened as usize * ANY_POLICY.len() + policy as usize;
-    (opened_and_policy * ANY_KIND.len() + kind as usize) * ANY_CLAIM.len() + claim as usize
+    let opened_and_policy = opened as usize * EraPolicy::ALL.len() + policy as usize;
+    (opened_and_policy * Kind::ALL.len() + kind as usize) * Claim::ALL.len() + claim as usize
 }
 
 /// The rows that decide, by the numbers of the cases; found when this is compiled.
@@ -206,13 +213,13 @@ const fn case(opened: Opened, policy: EraPolicy, kind: Kind, claim: Claim) -> us
     reason = "it runs when this is compiled, and fails then"
 )]
 const fn index() -> [u8; CASES] {
-    assert!(TABLE.len() < u8::MAX as usize);
+    assert!(TABLE.rows.len() < u8::MAX as usize);
     let mut index = [u8::MAX; CASES];
-    let mut at = TABLE.len();
+    let mut at = TABLE.rows.len();
     // From the last row on, so that the first that matches stays.
     while at > 0 {
         at -= 1;
-        let Row { opened, policy, kind, claim, .. } = &TABLE[at];
+        let (opened, policy, kind, claim) = TABLE.rows[at].when;
         let (mut o, mut p, mut k, mut c) = (0, 0, 0, 0);
         while o < opened.len() {
             index[case(opened[o], policy[p], kind[k], claim[c])] = at as u8;
@@ -238,9 +245,9 @@ pub fn classify(
     policy: EraPolicy,
     kind: Kind,
     claim: Claim,
-) -> Option<&'static Row> {
+) -> Option<&'static Row<Sets, Route>> {
     const INDEX: [u8; CASES] = index();
-    TABLE.get(usize::from(*INDEX.get(case(opened, policy, kind, claim))?))
+    TABLE.rows.get(usize::from(*INDEX.get(case(opened, policy, kind, claim))?))
 }
 
 /// The revision that answers an `initialize`: the requested one if it is legacy, else the newest
@@ -285,19 +292,4 @@ pub(crate) fn unsupported(requested: Option<&str>, policy: EraPolicy) -> Protoco
         supported: if needs_initialize { MODERN } else { supported },
         needs_initialize,
     }
-}
-
-/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
-pub fn draw() -> String {
-    table::draw(["row", "opened as", "policy", "kind", "claim", "route"], TABLE, |row| {
-        [
-            row.name.into(),
-            // No row is for every one of them.
-            cell(row.opened, &[]),
-            cell(row.policy, ANY_POLICY),
-            cell(row.kind, ANY_KIND),
-            cell(row.claim, ANY_CLAIM),
-            alloc::format!("{:?}", row.route),
-        ]
-    })
 }

@@ -2,12 +2,13 @@
 
 use mcp_proto::client::{probe, recovery};
 use mcp_proto::http::client::{answer, resume};
+use mcp_proto::http::status;
 use mcp_proto::message::draw_methods;
 use mcp_proto::negotiate;
 
 #[test]
 fn shows_the_negotiation_table() {
-    assert_eq!(shown("<!-- negotiation table: negotiate::draw() -->\n"), negotiate::draw());
+    assert_eq!(shown("<!-- negotiation table: negotiate::TABLE -->\n"), negotiate::TABLE.draw());
 }
 
 #[test]
@@ -17,22 +18,27 @@ fn shows_the_table_of_methods() {
 
 #[test]
 fn shows_the_probe_table() {
-    assert_eq!(shown("<!-- probe table: client::probe::draw() -->\n"), probe::draw());
+    assert_eq!(shown("<!-- probe table: client::probe::TABLE -->\n"), probe::TABLE.draw());
 }
 
 #[test]
 fn shows_the_table_of_answers() {
-    assert_eq!(shown("<!-- answer table: http::client::answer::draw() -->\n"), answer::draw());
+    assert_eq!(shown("<!-- answer table: http::client::answer::TABLE -->\n"), answer::TABLE.draw());
 }
 
 #[test]
 fn shows_the_table_of_streams_that_break() {
-    assert_eq!(shown("<!-- resume table: http::client::resume::draw() -->\n"), resume::draw());
+    assert_eq!(shown("<!-- resume table: http::client::resume::TABLE -->\n"), resume::TABLE.draw());
+}
+
+#[test]
+fn shows_the_table_of_statuses() {
+    assert_eq!(shown("<!-- status table: http::status::TABLE -->\n"), status::TABLE.draw());
 }
 
 #[test]
 fn shows_the_recovery_table() {
-    assert_eq!(shown("<!-- recovery table: client::recovery::draw() -->\n"), recovery::draw());
+    assert_eq!(shown("<!-- recovery table: client::recovery::TABLE -->\n"), recovery::TABLE.draw());
 }
 
 /// What stands between a mark and the next end.

@@ -16,13 +16,13 @@ use mcp_tests::transcript::{self, Transcript};
 #[test]
 fn every_answer_has_a_row_and_every_row_decides_one() {
     let reached = answers().map(|answer| answer.row).collect();
-    assert_eq!(names(answer::TABLE.iter().map(|row| row.name)), reached);
+    assert_eq!(names(answer::TABLE.rows().iter().map(|row| row.name)), reached);
 }
 
 #[test]
 fn every_break_has_a_row_and_every_row_decides_one() {
     let reached = breaks().map(|case| case.row).collect();
-    assert_eq!(names(resume::TABLE.iter().map(|row| row.name)), reached);
+    assert_eq!(names(resume::TABLE.rows().iter().map(|row| row.name)), reached);
 }
 
 #[test]
@@ -37,8 +37,8 @@ fn every_row_has_a_conversation() {
         rows.filter(|(of, _)| *of == table).map(|(_, name)| name.to_owned()).collect()
     };
     let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
-    let answers: BTreeSet<String> = owned(names(answer::TABLE.iter().map(|row| row.name)));
-    let breaks: BTreeSet<String> = owned(names(resume::TABLE.iter().map(|row| row.name)));
+    let answers: BTreeSet<String> = owned(names(answer::TABLE.rows().iter().map(|row| row.name)));
+    let breaks: BTreeSet<String> = owned(names(resume::TABLE.rows().iter().map(|row| row.name)));
     assert_eq!(shown("answer"), answers, "the `# row: answer/…` comments, and the rows");
     assert_eq!(shown("resume"), breaks, "the `# row: resume/…` comments, and the rows");
 }
@@ -202,16 +202,10 @@ struct Answer {
 }
 
 fn answers() -> impl Iterator<Item = Answer> {
-    let mut all = Vec::new();
-    for &asked in Asked::ALL {
-        for &class in Class::ALL {
-            for &body in Body::ALL {
-                let row = answer::judge(asked, class, body).expect("a row for every answer");
-                all.push(Answer { asked, class, body, row: row.name, meaning: row.meaning });
-            }
-        }
-    }
-    all.into_iter()
+    answer::TABLE.cases().map(|((asked, class, body), row)| {
+        let row = row.expect("a row for every answer");
+        Answer { asked, class, body, row: row.name, meaning: row.then }
+    })
 }
 
 /// An exchange that breaks, and what the table makes of it.
@@ -225,16 +219,10 @@ struct Case {
 }
 
 fn breaks() -> impl Iterator<Item = Case> {
-    let mut all = Vec::new();
-    for &kind in Kind::ALL {
-        for &broke in Break::ALL {
-            for may_try in [true, false] {
-                let row = resume::judge(kind, broke, may_try).expect("a row for every break");
-                all.push(Case { kind, broke, may_try, row: row.name, then: row.then });
-            }
-        }
-    }
-    all.into_iter()
+    resume::TABLE.cases().map(|((kind, broke, may_try), row)| {
+        let row = row.expect("a row for every break");
+        Case { kind, broke, may_try, row: row.name, then: row.then }
+    })
 }
 
 /// The names of the rows of a table, each once.

@@ -27,7 +27,7 @@ const LAYERS: &[&[&str]] = &[
         "schema",
     ],
     &["message", "frame", "machine"],
-    &["json", "budget", "deadlines", "row", "table"],
+    &["json", "budget", "deadlines", "row", "decision_table"],
     &["limits", "error", "time"],
 ];
 
@@ -50,7 +50,7 @@ const NARROWER: &[(&str, &[&str])] = &[
             "json",
             "deadlines",
             "row",
-            "table",
+            "decision_table",
             "limits",
             "error",
             "time",

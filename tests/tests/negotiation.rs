@@ -7,18 +7,20 @@
 use std::collections::BTreeSet;
 
 use mcp_proto::EraPolicy;
-use mcp_proto::negotiate::{self, Claim, Kind, Opened, Refusal, Route, Row, TABLE};
+use mcp_proto::negotiate::{self, Claim, Kind, Opened, Refusal, Route, TABLE};
 use mcp_tests::transcript::{self, Transcript};
 
 #[test]
 fn every_combination_has_a_row_and_every_row_decides_one() {
     let mut reached = BTreeSet::new();
-    for case in all() {
-        let row = case.row();
+    for ((opened, policy, kind, claim), row) in TABLE.cases() {
+        let row = row.expect("every combination has a row");
+        let indexed = negotiate::classify(opened, policy, kind, claim).expect("an indexed row");
+        assert_eq!(indexed.name, row.name, "the index finds what the table says");
         reached.insert(row.name);
     }
-    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), TABLE.len(), "two rows have one name");
+    let names: BTreeSet<&str> = TABLE.rows().iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), TABLE.rows().len(), "two rows have one name");
     assert_eq!(reached, names);
 }
 
@@ -31,7 +33,7 @@ fn every_row_has_a_conversation() {
         .flat_map(Transcript::comments)
         .filter_map(|comment| comment.strip_prefix("row: "))
         .collect();
-    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    let names: BTreeSet<&str> = TABLE.rows().iter().map(|row| row.name).collect();
     assert_eq!(shown, names, "the `# row:` comments of the transcripts, and the rows");
 }
 
@@ -146,7 +148,7 @@ fn the_revision_with_batches_is_like_the_others_otherwise() {
     let with_batches = |case: &Case| case.opened == Opened::LegacyWithBatches;
     for case in all().filter(with_batches).filter(|case| case.kind != Kind::Batch) {
         let other = Case { opened: Opened::Legacy, ..case };
-        assert_eq!(case.row().name, other.row().name, "{case:?}");
+        assert_eq!(case.row(), other.row(), "{case:?}");
     }
 }
 
@@ -208,7 +210,7 @@ fn a_half_claim_changes_nothing_on_a_legacy_connection() {
     };
     for case in all().filter(|case| is_legacy(case) && case.claim == Claim::Incomplete) {
         let other = Case { claim: Claim::Absent, ..case };
-        assert_eq!(case.row().name, other.row().name, "{case:?}");
+        assert_eq!(case.row(), other.row(), "{case:?}");
     }
 }
 
@@ -261,13 +263,14 @@ struct Case {
 
 impl Case {
     #[expect(clippy::panic, reason = "it is what the tests are about")]
-    fn row(self) -> &'static Row {
+    fn row(self) -> (&'static str, Route) {
         let row = negotiate::classify(self.opened, self.policy, self.kind, self.claim);
-        row.unwrap_or_else(|| panic!("no row decides {self:?}"))
+        let row = row.unwrap_or_else(|| panic!("no row decides {self:?}"));
+        (row.name, row.then)
     }
 
     fn route(self) -> Route {
-        self.row().route
+        self.row().1
     }
 
     /// Whether it is of a stream of messages, and not a single HTTP request.
@@ -286,34 +289,7 @@ impl Case {
 }
 
 fn all() -> impl Iterator<Item = Case> {
-    let opened = [
-        Opened::Undecided,
-        Opened::Modern,
-        Opened::Legacy,
-        Opened::LegacyWithBatches,
-        Opened::Exchange,
-        Opened::ModernExchange,
-    ];
-    let policies = [EraPolicy::Auto, EraPolicy::LegacyOnly, EraPolicy::ModernOnly];
-    let kinds = [
-        Kind::Initialize,
-        Kind::Ping,
-        Kind::Request,
-        Kind::Notification,
-        Kind::Response,
-        Kind::Batch,
-    ];
-    let mut cases = Vec::new();
-    for opened in opened {
-        for policy in policies {
-            for kind in kinds {
-                for claim in [Claim::Absent, Claim::Incomplete, Claim::Present] {
-                    cases.push(Case { opened, policy, kind, claim });
-                }
-            }
-        }
-    }
-    cases.into_iter()
+    TABLE.cases().map(|((opened, policy, kind, claim), _)| Case { opened, policy, kind, claim })
 }
 
 /// Those of single HTTP requests.

@@ -5,17 +5,18 @@
 
 use std::collections::BTreeSet;
 
-use mcp_proto::client::probe::{self, Failure, Move, Outcome, Row, Step, TABLE};
+use mcp_proto::client::probe::{Failure, Move, Outcome, Step, TABLE};
+use mcp_proto::decision_table::Input;
 use mcp_tests::transcript::{self, Transcript};
 
 #[test]
 fn every_combination_has_a_row_and_every_row_decides_one() {
     let mut reached = BTreeSet::new();
     for case in all() {
-        reached.insert(case.row().name);
+        reached.insert(case.row().0);
     }
-    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), TABLE.len(), "two rows have one name");
+    let names: BTreeSet<&str> = TABLE.rows().iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), TABLE.rows().len(), "two rows have one name");
     assert_eq!(reached, names);
 }
 
@@ -23,9 +24,9 @@ fn every_combination_has_a_row_and_every_row_decides_one() {
 fn every_row_decides_something_that_can_happen() {
     let mut reached = BTreeSet::new();
     for case in all().filter(|case| case.can_happen()) {
-        reached.insert(case.row().name);
+        reached.insert(case.row().0);
     }
-    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    let names: BTreeSet<&str> = TABLE.rows().iter().map(|row| row.name).collect();
     assert_eq!(reached, names);
 }
 
@@ -40,7 +41,7 @@ fn every_row_has_a_conversation() {
         // The rows of other tables have the names of these before a slash.
         .filter(|name| !name.contains('/'))
         .collect();
-    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    let names: BTreeSet<&str> = TABLE.rows().iter().map(|row| row.name).collect();
     assert_eq!(shown, names, "the `# row:` comments of the transcripts, and the rows");
 }
 
@@ -54,7 +55,8 @@ fn a_client_tells_the_rows_that_its_conversation_is_about() {
         assert!(decisions.len() <= Step::ALL.len(), "{}", transcript.name());
         for decision in &decisions {
             let either = [true, false].map(|falls_back| {
-                probe::judge(decision.step, falls_back, decision.outcome)
+                TABLE
+                    .find((decision.step, falls_back, decision.outcome))
                     .is_some_and(|row| (row.name, row.then) == (decision.row, decision.then))
             });
             assert!(either.contains(&true), "{}: {decision}", transcript.name());
@@ -65,7 +67,7 @@ fn a_client_tells_the_rows_that_its_conversation_is_about() {
         let rows = decisions.iter().map(|decision| decision.row);
         told.extend(rows.filter(|row| about.contains(row)));
     }
-    let moves = TABLE.iter().filter(|row| row.then != Move::Stay);
+    let moves = TABLE.rows().iter().filter(|row| row.then != Move::Stay);
     assert_eq!(told, moves.map(|row| row.name).collect());
 }
 
@@ -219,13 +221,14 @@ struct Case {
 
 impl Case {
     #[expect(clippy::panic, reason = "it is what the tests are about")]
-    fn row(self) -> &'static Row {
-        let row = probe::judge(self.step, self.falls_back, self.outcome);
-        row.unwrap_or_else(|| panic!("no row decides {self:?}"))
+    fn row(self) -> (&'static str, Move) {
+        let row = TABLE.find((self.step, self.falls_back, self.outcome));
+        let row = row.unwrap_or_else(|| panic!("no row decides {self:?}"));
+        (row.name, row.then)
     }
 
     fn then(self) -> Move {
-        self.row().then
+        self.row().1
     }
 
     /// Whether a negotiation gets to this step, and whether what is out there can have this outcome.
@@ -258,15 +261,7 @@ impl Case {
 }
 
 fn all() -> impl Iterator<Item = Case> {
-    let mut cases = Vec::new();
-    for step in Step::ALL {
-        for falls_back in [true, false] {
-            for outcome in Outcome::ALL {
-                cases.push(Case { step: *step, falls_back, outcome: *outcome });
-            }
-        }
-    }
-    cases.into_iter()
+    TABLE.cases().map(|((step, falls_back, outcome), _)| Case { step, falls_back, outcome })
 }
 
 /// Whether `server/discover` is out at this step.

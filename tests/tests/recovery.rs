@@ -7,15 +7,15 @@
 
 use std::collections::BTreeSet;
 
-use mcp_proto::client::recovery::{self, Known, Refusal, Repeats, Row, TABLE, Then};
+use mcp_proto::client::recovery::{Known, Recovery, Refusal, Repeats, TABLE, Then};
 use mcp_proto::{ErrorCode, ErrorData, ProtocolVersion};
 use mcp_tests::transcript::{self, Transcript};
 
 #[test]
 fn every_refusal_has_a_row_and_every_row_decides_one() {
-    let reached: BTreeSet<&str> = all().map(|(.., row)| row.name).collect();
-    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), TABLE.len(), "two rows have one name");
+    let reached: BTreeSet<&str> = all().map(|(.., name, _)| name).collect();
+    let names: BTreeSet<&str> = TABLE.rows().iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), TABLE.rows().len(), "two rows have one name");
     assert_eq!(reached, names);
 }
 
@@ -28,13 +28,13 @@ fn every_row_has_a_conversation() {
         .flat_map(Transcript::comments)
         .filter_map(|comment| comment.strip_prefix("row: recovery/"))
         .collect();
-    let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    let names: BTreeSet<&str> = TABLE.rows().iter().map(|row| row.name).collect();
     assert_eq!(shown, names, "the `# row: recovery/…` comments, and the rows");
 }
 
 #[test]
 fn second_hour_01_a_call_that_a_handler_may_have_seen_is_never_repeated() {
-    for (known, refusal, row) in all() {
+    for (known, refusal, _, row) in all() {
         if row.repeats == Repeats::Refused {
             assert!(refusal.is_before_dispatch(), "{known:?} {refusal:?}");
         }
@@ -116,7 +116,7 @@ fn second_hour_04_refusals_of_known_servers_are_told_apart() {
 
 #[test]
 fn what_says_nothing_of_the_era_changes_nothing() {
-    for (known, refusal, row) in all() {
+    for (known, refusal, _, row) in all() {
         if refusal == Refusal::Unavailable
             || known != Known::Unconfirmed && refusal == Refusal::Other
         {
@@ -125,11 +125,9 @@ fn what_says_nothing_of_the_era_changes_nothing() {
     }
 }
 
-fn all() -> impl Iterator<Item = (Known, Refusal, &'static Row)> {
-    Known::ALL.iter().flat_map(|known| {
-        Refusal::ALL.iter().map(|refusal| {
-            let row = recovery::decide(*known, *refusal).expect("every combination has a row");
-            (*known, *refusal, row)
-        })
+fn all() -> impl Iterator<Item = (Known, Refusal, &'static str, Recovery)> {
+    TABLE.cases().map(|((known, refusal), row)| {
+        let row = row.expect("every combination has a row");
+        (known, refusal, row.name, row.then)
     })
 }

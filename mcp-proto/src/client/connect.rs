@@ -187,7 +187,7 @@ impl Client {
             | Life::Closed => return,
         };
         let falls_back = self.config.negotiation == Negotiation::Auto;
-        let Some(row) = probe::judge(step, falls_back, outcome) else { return };
+        let Some(row) = probe::TABLE.find((step, falls_back, outcome)) else { return };
         self.decisions.extend(Decision::new(now, step, outcome, row));
         match row.then {
             Move::Stay => {}

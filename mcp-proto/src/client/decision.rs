@@ -3,7 +3,8 @@
 //! In: each row that decided. Out: [`Decision`]s, to be shown to people who want to know why a
 //! server is taken for what it is. Nothing of the protocol depends on them.
 
-use super::probe::{Move, Outcome, Row, Step};
+use super::probe::{Move, Outcome, Sets, Step};
+use crate::decision_table::Row;
 use crate::time::Instant;
 
 /// A step of a negotiation: where it was, what came of what was sent, and what followed.
@@ -28,7 +29,12 @@ pub struct Decision {
 impl Decision {
     /// What a row has decided; nothing if it decides that nothing happens. A negotiation comes back
     /// to no step, so it has as many of these as there are steps, at most.
-    pub(super) fn new(at: Instant, step: Step, outcome: Outcome, row: &Row) -> Option<Self> {
+    pub(super) fn new(
+        at: Instant,
+        step: Step,
+        outcome: Outcome,
+        row: &Row<Sets, Move>,
+    ) -> Option<Self> {
         let decides = row.then != Move::Stay;
         decides.then_some(Self { at, step, outcome, row: row.name, then: row.then })
     }

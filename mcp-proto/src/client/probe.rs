@@ -1,19 +1,16 @@
-//! Which era a server belongs to: one pure table.
+//! Decision table for the era of a server.
 //!
-//! In: the [`Step`] at which the negotiation is, whether the client may fall back to the legacy
-//! era, and the [`Outcome`] of what was sent. Out: a [`Row`], whose name tests and documentation
-//! use and whose [`Move`] says what happens next. `ARCHITECTURE.md` shows [`TABLE`] ([`draw`]); a
-//! test walks every combination.
+//! In: the [`Step`] of the negotiation, whether the client may fall back to the legacy era, and the
+//! [`Outcome`] of what was sent. Out: the [`Move`] that comes next. `ARCHITECTURE.md` shows
+//! [`TABLE`]; a test walks every combination.
 //!
 //! Its enums are exhaustive on purpose: whoever matches on them wants to hear of a new value.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)
 
-use alloc::string::String;
-
 use super::negotiation::{Negotiation, Verdict};
-use crate::table::{self, cell};
+use crate::decision_table::{Cells, Input, Set, Table, row};
 use crate::version::Era;
 
 /// Where a negotiation is.
@@ -133,17 +130,51 @@ pub enum Failure {
     Unavailable,
 }
 
-/// One row of the table: sets of inputs, and what happens.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// A stable name, for tests and documentation.
-    pub name: &'static str,
-    steps: &'static [Step],
-    falls_back: &'static [bool],
-    outcomes: &'static [Outcome],
-    /// What happens.
-    pub then: Move,
+/// The inputs of a row.
+pub(super) type Sets = (Set<Step>, Set<bool>, Set<Outcome>);
+
+impl Input for Step {
+    const ALL: Set<Self> = &[
+        Self::Probe,
+        Self::Correct,
+        Self::Reprobe,
+        Self::Both,
+        Self::Unconfirmed,
+        Self::Initialize,
+        Self::Stored,
+        Self::Fallback,
+        Self::Silent,
+        Self::Held,
+        Self::Reopened,
+    ];
 }
+
+impl Input for Outcome {
+    const ALL: Set<Self> = &[
+        Self::Modern,
+        Self::ListsLegacy,
+        Self::Disjoint,
+        Self::Unsupported,
+        Self::UnsupportedLegacy,
+        Self::Error,
+        Self::Untyped,
+        Self::NotIdempotent,
+        Self::Malformed,
+        Self::Silence,
+        Self::Eof,
+        Self::Late,
+        Self::Initialized,
+        Self::InitializedModern,
+        Self::InitializedUnknown,
+        Self::Refused,
+        Self::InitializeMalformed,
+        Self::Unauthorized,
+        Self::Unavailable,
+        Self::NoAnswer,
+    ];
+}
+
+impl Cells for Move {}
 
 const DISCOVERS: &[Step] = &[Step::Probe, Step::Correct, Step::Reprobe];
 const PROBES: &[Step] = &[Step::Probe, Step::Correct];
@@ -164,19 +195,6 @@ const NOT_MODERN: &[Outcome] = &[
     Outcome::Disjoint,
     Outcome::Unsupported,
 ];
-const ALL: &[Step] = &[
-    Step::Probe,
-    Step::Correct,
-    Step::Reprobe,
-    Step::Both,
-    Step::Unconfirmed,
-    Step::Initialize,
-    Step::Stored,
-    Step::Fallback,
-    Step::Silent,
-    Step::Held,
-    Step::Reopened,
-];
 /// All at which nothing but the server's era is asked for.
 const ASKS: &[Step] = &[
     Step::Probe,
@@ -190,96 +208,53 @@ const ASKS: &[Step] = &[
     Step::Held,
     Step::Reopened,
 ];
-const EITHER: &[bool] = &[true, false];
+const EITHER: &[bool] = bool::ALL;
+const ALL: &[Step] = Step::ALL;
+const ANY_OUTCOME: &[Outcome] = Outcome::ALL;
 const AUTO: &[bool] = &[true];
 
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
-pub const TABLE: &[Row] = &[
-    row("modern",                 &[Step::Probe, Step::Correct, Step::Reprobe, Step::Both, Step::Silent, Step::Unconfirmed], EITHER, &[Outcome::Modern], Move::Modern),
-    row("corrected",              &[Step::Probe], EITHER, &[Outcome::Unsupported], Move::Send(Step::Correct)),
-    row("still-unsupported",      &[Step::Correct, Step::Reprobe], EITHER, &[Outcome::Unsupported], Move::Fail(Failure::NoCommonVersion)),
-    row("disjoint",               DISCOVERS, EITHER, &[Outcome::Disjoint], Move::Fail(Failure::NoCommonVersion)),
-    row("legacy-is-listed",       PROBES, AUTO, &[Outcome::ListsLegacy, Outcome::UnsupportedLegacy], Move::Send(Step::Fallback)),
-    row("legacy-by-error",        PROBES, AUTO, &[Outcome::Error, Outcome::Malformed], Move::Send(Step::Fallback)),
-    row("legacy-by-silence",      PROBES, AUTO, &[Outcome::Silence], Move::Send(Step::Silent)),
-    row("legacy-by-eof",          PROBES, AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
-    row("no-modern-version",      DISCOVERS, EITHER, &[Outcome::ListsLegacy, Outcome::UnsupportedLegacy], Move::Fail(Failure::NoCommonVersion)),
-    row("probe-refused",          DISCOVERS, EITHER, &[Outcome::Error], Move::Fail(Failure::Refused)),
-    row("probe-malformed",        DISCOVERS, EITHER, &[Outcome::Malformed], Move::Fail(Failure::Malformed)),
-    row("stored-modern-is-wrong", &[Step::Unconfirmed], EITHER, &[Outcome::Error, Outcome::Untyped, Outcome::Silence], Move::Send(Step::Probe)),
-    row("stored-modern-unproven", &[Step::Unconfirmed], EITHER, &[Outcome::NotIdempotent], Move::Send(Step::Probe)),
-    row("stored-modern-eof",      &[Step::Unconfirmed], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
-    row("legacy",                 INITIALIZES, EITHER, &[Outcome::Initialized], Move::Legacy),
-    row("initialized-as-modern",  INITIALIZES, AUTO, &[Outcome::InitializedModern], Move::Modern),
-    row("initialized-as-unknown", INITIALIZES, EITHER, &[Outcome::InitializedModern, Outcome::InitializedUnknown], Move::Fail(Failure::NoCommonVersion)),
-    row("late-discovery",         &[Step::Silent], EITHER, &[Outcome::Late], Move::Await(Step::Held)),
-    row("late-beside-reprobe",    &[Step::Reprobe], EITHER, &[Outcome::Late], Move::Modern),
-    row("held",                   &[Step::Held], EITHER, &[Outcome::Modern, Outcome::Refused, Outcome::InitializeMalformed, Outcome::Silence], Move::UseHeld),
-    row("held-eof",               &[Step::Held], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reprobe)),
-    row("probe-beside-fails",     &[Step::Both], EITHER, NOT_MODERN, Move::Await(Step::Fallback)),
-    row("initialize-beside-fails", &[Step::Both], EITHER, &[Outcome::Refused, Outcome::InitializeMalformed], Move::Await(Step::Reprobe)),
-    row("refused-unheard",        &[Step::Stored, Step::Silent, Step::Reopened], AUTO, &[Outcome::Refused], Move::Send(Step::Reprobe)),
-    row("refused",                INITIALIZES, EITHER, &[Outcome::Refused], Move::Fail(Failure::Refused)),
-    row("stored-legacy-eof",      &[Step::Stored], AUTO, &[Outcome::Eof], Move::Reopen(Step::Probe)),
-    row("stored-legacy-silence",  &[Step::Stored], AUTO, &[Outcome::Silence], Move::Send(Step::Both)),
-    row("stored-legacy-malformed", &[Step::Stored], AUTO, &[Outcome::InitializeMalformed], Move::Send(Step::Reprobe)),
-    row("initialize-malformed",   INITIALIZES, EITHER, &[Outcome::InitializeMalformed], Move::Fail(Failure::Malformed)),
-    row("silent-eof",             &[Step::Silent], AUTO, &[Outcome::Eof], Move::Reopen(Step::Reopened)),
-    row("silence",                ALL, EITHER, &[Outcome::Silence], Move::Fail(Failure::TimedOut)),
-    row("eof",                    ALL, EITHER, &[Outcome::Eof], Move::Fail(Failure::Closed)),
-    row("unauthorized",           ASKS, EITHER, &[Outcome::Unauthorized], Move::Fail(Failure::Unauthorized)),
-    row("unavailable",            ASKS, EITHER, &[Outcome::Unavailable], Move::Fail(Failure::Unavailable)),
-    row("no-answer",              ASKS, EITHER, &[Outcome::NoAnswer], Move::Fail(Failure::TimedOut)),
-    row("of-no-interest",         ALL, EITHER, ANY_OUTCOME, Move::Stay),
-];
-
-const ANY_OUTCOME: &[Outcome] = &[
-    Outcome::Modern,
-    Outcome::ListsLegacy,
-    Outcome::Disjoint,
-    Outcome::Unsupported,
-    Outcome::UnsupportedLegacy,
-    Outcome::Error,
-    Outcome::Untyped,
-    Outcome::NotIdempotent,
-    Outcome::Malformed,
-    Outcome::Silence,
-    Outcome::Eof,
-    Outcome::Late,
-    Outcome::Initialized,
-    Outcome::InitializedModern,
-    Outcome::InitializedUnknown,
-    Outcome::Refused,
-    Outcome::InitializeMalformed,
-    Outcome::Unauthorized,
-    Outcome::Unavailable,
-    Outcome::NoAnswer,
-];
-
-const fn row(
-    name: &'static str,
-    steps: &'static [Step],
-    falls_back: &'static [bool],
-    outcomes: &'static [Outcome],
-    then: Move,
-) -> Row {
-    Row { name, steps, falls_back, outcomes, then }
-}
-
-/// The row that decides; `None` only if the table had a gap, which a test rules out.
-pub fn judge(step: Step, falls_back: bool, outcome: Outcome) -> Option<&'static Row> {
-    TABLE.iter().find(|row| {
-        row.steps.contains(&step)
-            && row.falls_back.contains(&falls_back)
-            && row.outcomes.contains(&outcome)
-    })
-}
+pub const TABLE: Table<Sets, Move> = Table::new(&["step", "falls back", "outcome", "then"], &[
+    row("modern",                 (&[Step::Probe, Step::Correct, Step::Reprobe, Step::Both, Step::Silent, Step::Unconfirmed], EITHER, &[Outcome::Modern]), Move::Modern),
+    row("corrected",              (&[Step::Probe], EITHER, &[Outcome::Unsupported]), Move::Send(Step::Correct)),
+    row("still-unsupported",      (&[Step::Correct, Step::Reprobe], EITHER, &[Outcome::Unsupported]), Move::Fail(Failure::NoCommonVersion)),
+    row("disjoint",               (DISCOVERS, EITHER, &[Outcome::Disjoint]), Move::Fail(Failure::NoCommonVersion)),
+    row("legacy-is-listed",       (PROBES, AUTO, &[Outcome::ListsLegacy, Outcome::UnsupportedLegacy]), Move::Send(Step::Fallback)),
+    row("legacy-by-error",        (PROBES, AUTO, &[Outcome::Error, Outcome::Malformed]), Move::Send(Step::Fallback)),
+    row("legacy-by-silence",      (PROBES, AUTO, &[Outcome::Silence]), Move::Send(Step::Silent)),
+    row("legacy-by-eof",          (PROBES, AUTO, &[Outcome::Eof]), Move::Reopen(Step::Reopened)),
+    row("no-modern-version",      (DISCOVERS, EITHER, &[Outcome::ListsLegacy, Outcome::UnsupportedLegacy]), Move::Fail(Failure::NoCommonVersion)),
+    row("probe-refused",          (DISCOVERS, EITHER, &[Outcome::Error]), Move::Fail(Failure::Refused)),
+    row("probe-malformed",        (DISCOVERS, EITHER, &[Outcome::Malformed]), Move::Fail(Failure::Malformed)),
+    row("stored-modern-is-wrong", (&[Step::Unconfirmed], EITHER, &[Outcome::Error, Outcome::Untyped, Outcome::Silence]), Move::Send(Step::Probe)),
+    row("stored-modern-unproven", (&[Step::Unconfirmed], EITHER, &[Outcome::NotIdempotent]), Move::Send(Step::Probe)),
+    row("stored-modern-eof",      (&[Step::Unconfirmed], AUTO, &[Outcome::Eof]), Move::Reopen(Step::Reopened)),
+    row("legacy",                 (INITIALIZES, EITHER, &[Outcome::Initialized]), Move::Legacy),
+    row("initialized-as-modern",  (INITIALIZES, AUTO, &[Outcome::InitializedModern]), Move::Modern),
+    row("initialized-as-unknown", (INITIALIZES, EITHER, &[Outcome::InitializedModern, Outcome::InitializedUnknown]), Move::Fail(Failure::NoCommonVersion)),
+    row("late-discovery",         (&[Step::Silent], EITHER, &[Outcome::Late]), Move::Await(Step::Held)),
+    row("late-beside-reprobe",    (&[Step::Reprobe], EITHER, &[Outcome::Late]), Move::Modern),
+    row("held",                   (&[Step::Held], EITHER, &[Outcome::Modern, Outcome::Refused, Outcome::InitializeMalformed, Outcome::Silence]), Move::UseHeld),
+    row("held-eof",               (&[Step::Held], AUTO, &[Outcome::Eof]), Move::Reopen(Step::Reprobe)),
+    row("probe-beside-fails",     (&[Step::Both], EITHER, NOT_MODERN), Move::Await(Step::Fallback)),
+    row("initialize-beside-fails", (&[Step::Both], EITHER, &[Outcome::Refused, Outcome::InitializeMalformed]), Move::Await(Step::Reprobe)),
+    row("refused-unheard",        (&[Step::Stored, Step::Silent, Step::Reopened], AUTO, &[Outcome::Refused]), Move::Send(Step::Reprobe)),
+    row("refused",                (INITIALIZES, EITHER, &[Outcome::Refused]), Move::Fail(Failure::Refused)),
+    row("stored-legacy-eof",      (&[Step::Stored], AUTO, &[Outcome::Eof]), Move::Reopen(Step::Probe)),
+    row("stored-legacy-silence",  (&[Step::Stored], AUTO, &[Outcome::Silence]), Move::Send(Step::Both)),
+    row("stored-legacy-malformed", (&[Step::Stored], AUTO, &[Outcome::InitializeMalformed]), Move::Send(Step::Reprobe)),
+    row("initialize-malformed",   (INITIALIZES, EITHER, &[Outcome::InitializeMalformed]), Move::Fail(Failure::Malformed)),
+    row("silent-eof",             (&[Step::Silent], AUTO, &[Outcome::Eof]), Move::Reopen(Step::Reopened)),
+    row("silence",                (ALL, EITHER, &[Outcome::Silence]), Move::Fail(Failure::TimedOut)),
+    row("eof",                    (ALL, EITHER, &[Outcome::Eof]), Move::Fail(Failure::Closed)),
+    row("unauthorized",           (ASKS, EITHER, &[Outcome::Unauthorized]), Move::Fail(Failure::Unauthorized)),
+    row("unavailable",            (ASKS, EITHER, &[Outcome::Unavailable]), Move::Fail(Failure::Unavailable)),
+    row("no-answer",              (ASKS, EITHER, &[Outcome::NoAnswer]), Move::Fail(Failure::TimedOut)),
+    row("of-no-interest",         (ALL, EITHER, ANY_OUTCOME), Move::Stay),
+]);
 
 impl Step {
-    /// All steps.
-    pub const ALL: &'static [Self] = ALL;
-
     /// Where a negotiation begins.
     pub(super) fn first(negotiation: Negotiation, stored: Option<&Verdict>) -> Self {
         let pinned = match negotiation {
@@ -302,22 +277,4 @@ impl Step {
     pub(super) fn discovers(self) -> bool {
         matches!(self, Self::Probe | Self::Correct | Self::Reprobe | Self::Both)
     }
-}
-
-impl Outcome {
-    /// All outcomes.
-    pub const ALL: &'static [Self] = ANY_OUTCOME;
-}
-
-/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
-pub fn draw() -> String {
-    table::draw(["row", "step", "falls back", "outcome", "then"], TABLE, |row| {
-        [
-            row.name.into(),
-            cell(row.steps, ALL),
-            cell(row.falls_back, EITHER),
-            cell(row.outcomes, ANY_OUTCOME),
-            alloc::format!("{:?}", row.then),
-        ]
-    })
 }

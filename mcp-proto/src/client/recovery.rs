@@ -1,9 +1,9 @@
-//! Recovery of a connection whose server has changed: one pure table, and the rate of attempts.
+//! Decision table for a connection whose server has changed, and the rate of attempts.
 //!
 //! In: what is [known](Known) of the server, and the [`Refusal`] that a request came back with.
-//! Out: a [`Row`] that says whether the refusal is delivered, another session is opened, or the era
-//! is negotiated again, and whether the refused call may be repeated. `ARCHITECTURE.md` shows
-//! [`TABLE`] ([`draw`]); a test walks every combination.
+//! Out: a [`Recovery`]: the refusal is delivered, another session is opened, or the era is
+//! negotiated again; and whether the refused call may be repeated. `ARCHITECTURE.md` shows
+//! [`TABLE`]; a test walks every combination.
 //!
 //! A call may be repeated in two cases. Its method is idempotent; or the refusal was made before
 //! the server dispatched the call to a handler. Handlers answer with results and errors inside of
@@ -27,11 +27,12 @@
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::found;
+use crate::decision_table::{Cells, Input, Set, Table, row};
 use crate::error::ErrorCode;
 use crate::message::ErrorData;
-use crate::table::{self, cell};
 use crate::time::{Duration, Instant};
 use crate::version::ProtocolVersion;
 
@@ -92,71 +93,64 @@ pub enum Repeats {
     Refused,
 }
 
-/// One row of the table: sets of inputs, and what happens.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// A stable name, for tests and documentation.
-    pub name: &'static str,
-    known: &'static [Known],
-    refusals: &'static [Refusal],
-    /// What happens.
+/// The decision about a refused call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Recovery {
+    /// What happens to the connection.
     pub then: Then,
-    /// Which calls are repeated.
+    /// The calls that are repeated.
     pub repeats: Repeats,
 }
 
-const ANY: &[Known] = &[Known::Unconfirmed, Known::Modern, Known::Legacy];
-const TAKEN_FOR_MODERN: &[Known] = &[Known::Unconfirmed, Known::Modern];
-const ANY_REFUSAL: &[Refusal] = &[
-    Refusal::UnsupportedVersion,
-    Refusal::UnknownSession,
-    Refusal::NoSession,
-    Refusal::MissingMeta,
-    Refusal::UnknownMethod,
-    Refusal::BadRequest,
-    Refusal::NoEndpoint,
-    Refusal::Unavailable,
-    Refusal::Other,
-];
+/// The inputs of a row.
+type Sets = (Set<Known>, Set<Refusal>);
 
+impl Input for Known {
+    const ALL: Set<Self> = &[Self::Unconfirmed, Self::Modern, Self::Legacy];
+}
+
+impl Input for Refusal {
+    const ALL: Set<Self> = &[
+        Self::UnsupportedVersion,
+        Self::UnknownSession,
+        Self::NoSession,
+        Self::MissingMeta,
+        Self::UnknownMethod,
+        Self::BadRequest,
+        Self::NoEndpoint,
+        Self::Unavailable,
+        Self::Other,
+    ];
+}
+
+impl Cells for Recovery {
+    fn cells(&self) -> Vec<String> {
+        Vec::from([alloc::format!("{:?}", self.then), alloc::format!("{:?}", self.repeats)])
+    }
+}
+
+const fn recovery(then: Then, repeats: Repeats) -> Recovery {
+    Recovery { then, repeats }
+}
+
+const ANY: &[Known] = Known::ALL;
+const ANY_REFUSAL: &[Refusal] = Refusal::ALL;
+const TAKEN_FOR_MODERN: &[Known] = &[Known::Unconfirmed, Known::Modern];
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
-pub const TABLE: &[Row] = &[
-    row("unavailable",         ANY, &[Refusal::Unavailable], Then::Deliver, Repeats::Nothing),
-    row("unsupported-version", ANY, &[Refusal::UnsupportedVersion], Then::Negotiate, Repeats::Refused),
-    row("unknown-session",     &[Known::Legacy], &[Refusal::UnknownSession, Refusal::NoSession], Then::NewSession, Repeats::Refused),
-    row("wants-a-session",     TAKEN_FOR_MODERN, &[Refusal::NoSession], Then::Negotiate, Repeats::Refused),
-    row("wants-an-envelope",   &[Known::Legacy], &[Refusal::MissingMeta], Then::Negotiate, Repeats::Refused),
-    row("bad-request",         TAKEN_FOR_MODERN, &[Refusal::BadRequest], Then::Negotiate, Repeats::Refused),
-    row("unconfirmed",         &[Known::Unconfirmed], &[Refusal::UnknownSession, Refusal::MissingMeta, Refusal::UnknownMethod, Refusal::NoEndpoint], Then::Negotiate, Repeats::Refused),
-    row("unconfirmed-error",   &[Known::Unconfirmed], &[Refusal::Other], Then::Negotiate, Repeats::Idempotent),
-    row("delivered",           ANY, ANY_REFUSAL, Then::Deliver, Repeats::Nothing),
-];
-
-const fn row(
-    name: &'static str,
-    known: &'static [Known],
-    refusals: &'static [Refusal],
-    then: Then,
-    repeats: Repeats,
-) -> Row {
-    Row { name, known, refusals, then, repeats }
-}
-
-/// The row that decides; `None` only if the table had a gap, which a test rules out.
-pub fn decide(known: Known, refusal: Refusal) -> Option<&'static Row> {
-    TABLE.iter().find(|row| row.known.contains(&known) && row.refusals.contains(&refusal))
-}
-
-impl Known {
-    /// All there are.
-    pub const ALL: &'static [Self] = ANY;
-}
+pub const TABLE: Table<Sets, Recovery> = Table::new(&["known", "refusal", "then", "repeats"], &[
+    row("unavailable",         (ANY, &[Refusal::Unavailable]), recovery(Then::Deliver, Repeats::Nothing)),
+    row("unsupported-version", (ANY, &[Refusal::UnsupportedVersion]), recovery(Then::Negotiate, Repeats::Refused)),
+    row("unknown-session",     (&[Known::Legacy], &[Refusal::UnknownSession, Refusal::NoSession]), recovery(Then::NewSession, Repeats::Refused)),
+    row("wants-a-session",     (TAKEN_FOR_MODERN, &[Refusal::NoSession]), recovery(Then::Negotiate, Repeats::Refused)),
+    row("wants-an-envelope",   (&[Known::Legacy], &[Refusal::MissingMeta]), recovery(Then::Negotiate, Repeats::Refused)),
+    row("bad-request",         (TAKEN_FOR_MODERN, &[Refusal::BadRequest]), recovery(Then::Negotiate, Repeats::Refused)),
+    row("unconfirmed",         (&[Known::Unconfirmed], &[Refusal::UnknownSession, Refusal::MissingMeta, Refusal::UnknownMethod, Refusal::NoEndpoint]), recovery(Then::Negotiate, Repeats::Refused)),
+    row("unconfirmed-error",   (&[Known::Unconfirmed], &[Refusal::Other]), recovery(Then::Negotiate, Repeats::Idempotent)),
+    row("delivered",           (ANY, ANY_REFUSAL), recovery(Then::Deliver, Repeats::Nothing)),
+]);
 
 impl Refusal {
-    /// All there are.
-    pub const ALL: &'static [Self] = ANY_REFUSAL;
-
     /// The class of a JSON-RPC error that came with this HTTP status, or on a byte stream, in answer
     /// to a request of the version that is `spoken`.
     pub fn of_error(
@@ -239,19 +233,6 @@ fn mentions(text: &[u8], words: &[&str]) -> bool {
     let text = text.get(..MAX_TEXT).unwrap_or(text);
     words.iter().any(|word| {
         text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
-    })
-}
-
-/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
-pub fn draw() -> String {
-    table::draw(["row", "known", "refusal", "then", "repeats"], TABLE, |row| {
-        [
-            row.name.into(),
-            cell(row.known, ANY),
-            cell(row.refusals, ANY_REFUSAL),
-            alloc::format!("{:?}", row.then),
-            alloc::format!("{:?}", row.repeats),
-        ]
     })
 }
 

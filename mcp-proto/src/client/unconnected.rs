@@ -23,7 +23,7 @@ use super::event::SubscriptionId;
 use super::http::Binding;
 use super::negotiation::{ConnectError, Verdict};
 use super::probe::{Outcome, Step};
-use super::recovery::{self, Known, Refusal, Repeats, Then};
+use super::recovery::{self, Known, Recovery, Refusal, Repeats, Then};
 use super::{CallError, CallOptions, Client, ClientEvent, Life, Reason};
 use crate::message::RequestId;
 use crate::time::Instant;
@@ -80,13 +80,14 @@ impl Client {
             | Life::Reopening { .. }
             | Life::Closed => return self.fail_call(now, number, error),
         };
-        let Some(row) = recovery::decide(known, refusal) else { return };
+        let Some(row) = recovery::TABLE.find((known, refusal)) else { return };
+        let Recovery { then, repeats } = row.then;
         let is_recovered =
-            row.then != Then::Deliver && (known == Known::Unconfirmed || self.may_recover(now));
+            then != Then::Deliver && (known == Known::Unconfirmed || self.may_recover(now));
         let is_of_session = matches!(call.goal, Goal::Subscribe { .. } | Goal::Nobody);
         if is_recovered && known == Known::Legacy && is_of_session {
             // It ends with the session, and the next one has another.
-        } else if is_recovered && may_repeat && row.repeats != Repeats::Nothing {
+        } else if is_recovered && may_repeat && repeats != Repeats::Nothing {
             self.park(number, error.clone());
         } else {
             self.fail_call(now, number, error.clone());
@@ -95,7 +96,7 @@ impl Client {
             return;
         }
         let reason = ConnectError::of_loss(error).unwrap_or(ConnectError::Malformed);
-        match (known, row.then) {
+        match (known, then) {
             (Known::Unconfirmed, _) => self.judge(now, Outcome::Error),
             (_, Then::NewSession) => self.recover(now, self.first_step(Era::Legacy), reason),
             (_, Then::Negotiate | Then::Deliver) => {

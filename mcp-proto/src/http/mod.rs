@@ -31,7 +31,7 @@
 //! | json, shape | [`message::parse`](crate::message::parse) | 400 |
 //! | era | [`negotiate::TABLE`](crate::negotiate::TABLE) | 400 |
 //! | session, resumption | legacy: there is no such session, or no such event | 404, 400 |
-//! | all others | [`status`] | |
+//! | all others | [`status()`] | |
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
@@ -67,7 +67,7 @@ mod security;
 #[cfg(feature = "server")]
 mod shares;
 #[cfg(feature = "server")]
-mod status;
+pub mod status;
 #[cfg(feature = "client")]
 mod url;
 

@@ -1,43 +1,74 @@
-//! The status that answers each rung: one pure table.
+//! The status of a response with an error: one pure table.
+//!
+//! In: the step at which a request failed, and the era of its client. Out: the status. Errors that
+//! handlers make have no step, and stay on 200.
+//!
+//! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
+use crate::decision_table::{Cells, Input, Set, Table, row};
 use crate::error::Rung;
 use crate::version::Era;
 
-/// The status of a response with the error of a request that failed at `rung`.
-///
-/// | rung | status |
-/// |---|---|
-/// | host, origin | 403 |
-/// | media | 415 |
-/// | accept | 406 |
-/// | json, shape, era, resumption, envelope, version, headers, param-headers, capability | 400 |
-/// | session | 404 |
-/// | method | 404 for modern clients, 200 for legacy ones |
-/// | params, result | 200 |
-/// | capacity | 503 |
-///
-/// Errors that handlers make have no rung, and stay on 200.
-///
-/// [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
-pub fn status(rung: Rung, era: Era) -> u16 {
-    match (rung, era) {
-        (Rung::Host | Rung::Origin, _) => 403,
-        (Rung::Media, _) => 415,
-        (Rung::Accept, _) => 406,
-        (
-            Rung::Json
-            | Rung::Shape
-            | Rung::Era
-            | Rung::Resumption
-            | Rung::Envelope
-            | Rung::Version
-            | Rung::Headers
-            | Rung::ParamHeaders
-            | Rung::Capability,
-            _,
-        ) => 400,
-        (Rung::Session, _) | (Rung::Method, Era::Modern) => 404,
-        (Rung::Method, Era::Legacy) | (Rung::Params | Rung::Result, _) => 200,
-        (Rung::Capacity, _) => 503,
-    }
+/// The inputs of a row.
+type Sets = (Set<Rung>, Set<Era>);
+
+impl Input for Rung {
+    const ALL: Set<Self> = &[
+        Self::Host,
+        Self::Origin,
+        Self::Media,
+        Self::Accept,
+        Self::Json,
+        Self::Shape,
+        Self::Era,
+        Self::Session,
+        Self::Resumption,
+        Self::Envelope,
+        Self::Version,
+        Self::Headers,
+        Self::Method,
+        Self::ParamHeaders,
+        Self::Capability,
+        Self::Params,
+        Self::Result,
+        Self::Capacity,
+    ];
+}
+
+impl Input for Era {
+    const ALL: Set<Self> = &[Self::Legacy, Self::Modern];
+}
+
+impl Cells for u16 {}
+
+const INVALID: &[Rung] = &[
+    Rung::Json,
+    Rung::Shape,
+    Rung::Era,
+    Rung::Resumption,
+    Rung::Envelope,
+    Rung::Version,
+    Rung::Headers,
+    Rung::ParamHeaders,
+    Rung::Capability,
+];
+const EITHER: &[Era] = Era::ALL;
+
+/// The table; the first row that matches decides.
+#[rustfmt::skip]
+pub const TABLE: Table<Sets, u16> = Table::new(&["step", "era", "status"], &[
+    row("forbidden",              (&[Rung::Host, Rung::Origin], EITHER), 403),
+    row("unsupported-media-type", (&[Rung::Media], EITHER), 415),
+    row("not-acceptable",         (&[Rung::Accept], EITHER), 406),
+    row("invalid",                (INVALID, EITHER), 400),
+    row("unknown-session",        (&[Rung::Session], EITHER), 404),
+    row("unknown-method",         (&[Rung::Method], &[Era::Modern]), 404),
+    row("error-of-a-method",      (&[Rung::Method, Rung::Params, Rung::Result], EITHER), 200),
+    row("at-capacity",            (&[Rung::Capacity], EITHER), 503),
+]);
+
+/// The status of a response with the error of a request that failed at `step`.
+pub fn status(step: Rung, era: Era) -> u16 {
+    // Every combination has a row.
+    TABLE.find((step, era)).map_or(500, |row| row.then)
 }

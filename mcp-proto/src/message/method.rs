@@ -7,9 +7,10 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use crate::decision_table;
 use crate::json::Raw;
-use crate::table;
 
 /// The properties of a method.
 #[derive(Debug)]
@@ -145,7 +146,7 @@ macro_rules! methods {
         }
 
         /// All methods of the specification, in the order of [`Method`].
-        const TABLE: &[MethodRow] = {
+        static TABLE: &[MethodRow] = {
             use {Capability::*, Subject::*, Trait::*};
             &[$(MethodRow {
                 name: $name,
@@ -281,16 +282,16 @@ pub(crate) fn is_idempotent(method: &str) -> bool {
 /// The table as Markdown, as it stands in `ARCHITECTURE.md`.
 pub fn draw() -> String {
     let heads = ["method", "sent by", "eras", "about", "capability", "twice", "traits"];
-    table::draw(heads, TABLE, |row| {
-        [
+    decision_table::draw(heads.into_iter(), TABLE, |row| {
+        Vec::from([
             alloc::format!("`{}`", row.name),
             alloc::format!("{:?}", row.sender),
             alloc::format!("{:?}", row.eras),
             row.subject.map_or_else(String::new, |subject| subject.member().into()),
             row.capability.map_or_else(String::new, |capability| alloc::format!("{capability:?}")),
             alloc::format!("{:?}", row.repetition),
-            table::names(row.traits),
-        ]
+            decision_table::names(row.traits),
+        ])
     })
 }
 

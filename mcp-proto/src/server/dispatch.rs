@@ -76,7 +76,7 @@ impl Server {
             Opening::Legacy(_) => Opened::Legacy,
         };
         negotiate::classify(opened, self.config.era_policy, kind, claim)
-            .map_or(Route::Drop, |row| row.route)
+            .map_or(Route::Drop, |row| row.then)
     }
 
     pub(super) fn malformed(&mut self, malformed: Malformed, via: Via) {

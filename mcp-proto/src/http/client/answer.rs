@@ -1,15 +1,12 @@
-//! What an answer over HTTP means, by its status and by what its body says: one pure table.
+//! Decision table for the meaning of an answer over HTTP.
 //!
-//! In: what was asked, the status, and the body if it is a JSON-RPC response. Out: a [`Row`], whose
-//! name tests and documentation use. `ARCHITECTURE.md` shows [`TABLE`] ([`draw`]); a test walks every
-//! combination.
+//! In: the purpose of the request, the class of the status, and the kind of the body. Out: the
+//! [`Meaning`]. `ARCHITECTURE.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)
 
-use alloc::string::String;
-
-use crate::table::{self, cell};
+use crate::decision_table::{Cells, Input, Set, Table, row};
 
 /// What was asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,66 +58,46 @@ pub enum Meaning {
     Status,
 }
 
-/// One row of the table: sets of inputs, and what they mean.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// A stable name, for tests and documentation.
-    pub name: &'static str,
-    asked: &'static [Asked],
-    classes: &'static [Class],
-    bodies: &'static [Body],
-    /// What it means.
-    pub meaning: Meaning,
+/// The inputs of a row.
+type Sets = (Set<Asked>, Set<Class>, Set<Body>);
+
+impl Input for Asked {
+    const ALL: Set<Self> = &[Self::Era, Self::Call];
 }
 
-const ANYTHING: &[Asked] = &[Asked::Era, Asked::Call];
-const ANY_CLASS: &[Class] = &[
-    Class::Success,
-    Class::Redirection,
-    Class::Unauthorized,
-    Class::ClientError,
-    Class::ServerError,
-];
-const ANY_BODY: &[Body] = &[Body::Result, Body::ModernError, Body::Error, Body::Nothing];
+impl Input for Class {
+    const ALL: Set<Self> = &[
+        Self::Success,
+        Self::Redirection,
+        Self::Unauthorized,
+        Self::ClientError,
+        Self::ServerError,
+    ];
+}
+
+impl Input for Body {
+    const ALL: Set<Self> = &[Self::Result, Self::ModernError, Self::Error, Self::Nothing];
+}
+
+impl Cells for Meaning {}
+
+const ANYTHING: &[Asked] = Asked::ALL;
+const ANY_CLASS: &[Class] = Class::ALL;
+const ANY_BODY: &[Body] = Body::ALL;
 const ERRORS: &[Body] = &[Body::ModernError, Body::Error];
 
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
-pub const TABLE: &[Row] = &[
-    row("answered",     ANYTHING,      &[Class::Success], &[Body::Result, Body::ModernError, Body::Error], Meaning::Body),
-    row("modern-error", ANYTHING,      ANY_CLASS, &[Body::ModernError], Meaning::Body),
-    row("unauthorized", ANYTHING,      &[Class::Unauthorized], ANY_BODY, Meaning::Unauthorized),
-    row("unavailable",  &[Asked::Era], &[Class::Redirection, Class::ServerError], ANY_BODY, Meaning::Unavailable),
-    row("refused",      ANYTHING,      ANY_CLASS, ERRORS, Meaning::Body),
-    row("status",       ANYTHING,      ANY_CLASS, ANY_BODY, Meaning::Status),
-];
-
-const fn row(
-    name: &'static str,
-    asked: &'static [Asked],
-    classes: &'static [Class],
-    bodies: &'static [Body],
-    meaning: Meaning,
-) -> Row {
-    Row { name, asked, classes, bodies, meaning }
-}
-
-/// The row that decides; `None` only if the table had a gap, which a test rules out.
-pub fn judge(asked: Asked, class: Class, body: Body) -> Option<&'static Row> {
-    TABLE.iter().find(|row| {
-        row.asked.contains(&asked) && row.classes.contains(&class) && row.bodies.contains(&body)
-    })
-}
-
-impl Asked {
-    /// All there are.
-    pub const ALL: &'static [Self] = ANYTHING;
-}
+pub const TABLE: Table<Sets, Meaning> = Table::new(&["asked", "status", "body", "means"], &[
+    row("answered",     (ANYTHING, &[Class::Success], &[Body::Result, Body::ModernError, Body::Error]), Meaning::Body),
+    row("modern-error", (ANYTHING, ANY_CLASS, &[Body::ModernError]), Meaning::Body),
+    row("unauthorized", (ANYTHING, &[Class::Unauthorized], ANY_BODY), Meaning::Unauthorized),
+    row("unavailable",  (&[Asked::Era], &[Class::Redirection, Class::ServerError], ANY_BODY), Meaning::Unavailable),
+    row("refused",      (ANYTHING, ANY_CLASS, ERRORS), Meaning::Body),
+    row("status",       (ANYTHING, ANY_CLASS, ANY_BODY), Meaning::Status),
+]);
 
 impl Class {
-    /// All there are.
-    pub const ALL: &'static [Self] = ANY_CLASS;
-
     /// The class of a status.
     pub fn of(status: u16) -> Self {
         match status {
@@ -131,22 +108,4 @@ impl Class {
             _ => Self::ServerError,
         }
     }
-}
-
-impl Body {
-    /// All there are.
-    pub const ALL: &'static [Self] = ANY_BODY;
-}
-
-/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
-pub fn draw() -> String {
-    table::draw(["row", "asked", "status", "body", "means"], TABLE, |row| {
-        [
-            row.name.into(),
-            cell(row.asked, ANYTHING),
-            cell(row.classes, ANY_CLASS),
-            cell(row.bodies, ANY_BODY),
-            alloc::format!("{:?}", row.meaning),
-        ]
-    })
 }

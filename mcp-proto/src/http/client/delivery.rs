@@ -148,7 +148,7 @@ impl Client {
         broke: Break,
         error: CallError,
     ) {
-        let row = resume::judge(delivery.kind(), broke, delivery.backoff.may_try());
+        let row = resume::TABLE.find((delivery.kind(), broke, delivery.backoff.may_try()));
         let then = row.map(|row| row.then);
         let begins = delivery.begins();
         let holds = then == Some(Then::Resend) && now < delivery.since + ACCEPT_TIMEOUT;

@@ -90,7 +90,7 @@ impl Client {
             _ if is_resumable => Kind::Resumable,
             _ => Kind::Call,
         };
-        match resume::judge(kind, broke, true).map(|row| row.then) {
+        match resume::TABLE.find((kind, broke, true)).map(|row| row.then) {
             Some(Then::Resume | Then::Reopen) => {
                 let at = now + asked.stream.backoff.fail(now, self.jitter());
                 if kind != Kind::Resumable {

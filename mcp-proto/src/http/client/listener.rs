@@ -68,7 +68,7 @@ impl Listener {
     /// The GET is over; returns the next step, and the delay before the next GET.
     fn fail(&mut self, now: Instant, broke: Break, random: u8) -> (Then, Option<Duration>) {
         let kind = if self.was_open() { Kind::Listening } else { Kind::Opening };
-        let then = resume::judge(kind, broke, true).map_or(Then::Stop, |row| row.then);
+        let then = resume::TABLE.find((kind, broke, true)).map_or(Then::Stop, |row| row.then);
         let backoff = &mut self.stream.backoff;
         let (state, delay) = match then {
             Then::Resume | Then::Check => (State::Sleeping, Some(backoff.fail(now, random))),

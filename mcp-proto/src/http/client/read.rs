@@ -133,8 +133,8 @@ impl Client {
             Err(error) if is_modern_error(error.code) => answer::Body::ModernError,
             Err(_) => answer::Body::Error,
         };
-        let row = answer::judge(what, Class::of(status), body);
-        match (row.map(|row| row.meaning), &response.body) {
+        let row = answer::TABLE.find((what, Class::of(status), body));
+        match (row.map(|row| row.then), &response.body) {
             (Some(Meaning::Body), _) => {}
             (Some(Meaning::Unauthorized), body) => {
                 // The end of the answer says so; the error may say why.

@@ -1,8 +1,7 @@
 //! Decision table for exchanges that break before they have served their purpose.
 //!
-//! In: the purpose of the exchange, how it broke, and whether another attempt is allowed. Out: a
-//! [`Row`] with the next step; tests and documentation use its name. `ARCHITECTURE.md` shows
-//! [`TABLE`] ([`draw`]); a test walks every combination.
+//! In: the purpose of the exchange, how it broke, and whether another attempt is allowed. Out: the
+//! next step. `ARCHITECTURE.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! The first attempt follows after 1 s, or after the server's `retry` (at least 100 ms, at most an
 //! hour). The delay doubles with each failed attempt up to a minute, and up to a quarter of it is
@@ -13,9 +12,7 @@
 //! [Specification: Resumability and
 //! Redelivery](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
 
-use alloc::string::String;
-
-use crate::table::{self, cell};
+use crate::decision_table::{Cells, Input, Set, Table, row};
 use crate::time::Duration;
 
 /// Number of times that the answer to a request of the server, or `notifications/initialized`, is sent
@@ -121,86 +118,69 @@ pub enum Then {
     Stop,
 }
 
-/// One row of the table: sets of inputs, and the next step.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// Stable name, for tests and documentation.
-    pub name: &'static str,
-    kinds: &'static [Kind],
-    breaks: &'static [Break],
-    may_try: &'static [bool],
-    /// Next step.
-    pub then: Then,
+/// The inputs of a row.
+type Sets = (Set<Kind>, Set<Break>, Set<bool>);
+
+impl Input for Kind {
+    const ALL: Set<Self> = &[
+        Self::Call,
+        Self::Resumable,
+        Self::Subscribing,
+        Self::Subscription,
+        Self::Opening,
+        Self::Listening,
+        Self::Answer,
+        Self::Beginning,
+        Self::Notification,
+    ];
 }
 
-const KINDS: &[Kind] = &[
-    Kind::Call,
-    Kind::Resumable,
-    Kind::Subscribing,
-    Kind::Subscription,
-    Kind::Opening,
-    Kind::Listening,
-    Kind::Answer,
-    Kind::Beginning,
-    Kind::Notification,
-];
-const BREAKS: &[Break] = &[
-    Break::Ended,
-    Break::Cut,
-    Break::Unavailable,
-    Break::Conflict,
-    Break::Unauthorized,
-    Break::NotFound,
-    Break::UnknownEvent,
-    Break::Unsupported,
-    Break::Refused,
-    Break::NoEvents,
-];
+impl Input for Break {
+    const ALL: Set<Self> = &[
+        Self::Ended,
+        Self::Cut,
+        Self::Unavailable,
+        Self::Conflict,
+        Self::Unauthorized,
+        Self::NotFound,
+        Self::UnknownEvent,
+        Self::Unsupported,
+        Self::Refused,
+        Self::NoEvents,
+    ];
+}
+
+impl Cells for Then {}
+
+const BREAKS: &[Break] = Break::ALL;
 const GET: &[Kind] = &[Kind::Opening, Kind::Listening];
 const PASSING: &[Break] = &[Break::Ended, Break::Cut, Break::Unavailable, Break::Conflict];
-const EITHER: &[bool] = &[true, false];
+const EITHER: &[bool] = bool::ALL;
 
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
-pub const TABLE: &[Row] = &[
-    row("broken-call",          &[Kind::Call], BREAKS, EITHER, Then::Fail),
-    row("resumed",              &[Kind::Resumable], PASSING, EITHER, Then::Resume),
-    row("refused-resumption",   &[Kind::Resumable], BREAKS, EITHER, Then::Fail),
-    row("subscribes-again",     &[Kind::Subscribing], PASSING, EITHER, Then::Reopen),
-    row("refused-subscription", &[Kind::Subscribing], BREAKS, EITHER, Then::Fail),
-    row("ended-subscription",   &[Kind::Subscription], &[Break::Unsupported], EITHER, Then::Fail),
-    row("no-stream",            GET, &[Break::Unsupported], EITHER, Then::Stop),
-    row("token-of-a-stream",    &[Kind::Subscription, Kind::Opening, Kind::Listening], &[Break::Unauthorized], EITHER, Then::Authorize),
-    row("reopened",             &[Kind::Subscription], BREAKS, EITHER, Then::Reopen),
-    row("lost-session",         &[Kind::Listening], &[Break::NotFound], EITHER, Then::Lose),
-    row("without-id",           GET, &[Break::UnknownEvent], EITHER, Then::Restart),
-    row("is-there-a-session",   GET, &[Break::NotFound, Break::Refused], EITHER, Then::Check),
-    row("listens-again",        GET, BREAKS, EITHER, Then::Resume),
-    row("answers-again",        &[Kind::Answer], PASSING, &[true], Then::Resend),
-    row("token-of-an-answer",   &[Kind::Answer], &[Break::Unauthorized], &[true], Then::Authorize),
-    row("lost-answer",          &[Kind::Answer], BREAKS, EITHER, Then::Fail),
-    row("begins-again",         &[Kind::Beginning], PASSING, &[true], Then::Resend),
-    row("token-of-a-session",   &[Kind::Beginning], &[Break::Unauthorized], &[true], Then::Authorize),
-    row("lost-beginning",       &[Kind::Beginning], BREAKS, EITHER, Then::Fail),
-    row("lost-notification",    &[Kind::Notification], BREAKS, EITHER, Then::Fail),
-];
-
-const fn row(
-    name: &'static str,
-    kinds: &'static [Kind],
-    breaks: &'static [Break],
-    may_try: &'static [bool],
-    then: Then,
-) -> Row {
-    Row { name, kinds, breaks, may_try, then }
-}
-
-/// The row that decides; `None` only if the table had a gap, which a test rules out.
-pub fn judge(kind: Kind, broke: Break, may_try: bool) -> Option<&'static Row> {
-    TABLE.iter().find(|row| {
-        row.kinds.contains(&kind) && row.breaks.contains(&broke) && row.may_try.contains(&may_try)
-    })
-}
+pub const TABLE: Table<Sets, Then> = Table::new(&["exchange", "broke", "may try", "then"], &[
+    row("broken-call",          (&[Kind::Call], BREAKS, EITHER), Then::Fail),
+    row("resumed",              (&[Kind::Resumable], PASSING, EITHER), Then::Resume),
+    row("refused-resumption",   (&[Kind::Resumable], BREAKS, EITHER), Then::Fail),
+    row("subscribes-again",     (&[Kind::Subscribing], PASSING, EITHER), Then::Reopen),
+    row("refused-subscription", (&[Kind::Subscribing], BREAKS, EITHER), Then::Fail),
+    row("ended-subscription",   (&[Kind::Subscription], &[Break::Unsupported], EITHER), Then::Fail),
+    row("no-stream",            (GET, &[Break::Unsupported], EITHER), Then::Stop),
+    row("token-of-a-stream",    (&[Kind::Subscription, Kind::Opening, Kind::Listening], &[Break::Unauthorized], EITHER), Then::Authorize),
+    row("reopened",             (&[Kind::Subscription], BREAKS, EITHER), Then::Reopen),
+    row("lost-session",         (&[Kind::Listening], &[Break::NotFound], EITHER), Then::Lose),
+    row("without-id",           (GET, &[Break::UnknownEvent], EITHER), Then::Restart),
+    row("is-there-a-session",   (GET, &[Break::NotFound, Break::Refused], EITHER), Then::Check),
+    row("listens-again",        (GET, BREAKS, EITHER), Then::Resume),
+    row("answers-again",        (&[Kind::Answer], PASSING, &[true]), Then::Resend),
+    row("token-of-an-answer",   (&[Kind::Answer], &[Break::Unauthorized], &[true]), Then::Authorize),
+    row("lost-answer",          (&[Kind::Answer], BREAKS, EITHER), Then::Fail),
+    row("begins-again",         (&[Kind::Beginning], PASSING, &[true]), Then::Resend),
+    row("token-of-a-session",   (&[Kind::Beginning], &[Break::Unauthorized], &[true]), Then::Authorize),
+    row("lost-beginning",       (&[Kind::Beginning], BREAKS, EITHER), Then::Fail),
+    row("lost-notification",    (&[Kind::Notification], BREAKS, EITHER), Then::Fail),
+]);
 
 /// Delay before the next attempt: `tries` have failed, `retry` is what the server has said, and
 /// `random` is any byte.
@@ -209,27 +189,4 @@ pub fn delay(tries: u32, retry: Option<Duration>, random: u8) -> Duration {
     let most = first.max(LONGEST);
     let delay = first.saturating_mul(1_u32.checked_shl(tries).unwrap_or(u32::MAX)).min(most);
     delay.saturating_add(delay / 4 * u32::from(random) / 255)
-}
-
-impl Kind {
-    /// All there are.
-    pub const ALL: &'static [Self] = KINDS;
-}
-
-impl Break {
-    /// All there are.
-    pub const ALL: &'static [Self] = BREAKS;
-}
-
-/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
-pub fn draw() -> String {
-    table::draw(["row", "exchange", "broke", "may try", "then"], TABLE, |row| {
-        [
-            row.name.into(),
-            cell(row.kinds, KINDS),
-            cell(row.breaks, BREAKS),
-            cell(row.may_try, EITHER),
-            alloc::format!("{:?}", row.then),
-        ]
-    })
 }

@@ -183,7 +183,7 @@ impl Exchange {
             if caller.version.is_modern() { Opened::ModernExchange } else { Opened::Exchange };
         let (kind, claim) = server::facts(&incoming);
         let row = negotiate::classify(opened, policy, kind, claim);
-        match row.map_or(Route::Drop, |row| row.route) {
+        match row.map_or(Route::Drop, |row| row.then) {
             Route::Drop => self.answer.accept(),
             Route::Modern => self.modern(now, declaration, head, incoming, caller.principal),
             Route::Legacy if self.config.sessions == Sessions::Stateless => {
