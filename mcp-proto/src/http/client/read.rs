@@ -126,6 +126,11 @@ impl Client {
         if is_open && response.body.is_err() && Break::of(status) == Break::Unavailable {
             return;
         }
+        // Nor does it end a call that it has accepted: it refuses the GET for the rest of the answer.
+        let is_refused_for_now = matches!(Break::of(status), Break::Unavailable | Break::Conflict);
+        if asked.era == Era::Legacy && asked.is_resumed() && is_refused_for_now {
+            return;
+        }
         let what =
             if self.side.is_probe(&asked.id) { answer::Asked::Era } else { answer::Asked::Call };
         let body = match &response.body {
