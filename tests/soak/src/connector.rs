@@ -27,7 +27,7 @@ use crate::trace::Trace;
 const CONNECT: Duration = Duration::from_secs(70);
 
 /// How long a client may take to close: the adapter says 2 s, and a program may be slow to end.
-const CLOSE: Duration = Duration::from_secs(10);
+const CLOSE: Duration = Duration::from_secs(30);
 
 /// What a client reaches.
 pub enum Reach {

@@ -20,7 +20,7 @@ use crate::random::Random;
 use crate::trace::Trace;
 
 /// How long a server may take to start. Some are interpreted, and the machine may be busy.
-const START: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(180);
 
 /// Which eras a server serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
