@@ -262,7 +262,7 @@ pub use mcp_proto::server::{
 pub use mcp_proto::service::{
     Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler, HttpClientConfig,
     InheritedEnv, Interrupt, IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
-    Stderr, Structured, Subscription, Unreached,
+    Session, SessionError, Stderr, Structured, Subscription, Unreached,
 };
 #[cfg(feature = "testing")]
 pub use mcp_proto::testing;

@@ -159,6 +159,19 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.in_session(now, session, &mut self.queue, ask)
     }
 
+    /// Withdraws a request for input; see
+    /// [`Server::cancel_input`](crate::server::Server::cancel_input).
+    pub fn cancel_input(&mut self, now: Instant, input: InputId) -> Result<(), UsageError> {
+        let cancel = |server: &mut Server| server.cancel_input(now, input);
+        self.sessions.in_session(now, input.session(), &mut self.queue, cancel)
+    }
+
+    /// How long a client may take to give input, unless it is said.
+    #[cfg(feature = "service")]
+    pub(crate) fn input_timeout(&self) -> Duration {
+        self.sessions.input_timeout()
+    }
+
     /// Closes the stream on which a client waits for the answer to such a request, so that no
     /// connection is open while it takes its time: the client comes back after `Limits::retry`.
     /// Clients before 2025-11-25 do not know that, and stay.

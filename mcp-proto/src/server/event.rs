@@ -10,9 +10,7 @@ use super::registry::HandlerId;
 use crate::budget::Charge;
 use crate::error::{ProtocolError, Rung};
 use crate::json::Json;
-#[cfg(feature = "tracing")]
-use crate::message::RequestId;
-use crate::message::{ErrorData, Method, Outgoing};
+use crate::message::{ErrorData, Method, Outgoing, RequestId};
 use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 use crate::version::{Era, ProtocolVersion};
@@ -247,6 +245,18 @@ pub struct PingId(pub(super) u64);
 pub struct InputId {
     pub(super) scope: usize,
     pub(super) number: u64,
+}
+
+impl InputId {
+    /// The session that is asked.
+    pub fn session(self) -> SessionRef {
+        SessionRef(self.scope)
+    }
+
+    /// The id of the request to the client.
+    pub(super) fn request_id(self) -> RequestId {
+        RequestId::number(i64::try_from(self.number).unwrap_or(i64::MAX))
+    }
 }
 
 /// How many requests its client was sent before it; whose it is depends on what else the process

@@ -13,6 +13,7 @@
 //! | `notify` | progress and log messages, if the client asked for them |
 //! | `publish`, `declare` | notifications to clients that subscribed, the legacy ones to list changes always |
 //! | `ping`, `notify_session`, `request_input` | to a legacy client, about no request; then a `Pong`, or `InputAnswered` |
+//! | `cancel_input` | withdraws such a request for input |
 //! | `notifications/cancelled` | a `Cancelled` event, and never a response |
 //! | end of input | subscriptions end; requests in flight get `Limits::drain`, then `Cancelled`; then `Closed` |
 //! | `Limits::handler_timeout` | `Cancelled`, and -32603 |

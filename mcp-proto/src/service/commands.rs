@@ -1,11 +1,14 @@
 //! The commands of handlers that wait for the service.
 //!
-//! In: commands. Out: the same, in order. Of each peer, 1,024 notifications may wait; what is above
-//! that is dropped, and a command says how many were, before the answer to their request.
+//! In: commands. Out: the same, in order. Of each peer, 1,024 notifications and commands of its session
+//! may wait. What is above that is dropped: a command says how many notifications were, before the
+//! answer to their request, and a command of a session fails.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::session::SessionCommand;
 use crate::server::{Notification, Outcome, Reply, ReplyId};
 
 /// What a handler asks of the service.
@@ -14,16 +17,29 @@ pub(super) enum Command {
     Notify(ReplyId, Notification),
     Respond(Reply, Outcome),
     CloseStream(ReplyId),
+    /// About no request.
+    Session(Box<SessionCommand>),
 }
 
-/// So many notifications of one peer may wait.
+impl Command {
+    /// The peer for which it counts as a message that waits.
+    fn counts_for(&self) -> Option<usize> {
+        match self {
+            Self::Notify(about, _) => Some(about.scope()),
+            Self::Session(command) => command.counts_for(),
+            Self::Respond(..) | Self::CloseStream(_) => None,
+        }
+    }
+}
+
+/// So many notifications and commands of the session of one peer may wait.
 const MAX_NOTIFICATIONS: usize = 1024;
 
 /// The commands of handlers that wait for the service.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     waiting: Vec<Command>,
-    /// How many notifications of each peer wait. Not known before any peer can have too many.
+    /// How many of them wait for each peer. Not known before any peer can have too many.
     notifications: Option<BTreeMap<usize, usize>>,
     lost: Lost,
 }
@@ -36,7 +52,7 @@ impl Commands {
     pub(super) fn push(&mut self, command: Command) {
         match &command {
             Command::Notify(about, _) => {
-                if self.waiting.len() >= MAX_NOTIFICATIONS && !self.has_room(*about) {
+                if !self.has_room(about.scope()) {
                     return self.lost.add(*about);
                 }
             }
@@ -44,28 +60,41 @@ impl Commands {
                 let lost = self.lost.take(reply.id());
                 self.waiting.extend(lost.map(|lost| Command::Notify(reply.id(), lost)));
             }
-            Command::CloseStream(_) => {}
+            Command::CloseStream(_) | Command::Session(_) => {}
         }
         self.waiting.push(command);
+    }
+
+    /// Takes a command of a session, or gives it back if there is no room for it.
+    pub(super) fn push_session(
+        &mut self,
+        command: Box<SessionCommand>,
+    ) -> Result<(), Box<SessionCommand>> {
+        if command.counts_for().is_some_and(|peer| !self.has_room(peer)) {
+            return Err(command);
+        }
+        self.waiting.push(Command::Session(command));
+        Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Whether another notification of the same peer may wait. Counts it, if so.
-    fn has_room(&mut self, about: ReplyId) -> bool {
+    /// Whether another one of the same peer may wait. Counts it, if so.
+    fn has_room(&mut self, peer: usize) -> bool {
+        if self.waiting.len() < MAX_NOTIFICATIONS {
+            return true;
+        }
         let waiting = &self.waiting;
         let notifications = self.notifications.get_or_insert_with(|| {
             let mut counts = BTreeMap::new();
-            for command in waiting {
-                if let Command::Notify(about, _) = command {
-                    *counts.entry(about.scope()).or_default() += 1;
-                }
+            for peer in waiting.iter().filter_map(Command::counts_for) {
+                *counts.entry(peer).or_default() += 1;
             }
             counts
         });
-        let count = notifications.entry(about.scope()).or_default();
+        let count = notifications.entry(peer).or_default();
         let fits = *count < MAX_NOTIFICATIONS;
         *count += usize::from(fits);
         fits

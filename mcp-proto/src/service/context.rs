@@ -7,10 +7,10 @@ use core::task::{self, Poll};
 
 use serde::Serialize;
 
-use super::Catalog;
 use super::checks::Checks;
 use super::input::Round;
 use super::port::{Cancel, Command, Port};
+use super::{Catalog, Session};
 use crate::error::UsageError;
 use crate::json::Json;
 #[cfg(feature = "request-state")]
@@ -101,6 +101,16 @@ impl Context {
     pub fn close_stream(&self) {
         if self.about.is_shared() {
             self.port.command(Command::CloseStream(self.about));
+        }
+    }
+
+    /// The session of a legacy client, to send it something outside of this request, now or later;
+    /// `None` for a modern client, which is asked and told within its requests only. The session of
+    /// a request that stands alone over HTTP (no `Mcp-Session-Id`) can be sent nothing.
+    pub fn session(&self) -> Option<Session> {
+        match self.asked.peer.version.era() {
+            Era::Legacy => Some(Session::new(&self.port, self.about.session())),
+            Era::Modern => None,
         }
     }
 

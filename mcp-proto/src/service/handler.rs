@@ -11,7 +11,7 @@ use core::pin::Pin;
 use serde::de::DeserializeOwned;
 
 use super::result::{IntoResult, IntoToolResult, outcome, tool_outcome};
-use super::{Context, Interrupt};
+use super::{Context, Interrupt, Session};
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::message::ErrorData;
@@ -32,7 +32,7 @@ enum Kind {
 }
 
 type Call = dyn Fn(Given, Context) -> Running + Send + Sync;
-type Notify = dyn Fn(&Json) + Send + Sync;
+type Notify = dyn Fn(&Json, Session) + Send + Sync;
 
 /// What a request brings. It may be the whole buffer that arrived, so it is dropped once it is
 /// typed.
@@ -195,7 +195,19 @@ impl Handler {
         P: DeserializeOwned,
         F: Fn(P) + Send + Sync + 'static,
     {
-        Self(Kind::Notification(Arc::new(move |params| drop(params.decode().map(&f)))))
+        Self(Kind::Notification(Arc::new(move |params, _| drop(params.decode().map(&f)))))
+    }
+
+    /// The same with the session that the notification is of, to send something to a legacy client.
+    /// Over a modern connection, and without a session over HTTP, it can be sent nothing.
+    pub fn session_notification<P, F>(f: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(P, Session) + Send + Sync + 'static,
+    {
+        Self(Kind::Notification(Arc::new(move |params, session| {
+            drop(params.decode().map(|params| f(params, session)));
+        })))
     }
 
     fn request(call: impl Fn(Given, Context) -> Running + Send + Sync + 'static) -> Self {
@@ -212,9 +224,9 @@ impl Handler {
         }
     }
 
-    pub(super) fn notify(&self, params: &Json) {
+    pub(super) fn notify(&self, params: &Json, session: Session) {
         if let Kind::Notification(notify) = &self.0 {
-            notify(params);
+            notify(params, session);
         }
     }
 }
@@ -372,5 +384,21 @@ impl Registry<Handler> {
         F: Fn(P) + Send + Sync + 'static,
     {
         self.add_notification(method, Handler::notification(f))
+    }
+
+    /// Adds a handler of a notification that gets the session as well; see
+    /// [`Handler::session_notification`]. With `notifications/initialized` it learns of each legacy
+    /// client that can be asked, with `notifications/roots/list_changed` that its roots have changed.
+    /// Fails as [`Registry::add_notification`] does.
+    pub fn session_notification<P, F>(
+        &mut self,
+        method: &str,
+        f: F,
+    ) -> Result<&mut Self, UsageError>
+    where
+        P: DeserializeOwned,
+        F: Fn(P, Session) + Send + Sync + 'static,
+    {
+        self.add_notification(method, Handler::session_notification(f))
     }
 }

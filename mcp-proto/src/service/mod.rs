@@ -37,6 +37,7 @@ mod process_group;
 mod read_ahead;
 mod result;
 mod runner;
+mod session;
 mod stderr;
 mod tasks;
 mod trace;
@@ -78,6 +79,7 @@ pub use result::Structured;
 pub use result::{Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult};
 use runner::Runner;
 pub use runner::Scope;
+pub use session::{Answer, Sent, Session, SessionError, SessionScope};
 pub use stderr::Stderr;
 use wire::Wire;
 

@@ -3,6 +3,7 @@
 //! Handlers put commands, wakes and sleeps in; the service takes them out in its turn. The lock
 //! is held for the time of a push or a take, never across a poll.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,6 +17,7 @@ pub(super) use super::commands::Command;
 use super::commands::Commands;
 use super::driver::{Driver, wake};
 use super::lock::Lock;
+use super::session::{SessionCommand, SessionError};
 use crate::deadlines::Deadlines;
 use crate::server::Change;
 use crate::time::{Duration, Instant};
@@ -166,6 +168,14 @@ impl Port {
 
     pub(super) fn command(&self, command: Command) {
         self.add(|work| work.commands.push(command));
+    }
+
+    /// The same for a session. A command for which there is no room, or nobody, says so itself.
+    pub(super) fn session_command(&self, command: Box<SessionCommand>) {
+        let mut refused = None;
+        self.add(|work| refused = work.commands.push_session(command).err());
+        let refused = refused.and_then(|command| command.refuse(SessionError::Full));
+        wake(refused);
     }
 
     /// There is another offer.

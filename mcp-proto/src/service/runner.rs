@@ -13,20 +13,24 @@ use super::changes::Changes;
 use super::checks::Checks;
 use super::commands::Lost;
 use super::context::{Asked, Context};
+use super::driver::wake;
 use super::handler::{Given, Running};
 use super::input::Round;
 use super::port::{Cancel, Command, News, Port};
+use super::session::{Questions, Session, SessionScope};
 use super::tasks::{Progressed, Tasks};
 use super::trace::{Span, fault};
 use crate::error::UsageError;
+use crate::json::Json;
 use crate::message::ErrorData;
 use crate::server::{
-    Change, Declaration, Notification, Outcome, Reply, ReplyId, Request, ServerEvent,
+    Change, Declaration, HandlerId, Notification, Outcome, Reply, ReplyId, Request, ServerEvent,
+    SessionRef,
 };
 use crate::time::Instant;
 
 /// A machine that tells of requests, and takes their answers.
-pub trait Scope {
+pub trait Scope: SessionScope {
     /// Answers a request.
     fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome);
 
@@ -55,13 +59,14 @@ pub(super) struct Runner {
     pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
     /// What the client was not told because it does not read.
     lost: Lost,
+    questions: Questions,
 }
 
 impl Runner {
     pub(super) fn new(catalog: &Catalog) -> Self {
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.join(&port);
-        Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None, lost: Lost::default() }
+        Self::with(offer, port)
     }
 
     /// One that the catalog does not know: it asks when it has something to do, or is gone before
@@ -69,7 +74,13 @@ impl Runner {
     pub(super) fn of_one(catalog: &Catalog) -> Self {
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.offer();
-        Self { offer, tasks: Tasks::new(port.clone()), port, spawn: None, lost: Lost::default() }
+        Self::with(offer, port)
+    }
+
+    fn with(offer: Offer, port: Arc<Port>) -> Self {
+        let tasks = Tasks::new(port.clone());
+        let (lost, questions) = (Lost::default(), Questions::default());
+        Self { offer, tasks, port, spawn: None, lost, questions }
     }
 
     /// Something happened that concerns a handler.
@@ -79,13 +90,15 @@ impl Runner {
                 self.lost.take(about);
                 self.tasks.cancel(about);
             }
-            ServerEvent::Notification { handler, params, .. } => {
-                self.offer.notify(handler, &params);
+            ServerEvent::Notification { session, handler, params, .. } => {
+                self.offer.notify(&self.port, session, handler, &params);
+            }
+            ServerEvent::InputAnswered { input, answer } => {
+                wake(self.questions.answer(input, answer));
             }
             ServerEvent::PeerFault(error) => fault(&error),
             ServerEvent::Request(_)
             | ServerEvent::Pong { .. }
-            | ServerEvent::InputAnswered { .. }
             | ServerEvent::MessagesLost { .. }
             | ServerEvent::LimitReached { .. }
             | ServerEvent::AcceptFailed { .. }
@@ -142,6 +155,7 @@ impl Runner {
             }
             // What has a stream of its own is a session's request, and not here.
             Command::CloseStream(_) => {}
+            Command::Session(command) => wake(self.questions.obey(now, scope, *command, is_full)),
         }
     }
 
@@ -250,9 +264,16 @@ impl Offer {
     }
 
     /// Calls the handler of a notification. There is nobody to tell of a panic.
-    pub(super) fn notify(&self, handler: crate::server::HandlerId, params: &crate::json::Json) {
+    pub(super) fn notify(
+        &self,
+        port: &Arc<Port>,
+        session: SessionRef,
+        handler: HandlerId,
+        params: &Json,
+    ) {
         if let Some(handler) = self.registry.handler(handler) {
-            let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(params)));
+            let session = Session::new(port, session);
+            let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(params, session)));
         }
     }
 }

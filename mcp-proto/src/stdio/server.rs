@@ -82,6 +82,17 @@ impl Connection<Server> {
         self.side.request_input(now, request, timeout)
     }
 
+    /// Withdraws a request for input; see [`Server::cancel_input`].
+    pub fn cancel_input(&mut self, now: Instant, input: InputId) -> Result<(), UsageError> {
+        self.side.cancel_input(now, input)
+    }
+
+    /// How long a client may take to give input, unless it is said.
+    #[cfg(feature = "service")]
+    pub(crate) fn input_timeout(&self) -> Duration {
+        self.side.limits().input_timeout
+    }
+
     /// The requests that a handler has not answered yet, oldest first.
     pub fn owed(&self) -> impl Iterator<Item = ReplyId> + '_ {
         self.side.owed()

@@ -14,6 +14,7 @@ mod input;
 mod notifications;
 mod offers;
 mod output;
+mod outside;
 mod progress;
 mod results;
 mod sleep;

@@ -7,6 +7,8 @@ use super::Sessions;
 use super::session::Queue;
 use crate::error::UsageError;
 use crate::server::{Server, SessionRef};
+#[cfg(feature = "service")]
+use crate::time::Duration;
 use crate::time::Instant;
 
 impl<W: Clone> Sessions<W> {
@@ -23,5 +25,11 @@ impl<W: Clone> Sessions<W> {
         session.act_quietly(now, queue);
         self.schedule.plan(key, session);
         Ok(result)
+    }
+
+    /// How long a client may take to give input, unless it is said.
+    #[cfg(feature = "service")]
+    pub(in super::super) fn input_timeout(&self) -> Duration {
+        self.config.server.limits.input_timeout
     }
 }

@@ -17,6 +17,7 @@
 //! | an error | `Refused` |
 //! | its timeout; the client is sent `notifications/cancelled` | `TimedOut` |
 //! | the end of the connection or of the session | `Closed` |
+//! | [`Server::cancel_input`]; the client is sent `notifications/cancelled` | no event tells |
 //!
 //! A modern client is asked inside of its own requests only: all of this fails with
 //! [`UsageError::NoServerRequests`] there.
@@ -31,7 +32,7 @@ use super::Session;
 use super::bridge::{Question, params, since};
 use crate::error::UsageError;
 use crate::json::Json;
-use crate::message::{ErrorData, Outgoing, RequestId};
+use crate::message::{ErrorData, Outgoing};
 use crate::time::{Duration, Instant};
 use crate::types::InputRequest;
 
@@ -109,6 +110,25 @@ impl Server {
         Ok(input)
     }
 
+    /// Withdraws a request for input: the client is sent `notifications/cancelled`, and no
+    /// [`ServerEvent::InputAnswered`] follows.
+    ///
+    /// Fails with [`UsageError::Closed`] or [`UsageError::NoServerRequests`], and with
+    /// [`UsageError::NotInFlight`] if it has ended, or is another machine's.
+    ///
+    /// [Specification: Cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation)
+    pub fn cancel_input(&mut self, _now: Instant, input: InputId) -> Result<(), UsageError> {
+        let is_ours = input.scope == self.scope;
+        let session = self.live_session()?;
+        let id = input.request_id();
+        if !is_ours || !session.asked.forget(&id) {
+            return Err(UsageError::NotInFlight);
+        }
+        self.deadlines.clear(Reason::SessionInput(input));
+        self.send(None, Outgoing::cancelled(&id));
+        Ok(())
+    }
+
     /// The client has answered a request for input that belongs to no request.
     pub(super) fn session_input_answered(&mut self, input: InputId, body: Result<Json, ErrorData>) {
         self.deadlines.clear(Reason::SessionInput(input));
@@ -122,7 +142,7 @@ impl Server {
 
     pub(in super::super) fn session_input_timed_out(&mut self, input: InputId) {
         let Opening::Legacy(session) = &mut self.opening else { return };
-        let id = RequestId::number(i64::try_from(input.number).unwrap_or(i64::MAX));
+        let id = input.request_id();
         if session.asked.forget(&id) {
             self.send(None, Outgoing::cancelled(&id));
         }

@@ -10,6 +10,7 @@ use bytes::{Buf, Bytes};
 
 use super::super::ROUNDS;
 use super::super::runner::{Runner, Scope};
+use super::super::session::SessionScope;
 use super::{Hub, Visit, Visitor};
 use crate::budget::{Account, Full, Kind, SMALL};
 use crate::error::UsageError;
@@ -239,6 +240,9 @@ impl Drop for Answering {
         self.tell_the_rest(now);
     }
 }
+
+/// What belongs to a session belongs to the endpoint.
+impl SessionScope for Exchange {}
 
 impl Scope for Exchange {
     fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {

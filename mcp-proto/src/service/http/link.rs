@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::super::Link;
 use super::super::runner::Scope;
+use super::super::session::SessionScope;
 use super::connections::Meter;
 use super::{Hub, Visit, Visitor};
 use crate::error::UsageError;
@@ -43,6 +44,9 @@ impl HttpLink {
         }
     }
 }
+
+/// What belongs to a session belongs to the endpoint.
+impl SessionScope for HttpLink {}
 
 impl Scope for HttpLink {
     fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {

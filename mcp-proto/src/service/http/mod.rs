@@ -14,6 +14,7 @@ mod answering;
 mod connections;
 mod held;
 mod link;
+mod shared;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -26,9 +27,9 @@ use core::task::{Context, Poll, Waker};
 use bytes::Bytes;
 
 use super::catalog::{Catalog, Offer};
-use super::changes::Changes;
+use super::driver::wake;
 use super::lock::Lock;
-use super::port::{Cancel, Command, Port};
+use super::port::{Cancel, Port};
 use super::runner::{Called, gone};
 use super::tasks::{Elsewhere, Started, begin};
 use super::trace::{alarmed, fault};
@@ -39,6 +40,7 @@ use crate::server::{Outcome, Reply, ReplyId, Request, ServerEvent};
 use crate::time::Instant;
 
 use connections::Connections;
+use shared::{Leftover, Shared};
 
 pub use answering::{Admission, Answering, Part};
 pub use link::HttpLink;
@@ -79,13 +81,6 @@ pub(super) struct Hub {
     told: Arc<AtomicU64>,
 }
 
-struct Shared {
-    endpoint: Endpoint<Visitor>,
-    offer: Offer,
-    /// When whoever tends looks next.
-    tended: Instant,
-}
-
 type OnEvent = dyn Fn(&ServerEvent) + Send + Sync;
 
 impl HttpServer {
@@ -101,7 +96,7 @@ impl HttpServer {
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.join(&port);
         let endpoint = Endpoint::new(offer.declaration.clone(), config.clone(), Box::new(ids));
-        let shared = Shared { endpoint, offer, tended: Instant::NEVER };
+        let shared = Shared::new(endpoint, offer);
         let hub = Hub {
             config,
             catalog,
@@ -199,7 +194,7 @@ impl Hub {
     fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, Todo) {
         let mut shared = self.shared.lock();
         let result = f(&mut shared);
-        let Shared { endpoint, offer, tended } = &mut *shared;
+        let Shared { endpoint, offer, tended, .. } = &mut *shared;
         let first = endpoint.poll_action();
         let others = endpoint.take_actions();
         let offer = match &first {
@@ -271,13 +266,16 @@ impl Hub {
                     cancel.set();
                 }
             }
-            ServerEvent::Notification { handler, params, .. } => {
+            ServerEvent::Notification { session, handler, params, .. } => {
                 let offer = self.shared.lock().offer.clone();
-                offer.notify(handler, &params);
+                offer.notify(&self.port, session, handler, &params);
+            }
+            ServerEvent::InputAnswered { input, answer } => {
+                let waker = self.shared.lock().questions.answer(input, answer);
+                wake(waker);
             }
             event @ (ServerEvent::Request(_)
             | ServerEvent::Pong { .. }
-            | ServerEvent::InputAnswered { .. }
             | ServerEvent::MessagesLost { .. }
             | ServerEvent::LimitReached { .. }
             | ServerEvent::AcceptFailed { .. }
@@ -335,52 +333,24 @@ impl Hub {
         outcome: Outcome,
         mut visit: Option<&mut Visit<'_>>,
     ) {
-        let (before, todo) = self.share(|shared| {
-            let before = self.catch_up(now, shared);
+        let (leftover, todo) = self.share(|shared| {
+            let leftover = self.catch_up(now, shared);
             shared.endpoint.respond(now, reply, outcome);
             if let Some(visit) = &mut visit {
                 (visit.visits)(&mut shared.endpoint);
             }
-            before
+            leftover
         });
-        drop(before);
+        leftover.finish();
         self.act(now, todo, visit);
     }
 
     /// Does what has been reported. It is taken out and done under one lock: else somebody could
     /// answer a request between the two, and what its handler has told before would be lost.
-    /// Returns what is to be dropped without the lock.
-    fn catch_up(&self, now: Instant, shared: &mut Shared) -> Option<Offer> {
-        let (commands, news) = self.port.take_commands()?;
-        let before = news.offer.map(|offer| shared.take(now, offer));
-        match news.changes {
-            Changes::These(changes) => {
-                for change in &changes {
-                    // It was declared when it was published.
-                    let _ = shared.endpoint.publish(now, change);
-                }
-            }
-            Changes::Everything => shared.endpoint.publish_all(now),
-        }
-        for command in commands {
-            self.obey(now, &mut shared.endpoint, command);
-        }
-        before
-    }
-
-    fn obey(&self, now: Instant, endpoint: &mut Endpoint<Visitor>, command: Command) {
-        match command {
-            // A handler that reports after its end, or backwards, is not worth an error.
-            Command::Notify(about, notification) => {
-                let _ = endpoint.notify(now, about, notification);
-            }
-            Command::CloseStream(about) => {
-                let _ = endpoint.close_stream(now, about);
-            }
-            Command::Respond(reply, outcome) => {
-                self.running.lock().remove(&reply.id());
-                endpoint.respond(now, reply, outcome);
-            }
+    fn catch_up(&self, now: Instant, shared: &mut Shared) -> Leftover {
+        match self.port.take_commands() {
+            Some((commands, news)) => shared.catch_up(now, commands, news, &self.running),
+            None => Leftover::default(),
         }
     }
 
@@ -389,14 +359,14 @@ impl Hub {
         self.port.begin_turn(now, waker);
         // What is left after that many rounds has the driver woken again.
         for _ in 0..ROUNDS {
-            let (before, todo) = self.share(|shared| {
+            let (leftover, todo) = self.share(|shared| {
                 shared.tended = Instant::NEVER;
                 if shared.endpoint.poll_timeout().is_some_and(|at| at <= now) {
                     shared.endpoint.handle_timeout(now);
                 }
                 self.catch_up(now, shared)
             });
-            drop(before);
+            leftover.finish();
             self.act(now, todo, None);
             if !self.port.has_work() {
                 break;
@@ -405,18 +375,6 @@ impl Hub {
         self.port.end_turn();
         let due = self.shared.lock().endpoint.poll_timeout();
         due.into_iter().chain(self.port.next_sleep()).min()
-    }
-}
-
-impl Shared {
-    /// The catalog has changed. Returns what is not offered any more: handlers may run anything
-    /// when they are dropped.
-    fn take(&mut self, now: Instant, offer: Offer) -> Offer {
-        if offer.generation <= self.offer.generation {
-            return offer;
-        }
-        self.endpoint.declare(now, offer.declaration.clone());
-        core::mem::replace(&mut self.offer, offer)
     }
 }
 

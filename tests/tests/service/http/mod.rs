@@ -2,6 +2,7 @@
 
 mod connections;
 mod modern;
+mod outside;
 mod sessions;
 mod site;
 mod threads;

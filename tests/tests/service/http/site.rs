@@ -140,7 +140,7 @@ impl Site {
     pub(crate) fn session(&self) -> Socket {
         let mut socket = self.connect();
         let client = json!({"name": "c", "version": "1"});
-        let capabilities = json!({"elicitation": {}});
+        let capabilities = json!({"elicitation": {}, "roots": {}});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
         let answer = socket.ask(&request(0, "initialize", params));
         let (_, session) = answer.split_once("Mcp-Session-Id: ").unwrap();
