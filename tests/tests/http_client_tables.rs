@@ -60,6 +60,25 @@ fn every_status_has_a_class() {
 }
 
 #[test]
+fn every_status_breaks_a_stream_in_one_way() {
+    for status in 0..=u16::MAX {
+        let expected = match status {
+            401 | 403 => Break::Unauthorized,
+            404 => Break::NotFound,
+            405 | 501 => Break::Unsupported,
+            408 | 425 | 429 => Break::Unavailable,
+            409 => Break::Conflict,
+            _ => match status / 100 {
+                2 => Break::NoEvents,
+                3 | 4 => Break::Refused,
+                _ => Break::Unavailable,
+            },
+        };
+        assert_eq!(Break::of(status), expected, "{status}");
+    }
+}
+
+#[test]
 fn a_result_counts_where_the_status_says_that_there_is_one() {
     for answer in answers().filter(|answer| answer.body == Body::Result) {
         let counts = answer.meaning == Meaning::Body;

@@ -93,6 +93,7 @@ fn second_hour_04_refusals_of_known_servers_are_told_apart() {
         (400, -32602, "io.modelcontextprotocol/protocolVersion is required", Refusal::MissingMeta),
         (400, -32022, "Unsupported protocol version", Refusal::UnsupportedVersion),
         (404, -32601, "Method not found", Refusal::UnknownMethod),
+        (400, -32601, "Method not found: session", Refusal::UnknownMethod),
         (400, -32602, "Invalid session parameter", Refusal::Other),
     ];
     for (status, code, text, expected) in cases {
@@ -108,6 +109,13 @@ fn second_hour_04_refusals_of_known_servers_are_told_apart() {
         (404, "<html>", Refusal::NoEndpoint),
         (401, "session", Refusal::Unavailable),
         (503, "session", Refusal::Unavailable),
+        (200, "", Refusal::Other),
+        (402, "", Refusal::Other),
+        (409, "", Refusal::Other),
+        (431, "", Refusal::Other),
+        (308, "", Refusal::Unavailable),
+        (408, "", Refusal::Unavailable),
+        (429, "", Refusal::Unavailable),
     ];
     for (status, text, expected) in texts {
         assert_eq!(Refusal::of_status(status, text.as_bytes()), expected, "{status} {text}");

@@ -233,3 +233,23 @@ impl core::error::Error for ConnectError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error;
+
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::error::ErrorCode;
+    use crate::message::ErrorData;
+
+    #[test]
+    fn error_shows_its_text_and_its_source() {
+        let refused = ConnectError::Refused(ErrorData::new(ErrorCode(-32000), "no"));
+        assert_eq!(refused.to_string(), "the server has refused: no (-32000)");
+        assert_eq!(alloc::format!("{refused:?}"), refused.to_string());
+        assert_eq!(refused.source().unwrap().to_string(), "no (-32000)");
+        assert!(ConnectError::TimedOut.source().is_none());
+    }
+}

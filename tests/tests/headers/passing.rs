@@ -112,6 +112,20 @@ fn a_text_that_is_longer_than_the_header_however_it_is_written_differs() {
     assert!(check.is_done());
 }
 
+/// A body may write each character of a long name in six bytes.
+#[test]
+fn a_long_name_in_escapes_is_the_name() {
+    let name = "n".repeat(200);
+    let mcp_name = format!("Mcp-Name:{name}");
+    let head = [CALL[0], CALL[1], &mcp_name];
+    let escaped = "\\u006e".repeat(200);
+    let call =
+        format!(r#"{{"id":1,"method":"tools/call","params":{{"name":"{escaped}",{META}}}}}"#);
+    assert_eq!(passed(&head, [call.as_bytes()]), "ok");
+    let longer = call.replace(&escaped, &format!("{escaped}n"));
+    assert_eq!(passed(&head, [longer.as_bytes()]), "Mcp-Name Mismatch");
+}
+
 proptest! {
     #![proptest_config(cases(4000))]
 
