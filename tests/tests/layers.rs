@@ -15,20 +15,10 @@ const LAYERS: &[&[&str]] = &[
     &["server", "client"],
     &["negotiate"],
     &["meta"],
-    &[
-        "types",
-        "version",
-        "request_state",
-        "challenge",
-        "change",
-        "progress",
-        "trace",
-        "headers",
-        "schema",
-    ],
+    &["types", "request_state", "challenge", "change", "progress", "trace", "headers", "schema"],
     &["message", "frame", "machine"],
     &["json", "budget", "deadlines", "row", "decision_table"],
-    &["limits", "error", "time"],
+    &["limits", "error", "time", "version"],
 ];
 
 /// Modules that know less than their row would let them.

@@ -1,10 +1,11 @@
 //! Whose fault it is: [`ProtocolError`] is the peer's, [`UsageError`] the caller's.
 //!
 //! A `ProtocolError` teaches: it prints the rung at which a message failed, what is wrong with
-//! it, the page of the specification and, where there is one, the setting to change. The text
+//! it, the page of the specification in the revision that is spoken and, where there is one, the setting to change. The text
 //! goes out as the `message` of the JSON-RPC error, and to the application in a `PeerFault`.
 
 mod header;
+mod pages;
 mod plan;
 mod protocol;
 mod schema;
@@ -21,6 +22,7 @@ pub use protocol::ProtocolError;
 pub use schema::SchemaError;
 pub use url::UrlError;
 pub use usage::UsageError;
+pub(crate) use words::InRevision;
 
 /// A JSON-RPC error code.
 ///

@@ -1,9 +1,8 @@
-//! What a peer can do wrong: rung, code and page.
+//! What a peer can do wrong: rung and code.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use super::words::page_of_param;
 use super::{ErrorCode, HeaderError, Rung};
 
 /// The peer's fault.
@@ -361,89 +360,6 @@ impl ProtocolError {
             Rung::Version => ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
             Rung::Method => ErrorCode::METHOD_NOT_FOUND,
             Rung::Result | Rung::Capacity => ErrorCode::INTERNAL_ERROR,
-        }
-    }
-
-    /// The page of the specification that says how it should have been.
-    pub fn page(&self) -> &'static str {
-        match self {
-            Self::InvalidUtf8 | Self::LineTooLong { .. } => "2026-07-28/basic/transports/stdio",
-            Self::Syntax { .. } | Self::TooDeep { .. } | Self::NotAMessage | Self::NotJsonRpc2 => {
-                "2026-07-28/basic#messages"
-            }
-            Self::UnexpectedBatch | Self::EmptyBatch | Self::BatchTooLong { .. } => {
-                "2025-03-26/basic#batching"
-            }
-            Self::DuplicateMember { .. }
-            | Self::AmbiguousKind
-            | Self::InvalidId
-            | Self::TokenTooLong { .. }
-            | Self::InvalidMethod
-            | Self::ParamsNotObject
-            | Self::DuplicateId { .. }
-            | Self::TooManyInFlight { .. }
-            | Self::EndpointFull { .. }
-            | Self::TooManyBytesInFlight { .. } => "2026-07-28/basic#requests",
-            Self::InvalidError
-            | Self::UnexpectedResponse
-            | Self::InvalidResult { .. }
-            | Self::UnknownResultType { .. } => "2026-07-28/basic#responses",
-            Self::UnexpectedRequest { .. } | Self::TooManyInputRounds { .. } => {
-                "2026-07-28/basic/patterns/mrtr"
-            }
-            Self::UndeclaredInput { .. } => "2026-07-28/client/elicitation#capabilities",
-            Self::InvalidNotification { .. } => "2026-07-28/basic#notifications",
-            Self::BeforeInitialize { .. } | Self::UnexpectedInitialize => {
-                "2025-11-25/basic/lifecycle#initialization"
-            }
-            Self::ModernOnLegacy | Self::ModernNotServed | Self::TooMuchBeforeConnected => {
-                "2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions"
-            }
-            Self::MissingMeta { .. } | Self::InvalidMeta { .. } => "2026-07-28/basic#_meta",
-            Self::UnsupportedVersion { .. } => {
-                "2026-07-28/basic/versioning#protocol-version-negotiation"
-            }
-            Self::MethodNotFound { .. } => "2026-07-28/basic#error-codes",
-            Self::HeaderMismatch { .. } => {
-                "2026-07-28/basic/transports/streamable-http#server-validation"
-            }
-            Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => {
-                "2026-07-28/basic/transports/streamable-http#security-endpoint"
-            }
-            Self::UnsupportedMediaType
-            | Self::NotAcceptable { .. }
-            | Self::ContentEncoding { .. } => {
-                "2026-07-28/basic/transports/streamable-http#sending-messages"
-            }
-            Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => {
-                "2025-11-25/basic/transports#protocol-version-header"
-            }
-            Self::EventTooLong { .. } => {
-                "2026-07-28/basic/transports/streamable-http#receiving-messages"
-            }
-            Self::UnknownEvent => "2025-11-25/basic/transports#resumability-and-redelivery",
-            Self::InvalidParam { member, .. } => page_of_param(member),
-            Self::UnknownTool { .. } => "2026-07-28/server/tools#calling-tools",
-            Self::ResourceNotFound { .. } => "2026-07-28/server/resources#error-handling",
-            Self::UnknownPrompt { .. } | Self::InvalidArgument { .. } => {
-                "2026-07-28/server/prompts#error-handling"
-            }
-            Self::UnknownReference { .. } => {
-                "2026-07-28/server/utilities/completion#reference-types"
-            }
-            Self::InvalidCursor | Self::ListTooLong { .. } => {
-                "2026-07-28/server/utilities/pagination"
-            }
-            Self::TooManySubscriptions { .. }
-            | Self::TooManySubscriptionBytes { .. }
-            | Self::ShareExceeded {
-                limit: "max_subscriptions_per_holder" | "max_connections",
-                ..
-            } => "2026-07-28/basic/patterns/subscriptions",
-            Self::RepeatedHeader { .. }
-            | Self::SessionNotFound
-            | Self::ShareExceeded { .. }
-            | Self::ShuttingDown => "2025-11-25/basic/transports#session-management",
         }
     }
 }

@@ -3,10 +3,32 @@
 use core::fmt;
 
 use super::ProtocolError;
+use crate::version::ProtocolVersion;
 
 impl fmt::Display for ProtocolError {
-    #[expect(clippy::too_many_lines, reason = "each error has its own words")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&InRevision(self, ProtocolVersion::LATEST_MODERN), f)
+    }
+}
+
+/// An error with a link to the page of this revision.
+pub(crate) struct InRevision<'a>(pub(crate) &'a ProtocolError, pub(crate) ProtocolVersion);
+
+impl fmt::Display for InRevision<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(error, version) = *self;
+        error.write(f)?;
+        // It names its page by itself.
+        if matches!(error, ProtocolError::HeaderMismatch { .. }) {
+            return Ok(());
+        }
+        write!(f, "; see https://modelcontextprotocol.io/specification/{}", error.page_in(version))
+    }
+}
+
+impl ProtocolError {
+    #[expect(clippy::too_many_lines, reason = "each error has its own words")]
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.rung())?;
         match self {
             Self::InvalidUtf8 => f.write_str("the message is not UTF-8"),
@@ -88,8 +110,7 @@ impl fmt::Display for ProtocolError {
                 write!(f, "; served: {}", supported.join(", "))
             }
             Self::MethodNotFound { method } => write!(f, "no method {} here", Quoted(method)),
-            // It names its page by itself.
-            Self::HeaderMismatch { error, .. } => return write!(f, "{error}"),
+            Self::HeaderMismatch { error, .. } => write!(f, "{error}"),
             Self::HostNotAllowed { host } => {
                 write!(f, "the host {} is not allowed; add it to allowed_hosts", Quoted(host))
             }
@@ -193,8 +214,7 @@ impl fmt::Display for ProtocolError {
             Self::TooManyBytesInFlight { max_in_flight_bytes } => {
                 write!(f, "Limits::max_in_flight_bytes = {max_in_flight_bytes} would be exceeded")
             }
-        }?;
-        write!(f, "; see https://modelcontextprotocol.io/specification/{}", self.page())
+        }
     }
 }
 
@@ -218,22 +238,5 @@ pub(super) struct Quoted<'a>(pub(super) &'a str);
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\"", Excerpt(self.0))
-    }
-}
-
-/// The page of the specification that says what a parameter must be.
-pub(super) fn page_of_param(member: &str) -> &'static str {
-    match member {
-        "protocolVersion" | "capabilities" | "clientInfo" => {
-            "2025-11-25/basic/lifecycle#initialization"
-        }
-        "requestId" => "2026-07-28/basic/patterns/cancellation",
-        "inputResponses" | "requestState" => "2026-07-28/basic/patterns/mrtr",
-        "level" => "2025-11-25/server/utilities/logging",
-        "notifications" => "2026-07-28/basic/patterns/subscriptions",
-        "ref" | "argument" => "2026-07-28/server/utilities/completion",
-        "uri" => "2026-07-28/server/resources",
-        "_meta.progressToken" => "2026-07-28/basic/patterns/progress",
-        _ => "2026-07-28/server/tools#calling-tools",
     }
 }

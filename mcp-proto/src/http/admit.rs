@@ -64,6 +64,8 @@ pub(super) struct Cors(Option<String>);
 pub(crate) struct Refused {
     pub(super) head: ResponseHead,
     pub(super) error: Option<ProtocolError>,
+    /// The revision that the error is written for.
+    pub(super) version: ProtocolVersion,
     /// What the answer tells a browser.
     pub(super) cors: Cors,
 }
@@ -146,6 +148,7 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refuse
     });
     admitted.map_err(|mut refused| {
         refused.cors = cors;
+        refused.version = Named::read(fields.version).spoken(Token::read(fields.session));
         refused
     })
 }
@@ -244,14 +247,20 @@ fn claims_modern(config: &Config, head: &Head) -> bool {
 impl Refused {
     /// Without a body.
     fn bare(status: u16) -> Box<Self> {
-        Box::new(Self { head: ResponseHead::new(status), error: None, cors: Cors::default() })
+        let version = ProtocolVersion::LATEST_MODERN;
+        Box::new(Self {
+            head: ResponseHead::new(status),
+            error: None,
+            version,
+            cors: Cors::default(),
+        })
     }
 
     /// With an error in the body.
     fn error(error: ProtocolError) -> Box<Self> {
-        let status = super::status(error.rung(), Era::Modern);
-        let head = ResponseHead::new(status);
-        Box::new(Self { head, error: Some(error), cors: Cors::default() })
+        let mut refused = Self::bare(super::status(error.rung(), Era::Modern));
+        refused.error = Some(error);
+        refused
     }
 
     fn method(allowed: &'static str) -> Box<Self> {

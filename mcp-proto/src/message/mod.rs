@@ -19,9 +19,10 @@ use core::fmt;
 
 use bytes::Bytes;
 
-use crate::error::{ErrorCode, ProtocolError};
+use crate::error::{ErrorCode, InRevision, ProtocolError};
 use crate::json::Json;
 use crate::json::write::List;
+use crate::version::ProtocolVersion;
 
 pub use id::{ProgressToken, RequestId};
 #[cfg(feature = "server")]
@@ -146,6 +147,13 @@ impl ErrorData {
 
 impl From<&ProtocolError> for ErrorData {
     fn from(error: &ProtocolError) -> Self {
+        Self::in_revision(error, ProtocolVersion::LATEST_MODERN)
+    }
+}
+
+impl ErrorData {
+    /// The error as a peer of this revision gets it: its link leads to a page of that revision.
+    pub(crate) fn in_revision(error: &ProtocolError, version: ProtocolVersion) -> Self {
         let mut data = Vec::new();
         let mut object = List::object(&mut data);
         if let ProtocolError::UnsupportedVersion { requested, supported, .. } = error {
@@ -162,7 +170,7 @@ impl From<&ProtocolError> for ErrorData {
         }
         object.end();
         let data = Some(Json::trusted(data)).filter(|data| *data != Json::EMPTY_OBJECT);
-        Self { data, ..Self::new(error.code(), alloc::format!("{error}")) }
+        Self { data, ..Self::new(error.code(), alloc::format!("{}", InRevision(error, version))) }
     }
 }
 

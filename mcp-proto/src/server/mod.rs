@@ -264,7 +264,7 @@ impl Server {
         call.again = None;
         self.calls.settle(&call);
         let via = call.via;
-        let answer = stamp::outgoing(call, &self.declaration, result);
+        let answer = stamp::outgoing(call, &self.declaration, result, || self.session_version());
         self.deliver(via, None, answer);
         self.close_if_drained();
     }
@@ -414,8 +414,9 @@ impl Server {
     }
 
     fn refuse(&mut self, via: Via, id: Option<RequestId>, error: &ProtocolError) {
-        let era = self.era().unwrap_or(Era::Modern);
-        let (rung, error) = (error.rung(), stamp::permitted(era, error.into()));
+        let version = self.spoken_version();
+        let rung = error.rung();
+        let error = stamp::permitted(version.era(), ErrorData::in_revision(error, version));
         self.answer(via, Some(rung), Outgoing::Error { id, error });
     }
 

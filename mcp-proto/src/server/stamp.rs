@@ -5,6 +5,7 @@
 //! structured content is an object. A handler's result goes out as it is, with the stamp in front,
 //! unless it brings some of that itself.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -12,19 +13,21 @@ use bytes::Bytes;
 use super::calls::{Call, CallKind};
 use super::declaration::Declaration;
 use super::{Cacheable, legacy};
-use crate::error::ErrorCode;
+use crate::error::{ErrorCode, ProtocolError};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Outgoing};
 use crate::meta::SERVER_INFO;
 use crate::types::{CacheHint, CacheScope, CompleteResult};
-use crate::version::Era;
+use crate::version::{Era, ProtocolVersion};
 
-/// The response that carries what a handler has made.
+/// The response that carries what a handler has made. `session` is the revision of the session, if
+/// there is one, and is asked for if the handler has failed.
 pub(super) fn outgoing(
     call: Call,
     declaration: &Declaration,
     made: Result<Json, ErrorData>,
+    session: impl FnOnce() -> Option<ProtocolVersion>,
 ) -> Outgoing {
     let Call { id, era, kind, .. } = call;
     let result = match made {
@@ -33,7 +36,10 @@ pub(super) fn outgoing(
             let error = ErrorData::internal("the handler's result is no JSON object");
             return Outgoing::Error { id: Some(id), error };
         }
-        Err(error) => return Outgoing::Error { id: Some(id), error: permitted(era, error) },
+        Err(error) => {
+            let error = permitted(era, in_session(error, session()));
+            return Outgoing::Error { id: Some(id), error };
+        }
     };
     let typed = mentions(result.as_bytes(), b"\"result", b'T', b"ype\"");
     if typed && asks(&result) {
@@ -50,6 +56,24 @@ pub(super) fn outgoing(
             let (stamp, result) = modern_result(kind, typed, declaration, result);
             Outgoing::Result { id, stamp, result }
         }
+    }
+}
+
+/// [`ErrorData::resource_not_found`] with the page of the session's revision; any other error as it
+/// is.
+fn in_session(error: ErrorData, session: Option<ProtocolVersion>) -> ErrorData {
+    #[derive(serde::Deserialize)]
+    struct Data {
+        uri: String,
+    }
+    let Some(version) = session.filter(|_| error.code == ErrorCode::RESOURCE_NOT_FOUND) else {
+        return error;
+    };
+    match error.data.as_ref().and_then(|data| data.decode().ok()) {
+        Some(Data { uri }) if error == ErrorData::resource_not_found(&uri) => {
+            ErrorData::in_revision(&ProtocolError::ResourceNotFound { uri }, version)
+        }
+        Some(_) | None => error,
     }
 }
 

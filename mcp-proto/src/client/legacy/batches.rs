@@ -6,7 +6,7 @@
 use super::super::{Client, Life, Origin};
 use crate::error::ProtocolError;
 use crate::message::batches::Batches;
-use crate::message::{self, Batch, ErrorData, Incoming, Outgoing};
+use crate::message::{self, Batch, Incoming, Outgoing};
 use crate::time::Instant;
 
 impl Client {
@@ -36,7 +36,7 @@ impl Client {
 
     /// A refusal that names no request: its id belongs to one that is not answered yet.
     pub(super) fn refuse_legacy(&mut self, batch: Option<u64>, error: &ProtocolError) {
-        let error = ErrorData::from(error);
+        let error = self.error_of(error);
         self.answer_batch(batch, Outgoing::Error { id: None, error });
         self.leave_batch(batch);
     }

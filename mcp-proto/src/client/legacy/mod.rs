@@ -13,6 +13,7 @@ use crate::json::Json;
 use crate::message::batches::Batches;
 use crate::message::{ErrorData, Method, Request, RequestId};
 use crate::types::{CreateMessageRequestParams, ElicitRequestParams, InputRequest};
+use crate::version::ProtocolVersion;
 
 /// What `initialize` established.
 #[derive(Debug)]
@@ -75,8 +76,16 @@ impl Client {
         };
         match input {
             Ok(request) => self.ask(Asker::Request { id, batch, call }, size, call, request),
-            Err(error) => self.respond_legacy(batch, id, Err(ErrorData::from(&error))),
+            Err(error) => {
+                let error = self.error_of(&error);
+                self.respond_legacy(batch, id, Err(error));
+            }
         }
+    }
+
+    /// The error as a legacy server gets it.
+    fn error_of(&self, error: &ProtocolError) -> ErrorData {
+        ErrorData::in_revision(error, self.version().unwrap_or(ProtocolVersion::LATEST_LEGACY))
     }
 
     /// The server does not want the input any more that one of its requests asks for.

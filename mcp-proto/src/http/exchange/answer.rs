@@ -17,10 +17,10 @@ use super::ExchangeAction;
 use crate::error::{ProtocolError, Rung};
 use crate::frame::http1::ResponseHead;
 use crate::frame::sse;
-use crate::message::{Outgoing, RequestId};
+use crate::message::{ErrorData, Outgoing, RequestId};
 use crate::server::ServerEvent;
 use crate::time::{Duration, Instant};
-use crate::version::Era;
+use crate::version::{Era, ProtocolVersion};
 
 /// What a client that is refused for want of room should wait, in seconds.
 const RETRY_AFTER: &str = "1";
@@ -87,10 +87,16 @@ impl Answer {
         }
     }
 
-    /// Refuses the request with an error.
-    pub(super) fn error(&mut self, era: Era, id: Option<RequestId>, error: &ProtocolError) {
-        let status = status(error.rung(), era);
-        self.finish(status, text(&Outgoing::Error { id, error: error.into() }), None);
+    /// Refuses the request with an error, as a client of this revision gets it.
+    pub(super) fn error(
+        &mut self,
+        version: ProtocolVersion,
+        id: Option<RequestId>,
+        error: &ProtocolError,
+    ) {
+        let status = status(error.rung(), version.era());
+        let error = ErrorData::in_revision(error, version);
+        self.finish(status, text(&Outgoing::Error { id, error }), None);
     }
 
     /// Answers without looking at the body.
@@ -164,7 +170,11 @@ impl Answer {
     pub(super) fn give_up(&mut self) {
         if self.form == Form::Undecided {
             if let Some(id) = self.waiting.take() {
-                return self.error(self.era, Some(*id), &ProtocolError::ShuttingDown);
+                let version = match self.era {
+                    Era::Legacy => ProtocolVersion::LATEST_LEGACY,
+                    Era::Modern => ProtocolVersion::LATEST_MODERN,
+                };
+                return self.error(version, Some(*id), &ProtocolError::ShuttingDown);
             }
             return self.say_all(503, None);
         }
@@ -209,9 +219,10 @@ impl Answer {
         let (mut head, body) = match self.whole.take()? {
             Whole::Said { status, body } => (ResponseHead::new(status), body),
             Whole::Refused(refused) => {
-                let Refused { mut head, error, cors } = *refused;
+                let Refused { mut head, error, version, cors } = *refused;
                 cors.add_to(&mut head);
-                let error = error.map(|error| Outgoing::Error { id: None, error: (&error).into() });
+                let error = error.map(|error| ErrorData::in_revision(&error, version));
+                let error = error.map(|error| Outgoing::Error { id: None, error });
                 (head, error.as_ref().map(text))
             }
         };

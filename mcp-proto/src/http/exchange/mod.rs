@@ -175,7 +175,11 @@ impl Exchange {
             Ok(incoming) => incoming,
             Err(malformed) => {
                 let id = malformed.id.filter(|_| malformed.answerable);
-                return self.answer.error(Era::Modern, id, &malformed.error);
+                return self.answer.error(
+                    caller.version.spoken(caller.session),
+                    id,
+                    &malformed.error,
+                );
             }
         };
         let policy = self.config.policy();
@@ -192,7 +196,7 @@ impl Exchange {
             Route::Legacy => self.want(Wanted::Post { caller, incoming }),
             Route::Reject(refusal) => {
                 let (id, error) = server::refusal(refusal, policy, incoming);
-                self.answer.error(Era::Modern, id, &error);
+                self.answer.error(caller.version.spoken(caller.session), id, &error);
             }
         }
     }
@@ -235,7 +239,7 @@ impl Exchange {
             Ok(version) => version.unwrap_or(ProtocolVersion::V2025_03_26),
             Err(error) => {
                 let id = server::request_id(&incoming);
-                return self.answer.error(Era::Legacy, id, &error);
+                return self.answer.error(ProtocolVersion::LATEST_LEGACY, id, &error);
             }
         };
         if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = &incoming {

@@ -13,7 +13,7 @@ use crate::headers::Mirrored;
 use crate::message::Incoming;
 use crate::server::{Origin, Server, request_id};
 use crate::time::Instant;
-use crate::version::Era;
+use crate::version::{Era, ProtocolVersion};
 
 /// As many bytes are taken in one visit.
 const VISIT: usize = 256 * 1024;
@@ -74,7 +74,8 @@ impl Exchange {
     ) {
         if endpoint.closing {
             let id = wanted.request_id();
-            return self.answer.error(Era::Legacy, id, &ProtocolError::ShuttingDown);
+            let version = ProtocolVersion::LATEST_LEGACY;
+            return self.answer.error(version, id, &ProtocolError::ShuttingDown);
         }
         let Endpoint { declaration, sessions, queue, .. } = &mut *endpoint;
         match *wanted {
@@ -88,7 +89,7 @@ impl Exchange {
                         self.answer.session = Some(place.session_id());
                         self.read(now, endpoint, place, false);
                     }
-                    Err((id, error)) => self.answer.error(Era::Legacy, id, &error),
+                    Err((id, error)) => self.answer.error(sessions.spoken(&caller), id, &error),
                 }
             }
             Wanted::Get { caller, last_event_id } => {
@@ -97,12 +98,12 @@ impl Exchange {
                         self.answer.stream(place.priming(place.after()).as_deref());
                         self.read(now, endpoint, place, false);
                     }
-                    Err(error) => self.answer.error(Era::Legacy, None, &error),
+                    Err(error) => self.answer.error(sessions.spoken(&caller), None, &error),
                 }
             }
             Wanted::Delete { caller } => match sessions.delete(now, &caller, queue) {
                 Ok(()) => self.answer.done(),
-                Err(error) => self.answer.error(Era::Legacy, None, &error),
+                Err(error) => self.answer.error(sessions.spoken(&caller), None, &error),
             },
             Wanted::Listen { incoming, head, principal, peer } => {
                 let holder = Holder::new(&self.config, principal.as_ref(), peer);
@@ -138,7 +139,7 @@ impl Exchange {
                 self.state = State::Listening { server, listener };
             }
             // The machine has acknowledged it, and is dropped before that is sent.
-            Err(error) => self.answer.error(Era::Modern, id, &error),
+            Err(error) => self.answer.error(ProtocolVersion::LATEST_MODERN, id, &error),
         }
     }
 
@@ -199,7 +200,7 @@ impl Exchange {
                 }
                 Next::Gone if self.answer.is_undecided() => {
                     let error = ProtocolError::SessionNotFound;
-                    return self.answer.error(Era::Legacy, None, &error);
+                    return self.answer.error(ProtocolVersion::LATEST_LEGACY, None, &error);
                 }
                 Next::Gone => return self.answer.end(),
             }

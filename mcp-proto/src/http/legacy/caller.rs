@@ -82,6 +82,18 @@ impl Named {
         Err(ProtocolError::VersionNotServed { version })
     }
 
+    /// The revision that errors are written for while the session is not looked at. Modern clients
+    /// have none.
+    pub(in super::super) fn spoken(&self, session: Token) -> ProtocolVersion {
+        match self {
+            Self::Known(version) => *version,
+            Self::Absent | Self::Unknown(_) | Self::Repeated if session == Token::Absent => {
+                ProtocolVersion::LATEST_MODERN
+            }
+            Self::Absent | Self::Unknown(_) | Self::Repeated => ProtocolVersion::LATEST_LEGACY,
+        }
+    }
+
     /// Whether it names a modern revision.
     pub(in super::super) fn is_modern(&self) -> bool {
         matches!(self, Self::Known(version) if version.era() == Era::Modern)
@@ -125,6 +137,16 @@ pub(in super::super) enum Posted {
 }
 
 impl Token {
+    /// The id; an error if there is none.
+    pub(super) fn key(self, serves_modern: bool) -> Result<u128, ProtocolError> {
+        match self {
+            Self::Id(key) => Ok(key),
+            Self::Invalid => Err(ProtocolError::SessionNotFound),
+            Self::Repeated => Err(ProtocolError::RepeatedHeader { name: "Mcp-Session-Id" }),
+            Self::Absent => Err(ProtocolError::BeforeInitialize { serves_modern }),
+        }
+    }
+
     /// What a header says.
     pub(in super::super) fn read(header: Field<'_>) -> Self {
         let header = match header {

@@ -420,19 +420,17 @@ impl<W: Clone> Sessions<W> {
         }
     }
 
+    /// The revision that errors for a client are written for: that of its session, else the one
+    /// that its head names.
+    pub(super) fn spoken(&self, caller: &Caller) -> ProtocolVersion {
+        let session = self.find(caller).ok().and_then(|key| self.sessions.get(&key));
+        let version = session.and_then(Session::version);
+        version.or_else(|| caller.version.legacy().ok()?).unwrap_or(ProtocolVersion::LATEST_LEGACY)
+    }
+
     /// The session of a caller.
     fn find(&self, caller: &Caller) -> Result<u128, ProtocolError> {
-        let key = match caller.session {
-            Token::Id(key) => key,
-            Token::Invalid => return Err(ProtocolError::SessionNotFound),
-            Token::Repeated => {
-                return Err(ProtocolError::RepeatedHeader { name: "Mcp-Session-Id" });
-            }
-            Token::Absent => {
-                let serves_modern = self.config.policy() != EraPolicy::LegacyOnly;
-                return Err(ProtocolError::BeforeInitialize { serves_modern });
-            }
-        };
+        let key = caller.session.key(self.config.policy() != EraPolicy::LegacyOnly)?;
         match self.sessions.get(&key) {
             Some(session) if session.server.principal() == caller.principal.as_deref() => Ok(key),
             Some(_) | None => Err(ProtocolError::SessionNotFound),

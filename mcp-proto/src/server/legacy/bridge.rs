@@ -284,9 +284,13 @@ impl Server {
             }
             // It has been removed.
             Ok(Served::Page(..) | Served::Result(_)) => {
-                self.settle_with(call, (&not_found(&method)).into());
+                let version = self.spoken_version();
+                self.settle_with(call, ErrorData::in_revision(&not_found(&method), version));
             }
-            Err(error) => self.settle_with(call, (&error).into()),
+            Err(error) => {
+                let version = self.spoken_version();
+                self.settle_with(call, ErrorData::in_revision(&error, version));
+            }
         }
     }
 

@@ -146,6 +146,11 @@ impl Server {
         }
     }
 
+    /// The revision that errors are written for. Before an opening it is a modern one.
+    pub(in super::super) fn spoken_version(&self) -> ProtocolVersion {
+        self.session_version().unwrap_or(ProtocolVersion::LATEST_MODERN)
+    }
+
     /// The bytes of what a session knows of its client, and of the URIs that it subscribed to.
     pub(crate) fn session_bytes(&self) -> usize {
         let Opening::Legacy(session) = &self.opening else { return 0 };

@@ -1,0 +1,251 @@
+//! The pages of the specification that errors link to, by subject and revision.
+//!
+//! In: an error, and the revision that is spoken. Out: a page of that revision and its anchor; if
+//! the revision does not treat the subject, the nearest page that it has. [`TABLE`] has a row per
+//! subject; a test compares each page with `tests/spec/pages.txt`.
+
+use super::ProtocolError;
+use crate::version::ProtocolVersion;
+
+/// What an error is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Subject {
+    Batches,
+    Cancellation,
+    ClientCapabilities,
+    Completion,
+    Eras,
+    HttpHeaders,
+    Initialize,
+    Input,
+    Listening,
+    Logging,
+    Messages,
+    Meta,
+    Methods,
+    Notifications,
+    Pagination,
+    Progress,
+    PromptErrors,
+    References,
+    Requests,
+    Resources,
+    ResourceErrors,
+    Responses,
+    Resumption,
+    Security,
+    Sending,
+    Sessions,
+    Stdio,
+    Subscriptions,
+    Tools,
+    VersionHeader,
+    Versions,
+}
+
+/// The pages of a subject: of the modern revision, and of the legacy ones from the oldest on.
+struct Row {
+    subject: Subject,
+    modern: &'static str,
+    legacy: [&'static str; 4],
+}
+
+/// Pages of the four legacy revisions, from the oldest on; one path if they all have it.
+macro_rules! legacy {
+    ($all:literal) => {
+        legacy!($all, $all, $all, $all)
+    };
+    ($first:literal, $second:literal, $third:literal, $fourth:literal) => {
+        [
+            concat!("2024-11-05/", $first),
+            concat!("2025-03-26/", $second),
+            concat!("2025-06-18/", $third),
+            concat!("2025-11-25/", $fourth),
+        ]
+    };
+}
+
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    row(Subject::Batches, "2025-03-26/basic#batching", legacy!("basic/messages", "basic#batching", "changelog#major-changes", "basic#messages")),
+    row(Subject::Cancellation, "2026-07-28/basic/patterns/cancellation", legacy!("basic/utilities/cancellation")),
+    row(Subject::ClientCapabilities, "2026-07-28/client/elicitation#capabilities", legacy!("client/sampling#capabilities", "client/sampling#capabilities", "client/elicitation#capabilities", "client/elicitation#capabilities")),
+    row(Subject::Completion, "2026-07-28/server/utilities/completion", legacy!("server/utilities/completion")),
+    row(Subject::Eras, "2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions", legacy!("basic/lifecycle#version-negotiation")),
+    row(Subject::HttpHeaders, "2026-07-28/basic/transports/streamable-http#server-validation", legacy!("basic/transports#http-with-sse", "basic/transports#streamable-http", "basic/transports#protocol-version-header", "basic/transports#protocol-version-header")),
+    row(Subject::Initialize, "2025-11-25/basic/lifecycle#initialization", legacy!("basic/lifecycle#initialization")),
+    row(Subject::Input, "2026-07-28/basic/patterns/mrtr", legacy!("client/sampling", "client/sampling", "client/elicitation", "client/elicitation")),
+    row(Subject::Listening, "2026-07-28/basic/transports/streamable-http#receiving-messages", legacy!("basic/transports#http-with-sse", "basic/transports#listening-for-messages-from-the-server", "basic/transports#listening-for-messages-from-the-server", "basic/transports#listening-for-messages-from-the-server")),
+    row(Subject::Logging, "2025-11-25/server/utilities/logging", legacy!("server/utilities/logging")),
+    row(Subject::Messages, "2026-07-28/basic#messages", legacy!("basic/messages", "basic#messages", "basic#messages", "basic#messages")),
+    row(Subject::Meta, "2026-07-28/basic#_meta", legacy!("basic/messages#requests", "basic#requests", "basic#_meta", "basic#_meta")),
+    row(Subject::Methods, "2026-07-28/basic#error-codes", legacy!("basic/messages#responses", "basic#responses", "basic#responses", "basic#error-responses")),
+    row(Subject::Notifications, "2026-07-28/basic#notifications", legacy!("basic/messages#notifications", "basic#notifications", "basic#notifications", "basic#notifications")),
+    row(Subject::Pagination, "2026-07-28/server/utilities/pagination", legacy!("server/utilities/pagination")),
+    row(Subject::Progress, "2026-07-28/basic/patterns/progress", legacy!("basic/utilities/progress")),
+    row(Subject::PromptErrors, "2026-07-28/server/prompts#error-handling", legacy!("server/prompts#error-handling")),
+    row(Subject::References, "2026-07-28/server/utilities/completion#reference-types", legacy!("server/utilities/completion#reference-types")),
+    row(Subject::Requests, "2026-07-28/basic#requests", legacy!("basic/messages#requests", "basic#requests", "basic#requests", "basic#requests")),
+    row(Subject::Resources, "2026-07-28/server/resources", legacy!("server/resources")),
+    row(Subject::ResourceErrors, "2026-07-28/server/resources#error-handling", legacy!("server/resources#error-handling")),
+    row(Subject::Responses, "2026-07-28/basic#responses", legacy!("basic/messages#responses", "basic#responses", "basic#responses", "basic#responses")),
+    row(Subject::Resumption, "2025-11-25/basic/transports#resumability-and-redelivery", legacy!("basic/transports#http-with-sse", "basic/transports#resumability-and-redelivery", "basic/transports#resumability-and-redelivery", "basic/transports#resumability-and-redelivery")),
+    row(Subject::Security, "2026-07-28/basic/transports/streamable-http#security-endpoint", legacy!("basic/transports#security-warning")),
+    row(Subject::Sending, "2026-07-28/basic/transports/streamable-http#sending-messages", legacy!("basic/transports#http-with-sse", "basic/transports#sending-messages-to-the-server", "basic/transports#sending-messages-to-the-server", "basic/transports#sending-messages-to-the-server")),
+    row(Subject::Sessions, "2025-11-25/basic/transports#session-management", legacy!("basic/transports#http-with-sse", "basic/transports#session-management", "basic/transports#session-management", "basic/transports#session-management")),
+    row(Subject::Stdio, "2026-07-28/basic/transports/stdio", legacy!("basic/transports#stdio")),
+    row(Subject::Subscriptions, "2026-07-28/basic/patterns/subscriptions", legacy!("server/resources#subscriptions")),
+    row(Subject::Tools, "2026-07-28/server/tools#calling-tools", legacy!("server/tools#calling-tools")),
+    row(Subject::VersionHeader, "2025-11-25/basic/transports#protocol-version-header", legacy!("basic/transports#http-with-sse", "basic/transports#streamable-http", "basic/transports#protocol-version-header", "basic/transports#protocol-version-header")),
+    row(Subject::Versions, "2026-07-28/basic/versioning#protocol-version-negotiation", legacy!("basic/lifecycle#version-negotiation")),
+];
+
+const fn row(subject: Subject, modern: &'static str, legacy: [&'static str; 4]) -> Row {
+    Row { subject, modern, legacy }
+}
+
+impl Row {
+    fn page(&self, version: ProtocolVersion) -> &'static str {
+        let [v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25] = self.legacy;
+        match version {
+            ProtocolVersion::V2024_11_05 => v2024_11_05,
+            ProtocolVersion::V2025_03_26 => v2025_03_26,
+            ProtocolVersion::V2025_06_18 => v2025_06_18,
+            ProtocolVersion::V2025_11_25 => v2025_11_25,
+            ProtocolVersion::V2026_07_28 => self.modern,
+        }
+    }
+}
+
+impl ProtocolError {
+    /// The page of the specification that says how it should have been, for modern peers. If the
+    /// modern revision has none, it is of the newest revision that has one.
+    pub fn page(&self) -> &'static str {
+        self.page_in(ProtocolVersion::LATEST_MODERN)
+    }
+
+    /// The same for peers of this revision: a page of that revision, the nearest one if it does not
+    /// treat the subject.
+    pub fn page_in(&self, version: ProtocolVersion) -> &'static str {
+        let subject = self.subject();
+        let row = TABLE.iter().find(|row| row.subject == subject);
+        row.map_or("2026-07-28", |row| row.page(version))
+    }
+
+    fn subject(&self) -> Subject {
+        match self {
+            Self::InvalidUtf8 | Self::LineTooLong { .. } => Subject::Stdio,
+            Self::Syntax { .. } | Self::TooDeep { .. } | Self::NotAMessage | Self::NotJsonRpc2 => {
+                Subject::Messages
+            }
+            Self::UnexpectedBatch | Self::EmptyBatch | Self::BatchTooLong { .. } => {
+                Subject::Batches
+            }
+            Self::DuplicateMember { .. }
+            | Self::AmbiguousKind
+            | Self::InvalidId
+            | Self::TokenTooLong { .. }
+            | Self::InvalidMethod
+            | Self::ParamsNotObject
+            | Self::DuplicateId { .. }
+            | Self::TooManyInFlight { .. }
+            | Self::EndpointFull { .. }
+            | Self::TooManyBytesInFlight { .. } => Subject::Requests,
+            Self::InvalidError
+            | Self::UnexpectedResponse
+            | Self::InvalidResult { .. }
+            | Self::UnknownResultType { .. } => Subject::Responses,
+            Self::UnexpectedRequest { .. } | Self::TooManyInputRounds { .. } => Subject::Input,
+            Self::UndeclaredInput { .. } => Subject::ClientCapabilities,
+            Self::InvalidNotification { .. } => Subject::Notifications,
+            Self::BeforeInitialize { .. } | Self::UnexpectedInitialize => Subject::Initialize,
+            Self::ModernOnLegacy | Self::ModernNotServed | Self::TooMuchBeforeConnected => {
+                Subject::Eras
+            }
+            Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Subject::Meta,
+            Self::UnsupportedVersion { .. } => Subject::Versions,
+            Self::MethodNotFound { .. } => Subject::Methods,
+            Self::HeaderMismatch { .. } => Subject::HttpHeaders,
+            Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => Subject::Security,
+            Self::UnsupportedMediaType
+            | Self::NotAcceptable { .. }
+            | Self::ContentEncoding { .. } => Subject::Sending,
+            Self::VersionNotServed { .. } | Self::VersionDiffers { .. } => Subject::VersionHeader,
+            Self::EventTooLong { .. } => Subject::Listening,
+            Self::UnknownEvent => Subject::Resumption,
+            Self::InvalidParam { member, .. } => Subject::of_param(member),
+            Self::UnknownTool { .. } => Subject::Tools,
+            Self::ResourceNotFound { .. } => Subject::ResourceErrors,
+            Self::UnknownPrompt { .. } | Self::InvalidArgument { .. } => Subject::PromptErrors,
+            Self::UnknownReference { .. } => Subject::References,
+            Self::InvalidCursor | Self::ListTooLong { .. } => Subject::Pagination,
+            Self::TooManySubscriptions { .. }
+            | Self::TooManySubscriptionBytes { .. }
+            | Self::ShareExceeded {
+                limit: "max_subscriptions_per_holder" | "max_connections",
+                ..
+            } => Subject::Subscriptions,
+            Self::RepeatedHeader { .. }
+            | Self::SessionNotFound
+            | Self::ShareExceeded { .. }
+            | Self::ShuttingDown => Subject::Sessions,
+        }
+    }
+}
+
+impl Subject {
+    /// The subject of a parameter.
+    fn of_param(member: &str) -> Self {
+        match member {
+            "protocolVersion" | "capabilities" | "clientInfo" => Self::Initialize,
+            "requestId" => Self::Cancellation,
+            "inputResponses" | "requestState" => Self::Input,
+            "level" => Self::Logging,
+            "notifications" => Self::Subscriptions,
+            "ref" | "argument" => Self::Completion,
+            "uri" => Self::Resources,
+            "_meta.progressToken" => Self::Progress,
+            _ => Self::Tools,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+    use alloc::format;
+
+    use super::*;
+
+    /// A page per line, and its anchors.
+    const PAGES: &str = include_str!("../../../tests/spec/pages.txt");
+
+    #[test]
+    fn second_hour_18_every_error_links_to_a_page_of_each_revision() {
+        let known: BTreeSet<_> = PAGES
+            .lines()
+            .filter_map(|line| line.split_once(' ').or(Some((line, ""))))
+            .flat_map(|(page, anchors)| {
+                let anchors = anchors.split(' ').map(move |anchor| format!("{page}#{anchor}"));
+                anchors.chain([page.into()])
+            })
+            .collect();
+        for row in TABLE {
+            for version in ProtocolVersion::ALL {
+                let page = row.page(*version);
+                assert!(known.contains(page), "{page}");
+                // The modern revision lacks what only sessions have.
+                let is_own = page.starts_with(&format!("{version}/"));
+                assert!(is_own || *version == ProtocolVersion::LATEST_MODERN, "{page}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_subject_has_one_row() {
+        let names: BTreeSet<_> = TABLE.iter().map(|row| format!("{:?}", row.subject)).collect();
+        assert_eq!(names.len(), TABLE.len());
+        // `Subject` is sorted by name, but for the two of resources, and its last one is the last.
+        assert_eq!(TABLE.len(), Subject::Versions as usize + 1);
+    }
+}
