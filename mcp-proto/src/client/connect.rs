@@ -262,9 +262,6 @@ impl Client {
             return self.judge_found(now, Outcome::Late, found);
         }
         negotiating.overdue.hold(found);
-        // One that is modern may leave `initialize` unanswered.
-        let Config { probe_timeout, initialize_timeout, .. } = self.config;
-        self.deadlines.set(Reason::Negotiation, now + probe_timeout.min(initialize_timeout));
         self.judge(now, Outcome::Late);
     }
 

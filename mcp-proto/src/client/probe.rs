@@ -35,8 +35,8 @@ pub enum Step {
     /// `initialize` is out because nothing answered the probe.
     Silent,
     /// `initialize` is out, and the answer of a modern server to the probe has come after its time.
-    /// The client holds it until `initialize` is answered, which may pin the stream to the legacy
-    /// era; for as long as a probe may take, at most.
+    /// The client holds it until `initialize` is answered or times out, since `initialize` may pin
+    /// the stream to the legacy era.
     Held,
     /// `initialize` is out on a stream that was opened anew.
     Reopened,
