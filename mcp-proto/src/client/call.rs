@@ -214,13 +214,13 @@ impl Client {
                 {
                     self.finish(now, call, Err(error));
                 }
-                State::Sent if era == Era::Legacy && !begun && call.is_idempotent() => {
+                State::Sent { .. } if era == Era::Legacy && !begun && call.is_idempotent() => {
                     self.calls.ignore(number);
                     self.abort(number);
                     self.send_anew(now, call);
                 }
                 State::Parked { .. } => self.send_anew(now, call),
-                state @ (State::Sent | State::Asking(_)) => {
+                state @ (State::Sent { .. } | State::Asking(_)) => {
                     call.state = state;
                     self.calls.insert(number, call);
                 }
@@ -237,7 +237,7 @@ impl Client {
     pub(super) fn send_call(&mut self, now: Instant, number: u64, mut call: Call) {
         let Some(era) = self.era() else {
             // The next page, or the input, of a call whose server is asked for its versions again.
-            if let State::Sent = call.state {
+            if let State::Sent { .. } = call.state {
                 call.state = State::Waiting;
             }
             call.rest();
@@ -275,7 +275,7 @@ impl Client {
         };
         let params = match &call.state {
             State::Asking(asking) => compose::with_input(&params, asking),
-            State::Waiting | State::Sent | State::Parked { .. } => params,
+            State::Waiting | State::Sent { .. } | State::Parked { .. } => params,
         };
         let envelope = match &self.life {
             Life::Modern(modern) => Some(&modern.envelope),
@@ -291,7 +291,7 @@ impl Client {
         let extras = Extras { token: call.options.progress.then_some(number), log_level, trace };
         let (stamp, params) = compose(envelope, extras, &params);
         self.send(Outgoing::Request { id: compose::id(number), method, stamp, params });
-        call.state = State::Sent;
+        call.state = State::Sent { era };
         call.progress = None;
         if self.is_resting(call.id) {
             call.rest();

@@ -70,7 +70,10 @@ pub(super) enum Goal {
 #[derive(Debug)]
 pub(super) enum State {
     Waiting,
-    Sent,
+    Sent {
+        /// The era in which it was sent.
+        era: Era,
+    },
     Asking(Asking),
     Parked {
         error: CallError,
@@ -124,12 +127,12 @@ impl Call {
         match &self.state {
             State::Waiting => true,
             State::Asking(asking) => asking.missing.is_empty(),
-            State::Sent | State::Parked { .. } => false,
+            State::Sent { .. } | State::Parked { .. } => false,
         }
     }
 
     pub(super) fn is_sent(&self) -> bool {
-        matches!(self.state, State::Sent)
+        matches!(self.state, State::Sent { .. })
     }
 }
 

@@ -98,7 +98,7 @@ impl Client {
 
     /// Holds a call that cannot be sent yet.
     pub(super) fn hold(&mut self, now: Instant, number: u64, mut call: Call) {
-        if let State::Sent = call.state {
+        if let State::Sent { .. } = call.state {
             call.state = State::Waiting;
         }
         call.restart(now);

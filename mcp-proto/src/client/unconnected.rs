@@ -7,6 +7,7 @@
 //! | state | input | then |
 //! |---|---|---|
 //! | connected | a refusal that the table recovers from, a lost session | negotiating; unconnected, if no attempt may begin yet |
+//! | connected | a refusal of a call that was sent in the other era | the call is sent again, or fails |
 //! | negotiating again | failure | unconnected: calls that wait fail with its reason |
 //! | connected or negotiating, over a byte stream | the end of the stream | unconnected, under a restart policy |
 //! | unconnected | a call; the time of the next attempt if something waits | negotiating; over a byte stream `Reopen` |
@@ -66,6 +67,16 @@ impl Client {
         let Some(call) = self.calls.get(number) else { return };
         let may_repeat =
             call.refusals == 0 && (call.is_idempotent() || refusal.is_before_dispatch());
+        if let State::Sent { era } = call.state
+            && self.era().is_some_and(|current| current != era)
+        {
+            return self.refuse_late(
+                now,
+                number,
+                may_repeat && refusal != Refusal::Unavailable,
+                error,
+            );
+        }
         let known = match &self.life {
             Life::Modern(modern) if modern.confirmed => Known::Modern,
             Life::Modern(_) => Known::Unconfirmed,
@@ -102,6 +113,18 @@ impl Client {
             (_, Then::Negotiate | Then::Deliver) => {
                 self.recover(now, self.first_step(Era::Modern), reason);
             }
+        }
+    }
+
+    /// The server has refused a call that was sent before it changed its era. That says nothing of the
+    /// connection that there is by now.
+    fn refuse_late(&mut self, now: Instant, number: u64, may_repeat: bool, error: CallError) {
+        if !may_repeat {
+            return self.fail_call(now, number, error);
+        }
+        if let Some(mut call) = self.calls.remove(number) {
+            call.refusals += 1;
+            self.send_anew(now, call);
         }
     }
 
