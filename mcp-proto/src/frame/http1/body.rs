@@ -8,9 +8,9 @@
 
 use bytes::Bytes;
 
+use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::fault::check_field;
-use super::reader::Bounds;
 use super::refusal::Refusal;
 use super::syntax::is_field_text;
 

@@ -3,13 +3,13 @@
 //! In: the lines of a head, or of a trailer. Out: the first fault. Nobody comes here with a head
 //! that is right.
 
+use super::head_syntax::HeadSyntax;
 use super::refusal::Refusal;
-use super::scan::Parse;
 use super::syntax::{is_field_text, is_token, trim};
 
 /// The first fault of a head that the parser refuses.
 #[cold]
-pub(super) fn fault_of<P: Parse>(text: &[u8]) -> Refusal {
+pub(super) fn fault_of<P: HeadSyntax>(text: &[u8]) -> Refusal {
     let mut lines = text
         .split(|byte| *byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))

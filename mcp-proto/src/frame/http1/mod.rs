@@ -86,11 +86,14 @@
 //! [RFC 9112](https://www.rfc-editor.org/rfc/rfc9112)
 
 mod body;
+mod bounds;
 mod buffer;
 mod facts;
 mod fault;
 mod fields;
 mod head;
+mod head_syntax;
+mod incoming;
 mod parse;
 mod reader;
 mod refusal;
@@ -103,7 +106,8 @@ mod syntax;
 
 pub use body::BodyKind;
 pub use head::{Head, HttpVersion};
-pub use reader::{Incoming, RequestReader};
+pub use incoming::Incoming;
+pub use reader::RequestReader;
 pub use refusal::Refusal;
 pub use request::RequestHead;
 pub use response::{CONTINUE, Framing, RequestKind, ResponseHead};

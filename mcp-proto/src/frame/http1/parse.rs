@@ -9,13 +9,14 @@ use core::mem::MaybeUninit;
 use httparse::{Header, Request, Status};
 
 use super::body::BodyKind;
+use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::facts::{Facts, places};
 use super::fields::{Places, position};
 use super::head::{Head, HttpVersion, split_authority};
-use super::reader::{Bounds, Incoming};
+use super::head_syntax::HeadSyntax;
+use super::incoming::Incoming;
 use super::refusal::Refusal;
-use super::scan::Parse;
 use super::syntax::{is_host, is_target, is_token, is_token_byte};
 
 /// Where the parts of a head are, and what it says.
@@ -43,7 +44,7 @@ impl Parsed {
     }
 }
 
-impl Parse for Parsed {
+impl HeadSyntax for Parsed {
     const NO_START_LINE: Refusal = Refusal::RequestLine;
 
     fn may_begin(bytes: &[u8]) -> Result<(), Refusal> {

@@ -2,44 +2,14 @@
 
 use bytes::Bytes;
 
-use super::body::{Body, BodyKind, Piece};
+use super::body::{Body, Piece};
+use super::bounds::Bounds;
 use super::buffer::Buffer;
-use super::head::Head;
+use super::incoming::Incoming;
 use super::parse::Parsed;
 use super::refusal::Refusal;
 use super::scan::Scan;
 use crate::limits::Limits;
-
-/// What a [`RequestReader`] found.
-///
-/// A request is `Head`, any number of `Body`, `End`. `Refused`, `Truncated` and `Closed` end the
-/// connection: nothing comes behind them.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Incoming {
-    /// The beginning of a request.
-    Head {
-        /// Method, target and fields.
-        head: Head,
-        /// How the body is framed.
-        body: BodyKind,
-        /// Whether the client may wait for [`CONTINUE`](super::CONTINUE) before it sends the body.
-        /// That is of no use once some of the body has come.
-        expects_continue: bool,
-        /// Whether the connection may serve another request. If not, what follows this one is
-        /// dropped.
-        keep_alive: bool,
-    },
-    /// Data of the body, never empty: a slice of what came.
-    Body(Bytes),
-    /// The request is complete.
-    End,
-    /// The request cannot be served: answer with its status and close.
-    Refused(Refusal),
-    /// The input ended in the middle of a request.
-    Truncated,
-    /// The input ended between two requests.
-    Closed,
-}
 
 /// Takes the bytes of one connection apart into requests.
 ///
@@ -53,19 +23,6 @@ pub struct RequestReader {
     state: State,
     /// Whether the input has ended.
     ended: bool,
-}
-
-/// The least bound of a head. The first bytes of a start line are checked before its length, so that
-/// with a smaller bound the refusal would depend on how many bytes have come.
-const MIN_HEAD_BYTES: usize = 64;
-
-/// The limits that concern HTTP.
-#[expect(clippy::struct_field_names, reason = "they are named as in Limits")]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    pub(super) max_head_bytes: usize,
-    pub(super) max_fields: usize,
-    pub(super) max_body_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -214,20 +171,5 @@ impl RequestReader {
     fn stop(&mut self, state: State) {
         self.state = state;
         self.buffer = Buffer::new();
-    }
-}
-
-impl Bounds {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Self {
-            max_head_bytes: limits.max_head_bytes.clamp(MIN_HEAD_BYTES, usize::from(u16::MAX)),
-            max_fields: limits.max_fields,
-            max_body_bytes: limits.max_body_bytes as u64,
-        }
-    }
-
-    pub(super) fn body_too_long(&self) -> Refusal {
-        let max_body_bytes = usize::try_from(self.max_body_bytes).unwrap_or(usize::MAX);
-        Refusal::BodyTooLong { max_body_bytes }
     }
 }

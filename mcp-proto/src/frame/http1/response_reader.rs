@@ -5,8 +5,8 @@ use core::fmt;
 use bytes::Bytes;
 
 use super::body::{Body, BodyKind, Piece};
+use super::bounds::Bounds;
 use super::buffer::Buffer;
-use super::reader::Bounds;
 use super::refusal::Refusal;
 use super::scan::Scan;
 use super::status::{ParsedStatus, StatusHead};

@@ -8,37 +8,14 @@ use core::mem::MaybeUninit;
 
 use httparse::Header;
 
+use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::fault::fault_of;
-use super::reader::Bounds;
+use super::head_syntax::HeadSyntax;
 use super::refusal::Refusal;
 
 /// So many fields are found without memory of their own.
 const FEW_FIELDS: usize = 32;
-
-/// The head of a request or of a response, as it is read.
-pub(super) trait Parse: Sized {
-    /// The refusal of a start line that is none.
-    const NO_START_LINE: Refusal;
-
-    /// Whether a start line may begin like this.
-    fn may_begin(bytes: &[u8]) -> Result<(), Refusal>;
-
-    /// The longest start line, in bytes, and the refusal of a longer one.
-    fn max_start_line(bounds: &Bounds) -> (usize, Refusal);
-
-    /// Checks a line that should be a start line.
-    fn check_start_line(line: &[u8]) -> Result<(), Refusal>;
-
-    /// Reads the head at the beginning of `bytes`, with at most as many fields as there is space
-    /// for. `None` if the whole of it has not come, or if it is not made of lines as they must be:
-    /// whoever looks at it line by line knows more.
-    fn parse<'b>(
-        bytes: &'b [u8],
-        space: &mut [MaybeUninit<Header<'b>>],
-        bounds: &Bounds,
-    ) -> Option<Result<Self, Refusal>>;
-}
 
 /// Looks for the end of a head, line by line, as bytes come.
 #[derive(Debug, Default)]
@@ -52,7 +29,7 @@ pub(super) struct Scan {
 impl Scan {
     /// The head at the beginning of the buffer; `None` if more bytes are needed. What is refused
     /// does not depend on how much more has come.
-    pub(super) fn next<P: Parse>(
+    pub(super) fn next<P: HeadSyntax>(
         &mut self,
         buffer: &mut Buffer,
         bounds: &Bounds,
@@ -71,7 +48,7 @@ impl Scan {
     }
 
     /// The length of the head, with the empty line behind it.
-    fn find_end<P: Parse>(
+    fn find_end<P: HeadSyntax>(
         &mut self,
         buffer: &mut Buffer,
         bounds: &Bounds,
@@ -96,7 +73,7 @@ impl Scan {
         }
     }
 
-    fn max_bytes<P: Parse>(&self, bounds: &Bounds) -> (usize, Refusal) {
+    fn max_bytes<P: HeadSyntax>(&self, bounds: &Bounds) -> (usize, Refusal) {
         let max_head_bytes = bounds.max_head_bytes;
         if self.lines == 0 {
             P::max_start_line(bounds)
@@ -106,7 +83,11 @@ impl Scan {
     }
 }
 
-fn parse<P: Parse>(bytes: &[u8], max_fields: usize, bounds: &Bounds) -> Option<Result<P, Refusal>> {
+fn parse<P: HeadSyntax>(
+    bytes: &[u8],
+    max_fields: usize,
+    bounds: &Bounds,
+) -> Option<Result<P, Refusal>> {
     let mut few = [const { MaybeUninit::uninit() }; FEW_FIELDS];
     let mut many: Vec<MaybeUninit<Header<'_>>> = Vec::new();
     let space = if let Some(few) = few.get_mut(..max_fields) {

@@ -10,13 +10,13 @@ use core::mem::MaybeUninit;
 use httparse::{Header, ParserConfig, Response, Status};
 
 use super::body::BodyKind;
+use super::bounds::Bounds;
 use super::buffer::Buffer;
 use super::facts::{Facts, places};
 use super::fields::{Fields, Places};
 use super::head::HttpVersion;
-use super::reader::Bounds;
+use super::head_syntax::HeadSyntax;
 use super::refusal::Refusal;
-use super::scan::Parse;
 use super::syntax::is_field_text;
 
 /// Status and fields of a response that has come.
@@ -109,7 +109,7 @@ impl ParsedStatus {
     }
 }
 
-impl Parse for ParsedStatus {
+impl HeadSyntax for ParsedStatus {
     const NO_START_LINE: Refusal = Refusal::StatusLine;
 
     fn may_begin(bytes: &[u8]) -> Result<(), Refusal> {

@@ -1,0 +1,34 @@
+//! The limits of HTTP messages.
+//!
+//! In: [`Limits`]. Out: the bounds of a head and of a body, none of them too small to decide by.
+
+use super::refusal::Refusal;
+use crate::limits::Limits;
+
+/// The least bound of a head. The first bytes of a start line are checked before its length, so that
+/// with a smaller bound the refusal would depend on how many bytes have come.
+const MIN_HEAD_BYTES: usize = 64;
+
+/// The bounds of one message.
+#[expect(clippy::struct_field_names, reason = "they are named as in Limits")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) max_head_bytes: usize,
+    pub(super) max_fields: usize,
+    pub(super) max_body_bytes: u64,
+}
+
+impl Bounds {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            max_head_bytes: limits.max_head_bytes.clamp(MIN_HEAD_BYTES, usize::from(u16::MAX)),
+            max_fields: limits.max_fields,
+            max_body_bytes: limits.max_body_bytes as u64,
+        }
+    }
+
+    pub(super) fn body_too_long(&self) -> Refusal {
+        let max_body_bytes = usize::try_from(self.max_body_bytes).unwrap_or(usize::MAX);
+        Refusal::BodyTooLong { max_body_bytes }
+    }
+}

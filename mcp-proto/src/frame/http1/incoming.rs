@@ -1,0 +1,38 @@
+//! The parts of a request, as a server reads them.
+
+use bytes::Bytes;
+
+use super::body::BodyKind;
+use super::head::Head;
+use super::refusal::Refusal;
+
+/// A part of a request, or the end of the connection, as a [`RequestReader`](super::RequestReader) finds it.
+///
+/// A request is `Head`, any number of `Body`, `End`. `Refused`, `Truncated` and `Closed` end the
+/// connection: nothing comes behind them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Incoming {
+    /// The beginning of a request.
+    Head {
+        /// Method, target and fields.
+        head: Head,
+        /// How the body is framed.
+        body: BodyKind,
+        /// Whether the client may wait for [`CONTINUE`](super::CONTINUE) before it sends the body.
+        /// That is of no use once some of the body has come.
+        expects_continue: bool,
+        /// Whether the connection may serve another request. If not, what follows this one is
+        /// dropped.
+        keep_alive: bool,
+    },
+    /// Data of the body, never empty: a slice of what came.
+    Body(Bytes),
+    /// The request is complete.
+    End,
+    /// The request cannot be served: answer with its status and close.
+    Refused(Refusal),
+    /// The input ended in the middle of a request.
+    Truncated,
+    /// The input ended between two requests.
+    Closed,
+}
