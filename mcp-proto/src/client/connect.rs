@@ -13,11 +13,12 @@ use bytes::Bytes;
 
 use super::calls::{self, Call, State};
 use super::compose::{self, Envelope};
+use super::connect_error::ConnectError;
 use super::decision::Decision;
 use super::found::Found;
 use super::http::{Binding, Origin};
 use super::kept::Kept;
-use super::negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
+use super::negotiation::{Negotiation, ServerInfo, Verdict};
 use super::overdue::Overdue;
 use super::probe::{self, Move, Outcome, Step};
 use super::{CallError, Client, ClientAction, ClientEvent, Config, Life, Modern, Reason, legacy};

@@ -4,7 +4,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
-use super::negotiation::{ConnectError, ServerInfo};
+use super::connect_error::ConnectError;
+use super::negotiation::ServerInfo;
 use crate::challenge::Unauthorized;
 use crate::change::Change;
 use crate::error::{EmitError, PlanError, ProtocolError, UsageError};

@@ -31,6 +31,7 @@ mod calls;
 mod compose;
 mod config;
 mod connect;
+mod connect_error;
 mod decision;
 mod event;
 mod flow;
@@ -69,6 +70,7 @@ use compose::Envelope;
 pub(crate) use compose::version_of;
 pub use config::Config;
 use connect::{Before, Negotiating};
+pub use connect_error::ConnectError;
 pub use decision::Decision;
 pub use event::{
     CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
@@ -78,7 +80,7 @@ use flow::Flow;
 use http::Binding;
 pub(crate) use http::{Origin, is_modern_error, is_same_request};
 use input::Asked;
-pub use negotiation::{ConnectError, Negotiation, ServerInfo, Verdict};
+pub use negotiation::{Negotiation, ServerInfo, Verdict};
 use probe::Step;
 use recovery::Pace;
 use subscriptions::Subscriptions;

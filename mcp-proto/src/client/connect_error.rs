@@ -1,0 +1,151 @@
+//! `ConnectError`: the reason that a client has no connection.
+//!
+//! In: the failure of a negotiation with what was found until then, or the loss of a request. Out:
+//! an error, the text of which says what to do.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::CallError;
+use super::found::Found;
+use super::probe::Failure;
+use crate::challenge::Unauthorized;
+use crate::message::ErrorData;
+
+/// The number of versions of a server that an error names.
+const MAX_NAMES: usize = 16;
+
+/// The number of characters of each of them.
+const MAX_NAME: usize = 64;
+
+/// The reason that there is no connection.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The server speaks these versions, and the client none of them.
+    NoCommonVersion {
+        /// As the server has named them, the first 16, and 64 characters of each; none if it has
+        /// named none.
+        supported: Vec<String>,
+    },
+    /// The server has answered with an error.
+    Refused(ErrorData),
+    /// The server's answer cannot be read.
+    Malformed,
+    /// The server has not answered in time.
+    TimedOut,
+    /// The stream has ended.
+    Closed,
+    /// Over HTTP: the server wants to know who asks.
+    Unauthorized(Unauthorized),
+    /// Over HTTP: the server has answered with this status, and with nothing that says more.
+    Http {
+        /// The status.
+        status: u16,
+    },
+    /// Over HTTP: there is no connection to the server, for this reason.
+    Connection(String),
+}
+
+impl ConnectError {
+    pub(super) fn new(failure: Failure, found: Found) -> Self {
+        let Found { supported, error, lost, .. } = found;
+        let lost = lost.and_then(Self::of_loss);
+        match (failure, error.map(Self::Refused).or(lost)) {
+            (Failure::NoCommonVersion, _) => {
+                let short = |name: String| name.chars().take(MAX_NAME).collect();
+                let supported = supported.into_iter().take(MAX_NAMES).map(short).collect();
+                Self::NoCommonVersion { supported }
+            }
+            (Failure::Refused | Failure::Unauthorized | Failure::Unavailable, Some(error)) => error,
+            (Failure::Refused | Failure::Unauthorized | Failure::Unavailable, None)
+            | (Failure::Malformed, _) => Self::Malformed,
+            (Failure::TimedOut, _) => Self::TimedOut,
+            (Failure::Closed, _) => Self::Closed,
+        }
+    }
+
+    /// Why there is no answer, as the reason that there is no connection.
+    pub(super) fn of_loss(loss: CallError) -> Option<Self> {
+        match loss {
+            CallError::Unauthorized(unauthorized) => Some(Self::Unauthorized(unauthorized)),
+            CallError::Http { status } => Some(Self::Http { status }),
+            CallError::Connection(failure) => Some(Self::Connection(failure)),
+            CallError::Error { error, .. } => Some(Self::Refused(error)),
+            CallError::Protocol(_)
+            | CallError::TimedOut
+            | CallError::Cancelled
+            | CallError::InputRefused(_)
+            | CallError::Connect(_)
+            | CallError::Closed
+            | CallError::Interrupted
+            | CallError::SessionExpired
+            | CallError::Header(_)
+            | CallError::Usage(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCommonVersion { supported } if supported.is_empty() => {
+                f.write_str("the server speaks no version that the client may speak")
+            }
+            Self::NoCommonVersion { supported } => {
+                write!(f, "the server speaks no version that the client may speak, but ")?;
+                f.write_str(&supported.join(", "))
+            }
+            Self::Refused(error) => write!(f, "the server has refused: {error}"),
+            Self::Malformed => f.write_str("the server's answer cannot be read"),
+            Self::TimedOut => f.write_str("the server has not answered in time"),
+            Self::Closed => f.write_str("the connection has ended before the server was known"),
+            Self::Unauthorized(unauthorized) => fmt::Display::fmt(unauthorized, f),
+            Self::Http { status } => write!(f, "the server has answered with HTTP status {status}"),
+            Self::Connection(failure) => write!(f, "no connection to the server: {failure}"),
+        }
+    }
+}
+
+/// The same text: it is what `main` prints of an error that it returns.
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for ConnectError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Refused(error) => Some(error),
+            Self::Unauthorized(unauthorized) => Some(unauthorized),
+            Self::NoCommonVersion { .. }
+            | Self::Malformed
+            | Self::TimedOut
+            | Self::Closed
+            | Self::Http { .. }
+            | Self::Connection(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error;
+
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::error::ErrorCode;
+    use crate::message::ErrorData;
+
+    #[test]
+    fn error_shows_its_text_and_its_source() {
+        let refused = ConnectError::Refused(ErrorData::new(ErrorCode(-32000), "no"));
+        assert_eq!(refused.to_string(), "the server has refused: no (-32000)");
+        assert_eq!(alloc::format!("{refused:?}"), refused.to_string());
+        assert_eq!(refused.source().unwrap().to_string(), "no (-32000)");
+        assert!(ConnectError::TimedOut.source().is_none());
+    }
+}
