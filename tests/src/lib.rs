@@ -12,6 +12,7 @@ pub mod http;
 pub mod http_client;
 #[cfg(unix)]
 pub mod interop;
+mod outside;
 #[cfg(unix)]
 pub mod process;
 #[cfg(unix)]

@@ -15,8 +15,9 @@ use mcp_proto::types::{
 use mcp_proto::{ErrorCode, Json};
 use serde_json::json;
 
-use super::{ALL, ASKING, ERAS, Named, Site};
-use crate::http::Check;
+use super::{ALL, ASKING, ERAS, LEGACY, Named, Site};
+use crate::http::{Check, Server};
+use crate::outside::Outside;
 
 pub(super) const CHECKS: &[Named] = &[
     ("every_kind_of_call", ALL, every_kind_of_call),
@@ -25,6 +26,11 @@ pub(super) const CHECKS: &[Named] = &[
     ("logs_are_heard", ASKING, logs_are_heard),
     ("a_server_is_given_what_it_needs", ASKING, a_server_is_given_what_it_needs),
     ("changes_are_heard", ASKING, changes_are_heard),
+    (
+        "second_hour_16_a_server_asks_outside_of_requests",
+        LEGACY,
+        second_hour_16_a_server_asks_outside_of_requests,
+    ),
     ("many_calls_at_a_time", ALL, many_calls_at_a_time),
     ("a_long_message_there_and_back", ALL, a_long_message_there_and_back),
     ("arguments_stand_in_headers", ALL, arguments_stand_in_headers),
@@ -128,6 +134,15 @@ fn a_server_is_given_what_it_needs(site: Site) -> Check {
         assert!(name.contains("Ada"), "{name}");
         Ok(())
     })?;
+    server.end()
+}
+
+fn second_hour_16_a_server_asks_outside_of_requests(site: Site) -> Check {
+    let (outside, client) = (Outside::default(), site.client());
+    let server = Server::of(outside.registry()?, site.serve, site.config())?;
+    let heard = Outside::prepare(&client)?;
+    site.meet(&client, server.address, |_| heard.all())?;
+    outside.ended()?;
     server.end()
 }
 

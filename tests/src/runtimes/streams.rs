@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use super::Suite;
 use crate::http::Check;
 use crate::http_client::{Connecting, Running};
+use crate::outside::Outside;
 
 type Named = (&'static str, fn(Suite) -> Check);
 
@@ -37,6 +38,10 @@ const CHECKS: &[Named] = &[
     ("a_client_that_is_gone_is_no_error", a_client_that_is_gone_is_no_error),
     ("every_call_is_answered_once_or_cancelled", every_call_is_answered_once_or_cancelled),
     ("our_clients_of_both_eras", our_clients_of_both_eras),
+    (
+        "second_hour_16_a_server_asks_outside_of_requests",
+        second_hour_16_a_server_asks_outside_of_requests,
+    ),
     ("a_server_that_ends_is_told_to_a_client", a_server_that_ends_is_told_to_a_client),
 ];
 
@@ -179,6 +184,24 @@ fn our_clients_of_both_eras(suite: Suite) -> Check {
     Ok(())
 }
 
+fn second_hour_16_a_server_asks_outside_of_requests(suite: Suite) -> Check {
+    let (outside, client) = (Outside::default(), our_client(Negotiation::Legacy));
+    let Client { stream, server } = Client::of(suite, outside.registry()?, Config::default())?;
+    let (heard, given) = (Outside::prepare(&client)?, client.clone());
+    let script = move |connecting: Connecting| {
+        let said = async move {
+            connecting.await?;
+            heard.all().await?;
+            given.close().await;
+            Ok(())
+        };
+        Box::pin(said) as Running
+    };
+    (suite.meet)(client, stream.into_inner(), Box::new(script))?;
+    outside.ended()?;
+    ended(server)
+}
+
 fn a_server_that_ends_is_told_to_a_client(suite: Suite) -> Check {
     let (ours, theirs) = UnixStream::pair()?;
     drop(theirs);
@@ -241,9 +264,17 @@ struct Client {
 impl Client {
     fn start(suite: Suite, mut config: Config) -> Result<Self, Box<dyn Error>> {
         config.limits.max_in_flight = 10_000;
+        Self::of(suite, registry()?, config)
+    }
+
+    /// A client of a server of something else.
+    fn of(
+        suite: Suite,
+        registry: Registry<Handler>,
+        config: Config,
+    ) -> Result<Self, Box<dyn Error>> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(TOO_LONG))?;
-        let registry = registry()?;
         let server = thread::spawn(move || (suite.serve)(theirs, registry.into(), config));
         Ok(Self { stream: BufReader::new(ours), server })
     }

@@ -10,8 +10,8 @@ use mcp_tokio::types::{
     Prompt, PromptMessage, RequestedSchema, Resource, ResourceContents, ResourceTemplate, Role,
 };
 use mcp_tokio::{
-    Catalog, Change, Context, ErrorData, Handler, HttpConfig, Implementation, Interrupt, List,
-    Progress, Registry, Structured, Tool, ToolAnnotations, UsageError,
+    Catalog, Change, Context, ErrorData, Handler, HttpConfig, Implementation, Interrupt, Json,
+    List, Progress, Registry, Session, SessionError, Structured, Tool, ToolAnnotations, UsageError,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use mcp_proto::testing::Pair;
-use mcp_tokio::types::{CompleteRequestParams, SubscriptionFilter};
-use mcp_tokio::{Client, HttpClientConfig, Negotiation, connect_http};
+use mcp_tokio::types::{CompleteRequestParams, Root, SubscriptionFilter};
+use mcp_tokio::{Client, ClientConfig, Config, HttpClientConfig, Negotiation, connect_http};
 
 use crate::wire::assert_said;
 
@@ -423,6 +423,44 @@ fn changes() -> Outcome {
         assert_eq!(pair.run(client.list_tools())?.tools.len(), 4);
     }
     Ok(())
+}
+
+async fn look_up_roots(session: Session) -> Result<(), SessionError> {
+    let places = session.list_roots().await?.roots.len();
+    session.log(LoggingLevel::Info, None, format!("{places} places")).await
+}
+
+fn with_roots(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
+    registry.logging();
+    for method in ["notifications/initialized", "notifications/roots/list_changed"] {
+        // This must not block; the task ends with the session at the latest.
+        registry.session_notification(method, |_: Json, session| {
+            tokio::spawn(look_up_roots(session));
+        })?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn outside_of_a_request() -> Outcome {
+    let mut registry = weather()?;
+    with_roots(&mut registry)?;
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (reader, writer) = tokio::io::split(theirs);
+    let served = tokio::spawn(mcp_tokio::serve(registry, Config::default(), reader, writer));
+    let mut config = ClientConfig::new(Implementation::new("guide", "1.0.0"));
+    config.negotiation = Negotiation::Legacy;
+    let client = Client::new(config);
+    client.set_roots(vec![Root::new("file:///oslo")])?;
+    let (sender, mut logs) = tokio::sync::mpsc::unbounded_channel();
+    client.on_log(move |message| sender.send(message.data.to_string()).unwrap_or_default());
+    let (reader, writer) = tokio::io::split(ours);
+    mcp_tokio::connect(&client, reader, writer).await?;
+    assert_eq!(logs.recv().await.as_deref(), Some("\"1 places\""));
+    client.set_roots(Vec::new())?;
+    assert_eq!(logs.recv().await.as_deref(), Some("\"0 places\""));
+    client.close().await;
+    Ok(served.await??)
 }
 
 async fn serve(
