@@ -104,6 +104,9 @@ pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => select(vec![0, 1, 10, 255]).prop_map(Op::Ping),
         2 => any::<u8>().prop_map(Op::Log),
         1 => any::<u8>().prop_map(Op::Say),
+        1 => any::<u8>().prop_map(Op::AskOutside),
+        1 => any::<u8>().prop_map(Op::Withdraw),
+        1 => any::<u8>().prop_map(Op::TellOutside),
     ];
     (prop::collection::vec(op, 1..8), prop::bool::weighted(0.1)).prop_map(|(mut ops, eof)| {
         ops.extend(eof.then_some(Op::Eof));

@@ -6,6 +6,7 @@
 
 mod listeners;
 mod model;
+mod outside;
 mod questions;
 mod script;
 mod seen;
@@ -14,8 +15,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mcp_proto::server::{
-    Change, Declaration, InputRequired, List, Notification, Outcome, Progress, Registry, Reply,
-    ReplyId, Request, Server, ServerEvent,
+    Change, Declaration, InputId, InputRequired, List, Notification, Outcome, Progress, Registry,
+    Reply, ReplyId, Request, Server, ServerEvent,
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
@@ -121,6 +122,8 @@ struct Play {
     held: VecDeque<Held>,
     void: VecDeque<Reply>,
     gone: Option<ReplyId>,
+    /// What the client was asked for about no request; some of it may be over.
+    inputs: Vec<InputId>,
     log: Vec<Entry>,
 }
 
@@ -139,6 +142,7 @@ impl Play {
             held: VecDeque::new(),
             void: VecDeque::new(),
             gone: None,
+            inputs: Vec::new(),
             log: Vec::new(),
         }
     }
@@ -207,6 +211,9 @@ impl Play {
                     self.say(id, *n);
                 }
             }
+            Op::AskOutside(n) => self.ask_outside(*n),
+            Op::Withdraw(n) => self.withdraw(*n),
+            Op::TellOutside(n) => self.tell_outside(*n),
             Op::Ask(manner) => {
                 let at = self.held.iter().position(|held| held.reply.is_some());
                 if let Some(Held { id, reply: Some(reply), .. }) =
@@ -242,6 +249,9 @@ impl Play {
             Op::Publish(0),
             Op::Declare,
             Op::Ping(1),
+            Op::AskOutside(0),
+            Op::Withdraw(0),
+            Op::TellOutside(0),
             Op::Log(200),
             Op::Eof,
             Op::Tick(Duration::MAX),

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_proto::server::{InputRequired, PingId, ReplyId};
+use mcp_proto::server::{InputId, InputRequired, PingId, ReplyId};
 use mcp_proto::types::InputRequest;
 use mcp_proto::{Duration, Era, Instant, UsageError};
 
 use super::model::{Call, Life, Model};
-use super::seen::{Event, Seen};
+use super::seen::{Came, Event, Seen};
 use crate::fuzz::oracle::{self, Object};
 use crate::fuzz::written::Written;
 
@@ -26,6 +26,8 @@ pub(super) struct Questions {
 enum Question {
     Ping(PingId, Option<Instant>),
     Input(ReplyId),
+    /// About no request.
+    Outside(InputId, Option<Instant>),
 }
 
 pub(super) struct Waiting {
@@ -42,7 +44,7 @@ impl Questions {
 
     pub(super) fn deadlines(&self) -> impl Iterator<Item = Instant> + '_ {
         let pings = self.open.values().filter_map(|question| match question {
-            Question::Ping(_, deadline) => *deadline,
+            Question::Ping(_, deadline) | Question::Outside(_, deadline) => *deadline,
             Question::Input(_) => None,
         });
         self.waiting.values().filter_map(|waiting| waiting.deadline).chain(pings)
@@ -57,6 +59,30 @@ impl Questions {
         self.last = id;
         self.open.insert(id, question);
         id
+    }
+
+    /// How many are open.
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The application asks about no request.
+    pub(super) fn ask_outside(
+        &mut self,
+        method: &str,
+        input: InputId,
+        deadline: Option<Instant>,
+        seen: &mut Seen,
+    ) {
+        self.ask(method, Question::Outside(input, deadline), seen);
+    }
+
+    /// Takes such a question out; returns what its request is called.
+    pub(super) fn take_outside(&mut self, input: InputId) -> Option<u64> {
+        let is_it = |question: &Question| matches!(question, Question::Outside(other, _) if *other == input);
+        let id = self.open.iter().find(|(_, question)| is_it(question)).map(|(id, _)| *id)?;
+        self.open.remove(&id);
+        Some(id)
     }
 
     /// Which question a response answers: `1`, and `"1"` too.
@@ -175,6 +201,14 @@ impl Model {
             Some(Question::Ping(ping, _)) => {
                 assert_eq!(seen.events.pop_front(), Some(Event::Pong { ping, answered: true }));
             }
+            Some(Question::Outside(input, _)) => {
+                let came = match result {
+                    Some(result) if result.starts_with('{') => Came::Answer,
+                    Some(_) => Came::NoObject,
+                    None => Came::Error,
+                };
+                assert_eq!(seen.events.pop_front(), Some(Event::InputAnswered { input, came }));
+            }
             Some(Question::Input(about)) => {
                 let result = result.filter(|result| result.starts_with('{'));
                 let bytes = result.filter(|result| self.has_room_for_input(result.len(), None));
@@ -204,6 +238,16 @@ impl Model {
             self.give_up(*about, seen);
             return true;
         }
+        if let Some(Event::InputAnswered { input, came: Came::TimedOut }) = seen.events.front()
+            && let Some(id) = withdrawn
+            && let Some(Question::Outside(asked, deadline)) = self.questions.open.get(&id)
+            && (asked, is_due(*deadline)) == (input, true)
+        {
+            self.questions.open.remove(&id);
+            seen.events.pop_front();
+            seen.lines.pop_front();
+            return true;
+        }
         let next = match seen.events.front() {
             Some(Event::Pong { ping, answered: false }) => Some(*ping),
             _ => None,
@@ -222,12 +266,19 @@ impl Model {
         while let Some(about) = self.questions.waiting.keys().next().copied() {
             self.give_up(about, seen);
         }
-        while let Some(Event::Pong { ping, answered: false }) = seen.events.front() {
-            let ping = *ping;
-            let of = |q: &Question| matches!(q, Question::Ping(other, _) if *other == ping);
+        loop {
             let before = self.questions.open.len();
-            self.questions.open.retain(|_, question| !of(question));
-            assert_eq!(self.questions.open.len() + 1, before, "a pong of nothing");
+            match seen.events.front() {
+                Some(Event::Pong { ping, answered: false }) => {
+                    let of = |q: &Question| matches!(q, Question::Ping(other, _) if other == ping);
+                    self.questions.open.retain(|_, question| !of(question));
+                }
+                Some(Event::InputAnswered { input, came: Came::Closed }) => {
+                    self.questions.take_outside(*input);
+                }
+                _ => break,
+            }
+            assert_eq!(self.questions.open.len() + 1, before, "the end of nothing");
             seen.events.pop_front();
         }
         assert!(self.questions.open.is_empty(), "questions without an end");
@@ -260,7 +311,7 @@ impl Model {
 }
 
 /// The request to the client that a message withdraws.
-fn withdrawn(message: &Written) -> Option<u64> {
+pub(super) fn withdrawn(message: &Written) -> Option<u64> {
     let id = message.param("requestId").filter(|_| message.is("notifications/cancelled"))?;
     id.parse().ok()
 }

@@ -23,6 +23,9 @@
 //! | `14` | n | the oldest request logs at level n; from 128 on one that is gone |
 //! | `15` | n | the oldest request needs input, in manner n |
 //! | `16` | n | the oldest request says something else, in manner n |
+//! | `18` | n | the client is asked for input about no request, in manner n |
+//! | `19` | n | one of these requests is withdrawn, perhaps one that is over |
+//! | `1A` | n | the client is told something about no request, in manner n |
 //! | `17` | n | the client answers the server's request n mod 32, in manner n / 32 |
 
 use mcp_proto::server::Config;
@@ -65,6 +68,12 @@ pub enum Op {
     Ask(u8),
     /// The oldest request says something that the specification does not have.
     Say(u8),
+    /// The application asks for input about no request.
+    AskOutside(u8),
+    /// It withdraws one of these requests.
+    Withdraw(u8),
+    /// It tells the client something about no request.
+    TellOutside(u8),
 }
 
 /// A server's settings, and a conversation with it.
@@ -107,6 +116,9 @@ impl Script {
                 0x14 => (Op::Log(argument), 2),
                 0x15 => (Op::Ask(argument), 2),
                 0x16 => (Op::Say(argument), 2),
+                0x18 => (Op::AskOutside(argument), 2),
+                0x19 => (Op::Withdraw(argument), 2),
+                0x1A => (Op::TellOutside(argument), 2),
                 0x17 => (Op::Bytes(answer(argument).into_bytes()), 2),
                 _ => (Op::Bytes(vec![*byte]), 1),
             };

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use mcp_proto::Era;
-use mcp_proto::server::{CancelCause, PingId, ReplyId, ServerEvent};
+use mcp_proto::server::{CancelCause, InputFailure, InputId, PingId, ReplyId, ServerEvent};
 use mcp_proto::types::LoggingLevel;
 
 use crate::fuzz::written::Written;
@@ -23,6 +23,17 @@ pub(super) enum Event {
     Cancelled { about: ReplyId, cause: CancelCause },
     Notification { method: String, params: String },
     Pong { ping: PingId, answered: bool },
+    InputAnswered { input: InputId, came: Came },
+    Closed,
+}
+
+/// What came of a request for input about no request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Came {
+    Answer,
+    NoObject,
+    Error,
+    TimedOut,
     Closed,
 }
 
@@ -74,6 +85,16 @@ impl Seen {
             },
             ServerEvent::Pong { ping, answered } => {
                 Event::Pong { ping: *ping, answered: *answered }
+            }
+            ServerEvent::InputAnswered { input, answer } => {
+                let came = match answer {
+                    Ok(_) => Came::Answer,
+                    Err(InputFailure::NotAnObject) => Came::NoObject,
+                    Err(InputFailure::Refused(_)) => Came::Error,
+                    Err(InputFailure::TimedOut) => Came::TimedOut,
+                    Err(_) => Came::Closed,
+                };
+                Event::InputAnswered { input: *input, came }
             }
             ServerEvent::Closed => Event::Closed,
             ServerEvent::PeerFault(_) => return,

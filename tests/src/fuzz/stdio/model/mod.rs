@@ -94,7 +94,7 @@ pub(super) struct Session {
     /// Whether the client can be asked for its roots.
     pub(super) roots: bool,
     /// `None` if it is not known.
-    level: Option<LoggingLevel>,
+    pub(super) level: Option<LoggingLevel>,
 }
 
 impl Model {
@@ -255,7 +255,9 @@ impl Model {
             Some(Shape::Notification { method, params }) => {
                 self.notification(&method, params.as_deref(), sure, seen);
             }
-            Some(Shape::Request { id, .. }) if self.holds(&id) => self.error(batch, 1, seen),
+            Some(Shape::Request { id, .. }) if self.holds(&id) || self.repeats(batch, &id) => {
+                self.error(batch, 1, seen);
+            }
             Some(Shape::Request { id, method, params }) => {
                 let params = params.unwrap_or("{}".into());
                 // The bytes of a batch are counted once, for all its requests.
@@ -452,6 +454,12 @@ impl Model {
 
     fn holds(&self, id: &str) -> bool {
         self.find(id).is_some() || self.find_waiting(id).is_some() || self.listeners.has(id)
+    }
+
+    /// Whether an element of the batch before this one has its id.
+    fn repeats(&self, batch: Option<usize>, id: &str) -> bool {
+        let batch = batch.and_then(|at| self.batches.get(at));
+        batch.is_some_and(|batch| batch.ids.iter().any(|other| same_id(other, id)))
     }
 
     fn find(&self, id: &str) -> Option<ReplyId> {
