@@ -6,6 +6,7 @@
 //! Over HTTP no more connections are open than what is under way needs, and no session is left in the end.
 
 mod offers;
+mod outside;
 mod script;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use mcp_proto::{Duration, ErrorCode, UsageError};
 use serde_json::json;
 
 use offers::{Given, Runs, Servers, Waiting, Watched};
+use outside::Outside;
 use script::{Over, PairOp, PairScript};
 
 /// Any bytes as what two sides do to each other.
@@ -86,6 +88,7 @@ struct Play {
     running: Vec<Running>,
     subscribing: Vec<Waiting<Result<Subscription, CallError>>>,
     open: Vec<Open>,
+    outside: Outside,
     /// Whether nothing was broken or closed so far.
     whole: bool,
     fits: bool,
@@ -97,7 +100,9 @@ struct Play {
 impl Play {
     fn new(script: &PairScript) -> Self {
         let runs = Runs::default();
-        let (catalog, servers) = (offers::catalog(&runs), Arc::new(Servers::default()));
+        let sessions = outside::Sessions::default();
+        let catalog = offers::catalog(&runs, &sessions);
+        let servers = Arc::new(Servers::default());
         let pair = match script.over {
             Over::Pipe => pair_with_pipe(&catalog, &servers).era_policy(script.era_policy),
             Over::Http { sessions, listens } => {
@@ -124,6 +129,7 @@ impl Play {
             running: Vec::new(),
             subscribing: Vec::new(),
             open: Vec::new(),
+            outside: Outside::new(sessions),
             whole: script.network.cuts == 0 && script.network.refusals == 0,
             fits: script.fits(),
             tools: 9,
@@ -139,6 +145,7 @@ impl Play {
         // No call takes longer than an hour, once it has begun.
         self.pass(Duration::from_secs(2 * 60 * 60));
         assert!(self.running.is_empty(), "calls without an end:\n{}", self.pair.wire());
+        assert!(self.outside.is_idle(), "the server waits for ever:\n{}", self.pair.wire());
         assert!(self.subscribing.is_empty(), "a subscription neither begins nor ends");
         self.hear();
         let connections = self.pair.connections();
@@ -244,6 +251,7 @@ impl Play {
                 let told = self.client.notify("notifications/x", &json!({}));
                 assert!(told.is_ok());
             }
+            PairOp::Outside(n) => self.outside.step(n),
             PairOp::Pass(n) => self.pass(Duration::from_millis(20 * u64::from(n))),
             PairOp::PassLong(n) => self.pass_long(n),
             PairOp::Cut => self.broken().cut(),
@@ -380,6 +388,7 @@ impl Play {
 
     /// Looks what has come of everything.
     fn poll(&mut self) {
+        self.outside.poll();
         let mut context = Context::from_waker(Waker::noop());
         let mut running = Vec::new();
         for mut call in std::mem::take(&mut self.running) {

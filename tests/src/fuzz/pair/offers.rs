@@ -17,6 +17,8 @@ use mcp_proto::types::{
 use mcp_proto::{Bytes, Duration, ErrorCode, ErrorData, Instant, Json, UsageError};
 use serde::Deserialize;
 
+use super::outside::Sessions;
+
 /// What a tool is given.
 #[derive(Deserialize, schemars::JsonSchema)]
 pub(super) struct Given {
@@ -42,11 +44,11 @@ impl Runs {
 }
 
 /// A server with a tool of every temper.
-pub(super) fn catalog(runs: &Runs) -> Catalog {
+pub(super) fn catalog(runs: &Runs, sessions: &Sessions) -> Catalog {
     let mut registry = Registry::<Handler>::new(Implementation::new("paired", "1.0.0"));
     registry.page_size(3).logging().subscribe();
     registry.list_changed(List::Tools).list_changed(List::Resources);
-    let offered = offer(&mut registry, runs);
+    let offered = offer(&mut registry, runs).and_then(|()| sessions.offer(&mut registry));
     debug_assert_eq!(offered, Ok(()));
     Catalog::from(registry)
 }

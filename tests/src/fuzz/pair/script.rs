@@ -52,8 +52,10 @@ pub(super) enum PairOp {
     Hang(u8),
     /// (19) It has other roots.
     SetRoots(u8),
-    /// (20) It notifies the server.
+    /// (20, n below 128) It notifies the server.
     Notify,
+    /// (20, the others) The server sends something outside of requests.
+    Outside(u8),
     /// (21) n × 20 ms pass.
     Pass(u8),
     /// (22) n minutes pass.
@@ -184,7 +186,8 @@ impl PairScript {
             17 => PairOp::Cancel(n),
             18 => PairOp::Hang(n),
             19 => PairOp::SetRoots(n),
-            20 => PairOp::Notify,
+            20 if n < 128 => PairOp::Notify,
+            20 => PairOp::Outside(n),
             21 => PairOp::Pass(n),
             22 => PairOp::PassLong(n),
             23 => PairOp::Cut,
