@@ -35,6 +35,8 @@ pub(crate) struct Budget(Arc<Counters>);
 struct Counters {
     work: AtomicUsize,
     replay: AtomicUsize,
+    /// Refusals that are not reported yet.
+    refusals: AtomicUsize,
 }
 
 /// What is done about bytes that do not fit.
@@ -87,6 +89,25 @@ impl Budget {
     /// Whether an answer to what was taken on may be kept.
     pub(crate) fn fits(&self, max: usize, bytes: usize) -> bool {
         self.0.work().saturating_add(bytes) <= max
+    }
+
+    /// Records that work or an answer was refused.
+    pub(crate) fn record_refusal(&self) {
+        self.0.refusals.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether there are refusals that are not reported yet.
+    #[cfg(feature = "service")]
+    pub(crate) fn has_refusals(&self) -> bool {
+        self.0.refusals.load(Ordering::Relaxed) > 0
+    }
+
+    /// The number of refusals since the last call.
+    pub(crate) fn take_refusals(&self) -> usize {
+        if self.0.refusals.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        self.0.refusals.swap(0, Ordering::Relaxed)
     }
 
     /// Whether what is kept for resumption has to go.
@@ -159,6 +180,11 @@ impl Account {
     /// Whether no new work is taken on.
     pub(crate) fn is_tight(&self) -> bool {
         self.counters.work() >= for_new_work(self.max)
+    }
+
+    /// Whether there are refusals that are not reported yet.
+    pub(crate) fn has_refusals(&self) -> bool {
+        self.counters.refusals.load(Ordering::Relaxed) > 0
     }
 
     /// Whether what is kept for resumption has to go.

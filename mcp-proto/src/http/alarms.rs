@@ -27,8 +27,12 @@ impl Alarms {
     /// Records that a limit was reached. Returns how often it was since the last report, if a
     /// report is due.
     pub(crate) fn count(&mut self, now: Instant, name: &'static str) -> Option<u64> {
+        self.add(now, name, 1)
+    }
+
+    fn add(&mut self, now: Instant, name: &'static str, times: usize) -> Option<u64> {
         let alarm = self.0.entry(name).or_insert(Alarm { again: now, count: 0 });
-        alarm.count = alarm.count.saturating_add(1);
+        alarm.count = alarm.count.saturating_add(times as u64);
         if now < alarm.again {
             return None;
         }
@@ -38,7 +42,18 @@ impl Alarms {
 
     /// Records that a limit of `Limits` was reached. Returns the report, if one is due.
     pub(crate) fn reached(&mut self, now: Instant, limit: &'static str) -> Option<ServerEvent> {
-        self.count(now, limit).map(|count| ServerEvent::LimitReached { limit, count })
+        self.reached_times(now, limit, 1)
+    }
+
+    /// Records that a limit of `Limits` was reached so many times. Returns the report, if one is
+    /// due.
+    pub(crate) fn reached_times(
+        &mut self,
+        now: Instant,
+        limit: &'static str,
+        times: usize,
+    ) -> Option<ServerEvent> {
+        self.add(now, limit, times).map(|count| ServerEvent::LimitReached { limit, count })
     }
 }
 

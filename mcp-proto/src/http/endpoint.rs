@@ -14,6 +14,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use super::Config;
+use super::alarms::Alarms;
 use super::legacy::{Place, Sessions};
 use super::listeners::Listeners;
 use crate::error::UsageError;
@@ -47,6 +48,7 @@ pub struct Endpoint<W> {
     pub(super) listeners: Listeners<W>,
     pub(super) queue: VecDeque<EndpointAction<W>>,
     pub(super) closing: bool,
+    alarms: Alarms,
 }
 
 impl<W: Clone> Endpoint<W> {
@@ -63,6 +65,7 @@ impl<W: Clone> Endpoint<W> {
             listeners: Listeners::default(),
             queue: VecDeque::new(),
             closing: false,
+            alarms: Alarms::default(),
         }
     }
 
@@ -215,9 +218,14 @@ impl<W: Clone> Endpoint<W> {
     }
 
     /// Forgets what is kept for resumption, the oldest first, until all that the endpoint holds
-    /// fits into `Limits::max_endpoint_bytes`.
+    /// fits into `Limits::max_endpoint_bytes`. Reports what was refused for want of room.
     pub(super) fn make_room(&mut self, now: Instant) {
         self.sessions.make_room(now, &mut self.queue);
+        let refusals = self.sessions.take_refusals();
+        if refusals > 0 {
+            let event = self.alarms.reached_times(now, "max_endpoint_bytes", refusals);
+            self.queue.extend(event.map(EndpointAction::Event));
+        }
     }
 
     /// A reader goes away from a stream of a session.

@@ -42,9 +42,9 @@ impl Intake {
         buffered == 0 || buffered < AHEAD && !self.account.is_tight()
     }
 
-    /// Whether the endpoint is to forget what it keeps for resumption.
+    /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
     pub(super) fn needs_room(&self) -> bool {
-        self.account.is_over()
+        self.account.is_over() || self.account.has_refusals()
     }
 }
 

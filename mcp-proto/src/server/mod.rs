@@ -99,8 +99,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// The error for new work that does not fit.
+    /// Records that new work does not fit, and returns its error.
     pub(crate) fn endpoint_full(&self) -> ProtocolError {
+        self.budget.record_refusal();
         ProtocolError::EndpointFull { max_endpoint_bytes: self.limits.max_endpoint_bytes }
     }
 

@@ -43,6 +43,7 @@ impl Outbox {
         if size > SMALL {
             let max = config.limits.max_endpoint_bytes;
             if message.is_answer() && !config.budget.fits(max, self.bytes.saturating_add(size)) {
+                config.budget.record_refusal();
                 message = without_result(message);
             } else {
                 self.bytes = self.bytes.saturating_add(size);

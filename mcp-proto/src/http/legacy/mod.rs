@@ -407,6 +407,11 @@ impl<W: Clone> Sessions<W> {
         session.finish_streams(now, queue);
     }
 
+    /// The refusals for want of room that are not reported yet.
+    pub(super) fn take_refusals(&self) -> usize {
+        self.config.server.budget.take_refusals()
+    }
+
     /// Forgets what is kept for resumption, the oldest first, as far as there is no room for it.
     pub(super) fn make_room(&mut self, now: Instant, queue: &mut Queue<W>) {
         let Self { schedule, sessions, .. } = self;

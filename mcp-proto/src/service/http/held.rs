@@ -28,9 +28,9 @@ impl Hub {
         Bytes::from_owner(Held { data, _account: account })
     }
 
-    /// Whether the endpoint is to forget what it keeps for resumption.
+    /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
     pub(super) fn needs_room(&self) -> bool {
         let server = &self.config.server;
-        server.budget.is_over(server.limits.max_endpoint_bytes)
+        server.budget.is_over(server.limits.max_endpoint_bytes) || server.budget.has_refusals()
     }
 }
