@@ -24,13 +24,9 @@ struct Alarm {
 }
 
 impl Alarms {
-    /// Records that a limit was reached. Returns how often it was since the last report, if a
-    /// report is due.
-    pub(crate) fn count(&mut self, now: Instant, name: &'static str) -> Option<u64> {
-        self.add(now, name, 1)
-    }
-
-    fn add(&mut self, now: Instant, name: &'static str, times: usize) -> Option<u64> {
+    /// Records that a limit was reached so many times. Returns how often it was since the last
+    /// report, if a report is due.
+    pub(crate) fn count(&mut self, now: Instant, name: &'static str, times: usize) -> Option<u64> {
         let alarm = self.0.entry(name).or_insert(Alarm { again: now, count: 0 });
         alarm.count = alarm.count.saturating_add(times as u64);
         if now < alarm.again {
@@ -53,7 +49,7 @@ impl Alarms {
         limit: &'static str,
         times: usize,
     ) -> Option<ServerEvent> {
-        self.add(now, limit, times).map(|count| ServerEvent::LimitReached { limit, count })
+        self.count(now, limit, times).map(|count| ServerEvent::LimitReached { limit, count })
     }
 }
 
@@ -65,10 +61,10 @@ mod tests {
     fn second_hour_20_a_limit_is_reported_at_a_bounded_rate() {
         let mut alarms = Alarms::default();
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
-        assert_eq!(alarms.count(at(0), "a"), Some(1));
-        assert_eq!(alarms.count(at(1), "a"), None);
-        assert_eq!(alarms.count(at(1), "b"), Some(1));
-        assert_eq!(alarms.count(at(9), "a"), None);
-        assert_eq!(alarms.count(at(10), "a"), Some(3));
+        assert_eq!(alarms.count(at(0), "a", 1), Some(1));
+        assert_eq!(alarms.count(at(1), "a", 1), None);
+        assert_eq!(alarms.count(at(1), "b", 1), Some(1));
+        assert_eq!(alarms.count(at(9), "a", 1), None);
+        assert_eq!(alarms.count(at(10), "a", 1), Some(3));
     }
 }

@@ -114,7 +114,7 @@ impl Connections {
     /// Records that a limit was reached. Returns how often it was since the last report, if a
     /// report is due.
     pub(super) fn alarm(&self, now: Instant, name: &'static str) -> Option<u64> {
-        self.0.lock().alarms.count(now, name)
+        self.0.lock().alarms.count(now, name, 1)
     }
 
     /// Records that `Limits::max_connections` was reached. Returns the report, if one is due.
