@@ -87,6 +87,7 @@ fn headers_read_and_write_as_their_values() {
     let query: Query = read(all);
     assert_eq!((*query.priority, *query.shard), (Some(7), -1));
     assert_eq!(query.dry, Some(Header::new(true)));
+    assert_eq!(format!("{:?}", query.dry), "Some(true)");
     assert_eq!(Json::encode(&query).unwrap().as_str(), all);
     assert_eq!(query.clone().region.into_inner(), "eu");
     assert_ne!(query, least);
