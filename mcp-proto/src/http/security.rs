@@ -116,13 +116,24 @@ mod tests {
 
     #[test]
     fn t048_origins_are_compared_by_scheme_host_and_port() {
-        let allowed_origins =
-            vec!["https://app.example.com".into(), "http://other.example:8080".into()];
+        let allowed_origins = vec![
+            "https://app.example.com".into(),
+            "http://other.example:8080".into(),
+            "http://plain.example:80".into(),
+            // These are no origins.
+            "https://path.example/".into(),
+            "https://".into(),
+        ];
         let config = Config { allowed_origins, ..Config::default() };
         for (origin, allowed) in [
             ("https://app.example.com", Some(Allowed::Read)),
             ("https://APP.example.com:443", Some(Allowed::Read)),
             ("http://other.example:8080", Some(Allowed::Read)),
+            ("http://plain.example", Some(Allowed::Read)),
+            ("https://plain.example", None),
+            ("https://path.example/", None),
+            ("https://path.example", None),
+            ("https://", None),
             ("http://localhost:5173", Some(Allowed::Send)),
             ("https://[::1]", Some(Allowed::Send)),
             ("http://127.0.0.1:1", Some(Allowed::Send)),
