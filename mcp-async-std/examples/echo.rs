@@ -1,5 +1,4 @@
 //! A server with one tool: `echo stdio`, or `echo http --listen 127.0.0.1:8000`.
-//! Behind a proxy, all clients have its address: `--behind-proxy` counts them as many.
 
 use std::net::TcpListener;
 
@@ -18,16 +17,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["stdio"] => smol::block_on(serve_stdio(registry))?,
-        ["http", ref options @ .., "--listen", address]
-            if matches!(options, [] | ["--behind-proxy"]) =>
-        {
+        ["http", "--listen", address] => {
             let listener = TcpListener::bind(address)?;
-            let mut config = HttpConfig::default();
-            config.behind_proxy = !options.is_empty();
+            let config = HttpConfig::default();
             eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
             smol::block_on(serve_http(listener, registry, config))?;
         }
-        _ => return Err("usage: echo stdio, or echo http [--behind-proxy] --listen ADDRESS".into()),
+        _ => return Err("usage: echo stdio, or echo http --listen ADDRESS".into()),
     }
     Ok(())
 }

@@ -16,10 +16,8 @@ declare -A http_command=(
   [fixed]="$built/fixed-http"
   [own]="$cache/mcp-tokio http --listen 127.0.0.1:0"
   [own-with-report]="$built/mcp-http own"
-  [own-behind-proxy]="$cache/mcp-tokio http --behind-proxy --listen 127.0.0.1:0"
   [tower]="$built/mcp-http tower"
   [async-std]="$cache/mcp-async-std http --listen 127.0.0.1:0"
-  [async-std-behind-proxy]="$cache/mcp-async-std http --behind-proxy --listen 127.0.0.1:0"
   [rmcp-json]="$built/rmcp-http json"
   [rmcp-session]="$built/rmcp-http session"
 )
@@ -40,7 +38,7 @@ wrk_seconds=1
 wrk_cpu=$(taskset -cp $$ | sed 's/.*: //; y/,/\n/' | sed 's/^\([0-9]*\)-\([0-9]*\)$/seq \1 \2/e' | sed -n 2p)
 
 measure_http() {
-  local server era idle
+  local server era
   for server in "${http_servers[@]}"; do
     for era in legacy modern; do
       found["http-instructions $server $era"]=$(
@@ -69,11 +67,9 @@ measure_http() {
       legacy modern legacy-progress modern-progress
   fi
 
-  # One client opens all of them, more than its share would be.
-  for server in own-behind-proxy tower async-std-behind-proxy rmcp-session; do
-    for idle in sessions connections; do
-      found["http-memory ${server%-behind-proxy} ${idle%s}"]=$(http_bytes "$idle" "${!idle}" "$server")
-    done
+  for server in own tower async-std rmcp-session; do
+    found["http-memory $server session"]=$(http_bytes sessions "$sessions" "$server")
+    found["http-memory $server connection"]=$(http_bytes connections "$connections" "$server")
   done
   http_table "resident bytes per idle" http-memory session connection
 
