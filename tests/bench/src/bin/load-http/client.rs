@@ -3,11 +3,12 @@
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Deserialize;
+use socket2::{Domain, Socket, Type};
 
 use super::Result;
 
@@ -87,7 +88,20 @@ pub struct Client {
 impl Client {
     /// A legacy client that has sent nothing.
     pub fn connect(address: &str) -> Result<Self> {
-        let socket = TcpStream::connect(address)?;
+        Self::with(TcpStream::connect(address)?, address)
+    }
+
+    /// The same from a loopback address of its own: `host` chooses it.
+    pub fn connect_from(host: u16, address: &str) -> Result<Self> {
+        let [high, low] = host.to_be_bytes();
+        let own = SocketAddr::from(([127, 1, high, low], 0));
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.bind(&own.into())?;
+        socket.connect(&address.parse::<SocketAddr>()?.into())?;
+        Self::with(socket.into(), address)
+    }
+
+    fn with(socket: TcpStream, address: &str) -> Result<Self> {
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         Ok(Self { socket, address: address.to_owned(), era: Era::Session, session: None })

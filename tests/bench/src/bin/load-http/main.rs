@@ -20,7 +20,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "usage:
 load-http calls ERA CALL COUNT -- SERVER...                     makes calls on one connection
-load-http sessions COUNT -- SERVER...                           opens sessions on one connection
+load-http sessions COUNT -- SERVER...                           opens sessions, from many addresses
 load-http connections COUNT -- SERVER...                        opens them, one call on each
 load-http wrk ERA CALL CONNECTIONS SECONDS CPU SCRIPT -- SERVER...
                                                                 has wrk make calls, from that CPU
@@ -54,10 +54,24 @@ fn make_calls(server: &Server, era: Era, call: Call, count: u64) -> Result<()> {
     (0..WARM_UP + count).try_for_each(|id| client.call(call, NUMBER + id))
 }
 
+/// The number of sessions that one address opens. A server refuses more than 1,000 in a row.
+const SESSIONS_OF_A_HOST: u64 = 500;
+
 /// How much memory an idle session takes, the first few aside, for which room was made at once.
 fn open_sessions(server: &Server, count: u64) -> Result<()> {
-    let mut client = Client::connect(server.address())?;
-    let mut open = |count| (0..count).try_for_each(|_| client.open_session());
+    let mut opened = 0;
+    let mut client = Client::connect_from(0, server.address())?;
+    let mut open = |count: u64| -> Result<()> {
+        for _ in 0..count {
+            opened += 1;
+            if opened % SESSIONS_OF_A_HOST == 0 {
+                let host = u16::try_from(opened / SESSIONS_OF_A_HOST)?;
+                client = Client::connect_from(host, server.address())?;
+            }
+            client.open_session()?;
+        }
+        Ok(())
+    };
     let aside = count / 100;
     open(aside)?;
     let before = settled(server)?;
