@@ -61,6 +61,11 @@ impl Subscriptions {
         }
     }
 
+    /// Whether the server has honoured a subscription, this one or an earlier one.
+    pub(super) fn has_begun(&self, id: SubscriptionId) -> bool {
+        self.open.get(&id).is_some_and(|open| !matches!(open.stage, Stage::Asked))
+    }
+
     /// Whether a modern server may tell of such a change: it has acknowledged the subscription,
     /// which asks for that kind, or for that resource.
     fn may_tell(&self, id: SubscriptionId, change: &Change) -> bool {

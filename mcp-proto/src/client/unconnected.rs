@@ -271,7 +271,7 @@ impl Client {
         let Life::Unconnected(Unconnected { not_before, error, .. }) = &self.life else { return };
         let (not_before, error) = (*not_before, error.clone());
         let is_late = |call: &Call| {
-            let is_wanted = matches!(call.goal, Goal::Listen { .. });
+            let is_wanted = self.lives_on(call);
             let due = (now + call.options.timeout).min(call.ends);
             !is_wanted && call.waits() && due < not_before
         };
@@ -291,10 +291,23 @@ impl Client {
         }
     }
 
+    /// Whether a request outlives the attempts that fail: that of a subscription that has begun. One
+    /// that the server has never honoured fails like a call.
+    fn lives_on(&self, call: &Call) -> bool {
+        match call.goal {
+            Goal::Listen { subscription } => self.subscriptions.has_begun(subscription),
+            Goal::Answer
+            | Goal::Pages(_)
+            | Goal::Subscribe { .. }
+            | Goal::Nobody
+            | Goal::Notification => false,
+        }
+    }
+
     fn fail_waiting(&mut self, now: Instant) {
         let Life::Unconnected(Unconnected { error, .. }) = &self.life else { return };
         let error = CallError::Connect(error.clone());
-        let fails = |call: &Call| call.waits() && !matches!(call.goal, Goal::Listen { .. });
+        let fails = |call: &Call| call.waits() && !self.lives_on(call);
         let numbers: Vec<u64> = self.calls.numbers_of(fails).collect();
         for number in numbers {
             self.fail_call(now, number, error.clone());

@@ -146,7 +146,11 @@ impl Play {
         self.pass(Duration::from_secs(2 * 60 * 60));
         assert!(self.running.is_empty(), "calls without an end:\n{}", self.pair.wire());
         assert!(self.outside.is_idle(), "the server waits for ever:\n{}", self.pair.wire());
-        assert!(self.subscribing.is_empty(), "a subscription neither begins nor ends");
+        assert!(
+            self.subscribing.is_empty(),
+            "a subscription neither begins nor ends:\n{}",
+            self.pair.wire()
+        );
         self.hear();
         let connections = self.pair.connections();
         // A stream for each subscription, or one for all.
