@@ -96,23 +96,20 @@ impl Budget {
         self.0.refusals.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether there are refusals that are not reported yet.
-    #[cfg(feature = "service")]
-    pub(crate) fn has_refusals(&self) -> bool {
-        self.0.refusals.load(Ordering::Relaxed) > 0
-    }
-
     /// The number of refusals since the last call.
     pub(crate) fn take_refusals(&self) -> usize {
-        if self.0.refusals.load(Ordering::Relaxed) == 0 {
-            return 0;
-        }
-        self.0.refusals.swap(0, Ordering::Relaxed)
+        if self.0.has_refusals() { self.0.refusals.swap(0, Ordering::Relaxed) } else { 0 }
+    }
+
+    /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
+    #[cfg(feature = "service")]
+    pub(crate) fn needs_endpoint(&self, max: usize) -> bool {
+        self.0.needs_endpoint(max)
     }
 
     /// Whether what is kept for resumption has to go.
-    #[cfg(any(test, feature = "service"))]
-    pub(crate) fn is_over(&self, max: usize) -> bool {
+    #[cfg(test)]
+    fn is_over(&self, max: usize) -> bool {
         self.0.is_over(max)
     }
 
@@ -150,6 +147,15 @@ impl Counters {
         }
     }
 
+    fn needs_endpoint(&self, max: usize) -> bool {
+        self.is_over(max) || self.has_refusals()
+    }
+
+    /// Whether there are refusals that are not reported yet.
+    fn has_refusals(&self) -> bool {
+        self.refusals.load(Ordering::Relaxed) > 0
+    }
+
     fn work(&self) -> usize {
         self.work.load(Ordering::Relaxed)
     }
@@ -182,9 +188,9 @@ impl Account {
         self.counters.work() >= for_new_work(self.max)
     }
 
-    /// Whether there are refusals that are not reported yet.
-    pub(crate) fn has_refusals(&self) -> bool {
-        self.counters.refusals.load(Ordering::Relaxed) > 0
+    /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
+    pub(crate) fn needs_endpoint(&self) -> bool {
+        self.counters.needs_endpoint(self.max)
     }
 
     /// Whether what is kept for resumption has to go.

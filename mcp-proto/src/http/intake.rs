@@ -44,7 +44,7 @@ impl Intake {
 
     /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
     pub(super) fn needs_room(&self) -> bool {
-        self.account.is_over() || self.account.has_refusals()
+        self.account.needs_endpoint()
     }
 }
 

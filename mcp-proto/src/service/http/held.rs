@@ -31,6 +31,6 @@ impl Hub {
     /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
     pub(super) fn needs_room(&self) -> bool {
         let server = &self.config.server;
-        server.budget.is_over(server.limits.max_endpoint_bytes) || server.budget.has_refusals()
+        server.budget.needs_endpoint(server.limits.max_endpoint_bytes)
     }
 }
