@@ -43,7 +43,9 @@ pub(crate) async fn serve_until(
     if shows_wire() {
         service.show_wire(clock.now(), to_stderr);
     }
-    clock.drive_until(&mut service, reader, writer, stop).await
+    let served = clock.drive_until(&mut service, reader, writer, stop).await;
+    service.finish(&mut Timer::new(clock)).await;
+    served
 }
 
 /// Whether the environment asks for the conversation on standard error.

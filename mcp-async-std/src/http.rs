@@ -123,6 +123,8 @@ pub async fn serve_http_on(
     connections.0.reach(Phase::Stopping);
     let late = async { _ = smol::Timer::after(server.patience()).await };
     or(connections.0.fewer_than(1), late).await;
+    drop(connections);
+    server.finish(&mut Timer::new(clock)).await;
     Ok(())
 }
 

@@ -20,12 +20,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .route("/", get(async || "An MCP server is at another path."))
         .route_service(&path, mcp.clone());
     // Streams of events end when the service is told so, and `serve` waits for them.
-    let stop = async move {
+    let stop = async {
         if tokio::signal::ctrl_c().await.is_ok() {
             mcp.shutdown();
         }
     };
     // Not `axum::serve`, which waits for slow heads for ever.
     hyper_serve::serve(listener, app, head_timeout, stop).await;
+    // Handlers that are cancelled at the end run once more.
+    mcp.finish().await;
     Ok(())
 }

@@ -68,13 +68,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .route(METADATA, get(async move || metadata))
         .route_service("/mcp", mcp.clone());
     eprintln!("listening on {origin}/mcp");
-    let stop = async move {
+    let stop = async {
         if tokio::signal::ctrl_c().await.is_ok() {
             mcp.shutdown();
         }
     };
     // Not `axum::serve`, which waits for slow heads for ever.
     hyper_serve::serve(listener, app, head_timeout, stop).await;
+    // Handlers that are cancelled at the end run once more.
+    mcp.finish().await;
     Ok(())
 }
 

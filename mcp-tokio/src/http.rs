@@ -103,6 +103,7 @@ pub async fn serve_http_until(
     let all = async { while connections.join_next().await.is_some() {} };
     let _ = time::timeout(server.patience(), all).await;
     connections.shutdown().await;
+    server.finish(&mut Timer::new(clock)).await;
     Ok(())
 }
 

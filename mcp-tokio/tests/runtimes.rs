@@ -116,10 +116,13 @@ fn behind_axum(
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let mcp = mcp_tokio::HttpService::new(catalog, config);
         let app = axum::Router::new().route_service("/mcp", mcp.clone());
+        let finished = mcp.clone();
         let stop = async move {
             stop.await;
             mcp.shutdown();
         };
-        axum::serve(listener, app).with_graceful_shutdown(stop).await
+        let served = axum::serve(listener, app).with_graceful_shutdown(stop).await;
+        finished.finish().await;
+        served
     })
 }

@@ -45,8 +45,6 @@ mod wire;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::future::Future;
-use core::pin::Pin;
 use core::task::Waker;
 
 use bytes::Bytes;
@@ -81,10 +79,8 @@ use runner::Runner;
 pub use runner::Scope;
 pub use session::{Answer, Sent, Session, SessionError, SessionScope};
 pub use stderr::Stderr;
+pub use tasks::Spawned;
 use wire::Wire;
-
-/// A future of an adapter's own, to be driven to its end somewhere.
-pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A connection and its handlers; see the [module](self).
 pub struct Service<L: Link = Connection<Server>> {
@@ -168,6 +164,12 @@ impl<L: Link> Service<L> {
     /// on several threads. Without it they take turns in the adapter's task.
     pub fn spawn_with(&mut self, spawn: impl FnMut(Spawned) + Send + 'static) {
         self.runner.spawn = Some(Box::new(spawn));
+    }
+
+    /// Cancels handlers that were spawned and still run, and waits for their end, for 500 ms at most.
+    /// An adapter calls it before its runtime ends: a cancelled handler is polled once more.
+    pub async fn finish(&mut self, clock: &mut impl Clock) {
+        self.runner.tasks.finish(clock).await;
     }
 
     /// Shows the conversation to `sink`, line by line, in the transcript format: `C> ` what the

@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
-use core::task::Waker;
+use core::task::{Poll, Waker};
 
 use super::catalog::{Catalog, Offer};
 use super::changes::Changes;
@@ -57,6 +57,15 @@ impl News {
 pub(super) struct Port {
     catalog: Catalog,
     state: Lock<State>,
+    spawned: Lock<SpawnedHandlers>,
+}
+
+/// The handlers that an adapter runs in tasks of their own.
+#[derive(Debug, Default)]
+struct SpawnedHandlers {
+    count: usize,
+    /// Tasks that wait for the end of all handlers.
+    waiting: Vec<Waker>,
 }
 
 #[derive(Debug)]
@@ -87,7 +96,7 @@ impl Port {
             falling_asleep: Vec::new(),
             sleeps: 0,
         });
-        Self { catalog, state }
+        Self { catalog, state, spawned: Lock::default() }
     }
 
     pub(super) fn catalog(&self) -> &Catalog {
@@ -249,6 +258,36 @@ impl Port {
             state.sleepers.remove(&sleep)
         };
         drop(sleeper);
+    }
+
+    /// Counts a handler that is about to be spawned.
+    pub(super) fn add_handler(&self) {
+        self.spawned.lock().count += 1;
+    }
+
+    /// Counts the end of a handler that was spawned.
+    pub(super) fn remove_handler(&self) {
+        let waiting = {
+            let mut spawned = self.spawned.lock();
+            spawned.count = spawned.count.saturating_sub(1);
+            if spawned.count > 0 {
+                return;
+            }
+            mem::take(&mut spawned.waiting)
+        };
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ready when no spawned handler runs.
+    pub(super) fn poll_handlers_ended(&self, waker: &Waker) -> Poll<()> {
+        let mut spawned = self.spawned.lock();
+        if spawned.count == 0 {
+            return Poll::Ready(());
+        }
+        if !spawned.waiting.iter().any(|waiting| waiting.will_wake(waker)) {
+            spawned.waiting.push(waker.clone());
+        }
+        Poll::Pending
     }
 
     pub(super) fn next_sleep(&self) -> Option<Instant> {

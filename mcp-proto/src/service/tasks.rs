@@ -9,16 +9,23 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::task::Wake;
 use alloc::vec::Vec;
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::Spawned;
+use super::Clock;
 use super::handler::{BoxFuture, Running};
 use super::port::{Cancel, Command, Port};
 use crate::message::ErrorData;
 use crate::server::{Outcome, Reply, ReplyId};
+use crate::time::Duration;
+
+/// A future of an adapter's own, to be driven to its end somewhere.
+pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The time that cancelled handlers get to be polled once more.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// A handler's future and what it owes.
 pub(super) struct Job {
@@ -181,6 +188,12 @@ impl Tasks {
         }
     }
 
+    /// Cancels everything, and waits until what was spawned has ended.
+    pub(super) async fn finish(&mut self, clock: &mut impl Clock) {
+        self.cancel_all();
+        handlers_ended(&self.port, clock).await;
+    }
+
     /// A spawned job has reported.
     pub(super) fn forget(&mut self, id: ReplyId) {
         self.pending.remove(&id);
@@ -245,8 +258,20 @@ pub(super) struct Elsewhere {
 
 impl Elsewhere {
     pub(super) fn new(job: Job, port: Arc<Port>) -> Self {
+        port.add_handler();
         Self { job: Some(job), port, watcher: None }
     }
+}
+
+/// Waits until all spawned handlers have ended, for 500 ms at most. They are cancelled: each is
+/// polled once more and dropped.
+pub(super) async fn handlers_ended(port: &Port, clock: &mut impl Clock) {
+    let until = clock.now() + GRACE;
+    poll_fn(|context| match port.poll_handlers_ended(context.waker()) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => clock.poll_timer(context, until),
+    })
+    .await;
 }
 
 impl Future for Elsewhere {
@@ -277,6 +302,7 @@ impl Drop for Elsewhere {
         if let Some(job) = self.job.take() {
             self.port.command(Command::Respond(job.end(), dropped()));
         }
+        self.port.remove_handler();
     }
 }
 

@@ -18,7 +18,7 @@ use mcp_proto::service::{Catalog, HttpServer};
 use tokio::sync::watch;
 use tower_service::Service;
 
-use crate::driver::Clock;
+use crate::driver::{Clock, Timer};
 use crate::http::{Tending, server};
 
 mod body;
@@ -121,10 +121,19 @@ impl HttpService {
 
     /// The server is to stop: streams that belong to no request end, subscriptions end with their
     /// result, and what is in flight gets `Limits::drain` (2 s) to be answered. Whoever runs the
-    /// service is to accept no more connections, and waits for those that are open.
+    /// service is to accept no more connections, and waits for those that are open; then for
+    /// [`finish`](Self::finish).
     pub fn shutdown(&self) {
         self.shared.server.shutdown(self.shared.clock.now());
         self.shared.stopping.send_replace(true);
+    }
+
+    /// Cancels the handlers of sessions that still run, and waits for their end, for 500 ms at
+    /// most. Await it when the server is over and before the runtime is: a cancelled handler is
+    /// polled once more.
+    pub async fn finish(&self) {
+        let Shared { server, clock, .. } = &*self.shared;
+        server.finish(&mut Timer::new(*clock)).await;
     }
 }
 

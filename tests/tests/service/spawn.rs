@@ -1,9 +1,12 @@
 //! Handlers that go on elsewhere.
 
+use std::future::Future;
 use std::future::{pending, poll_fn};
-use std::task::Poll;
+use std::pin::pin;
+use std::task::{self, Poll, Waker};
 
-use mcp_proto::service::{Context, Driven};
+use mcp_proto::Instant;
+use mcp_proto::service::{Clock, Context, Driven};
 use serde_json::Value;
 
 use crate::bench::{Bench, Gate, Log, answer, failure};
@@ -85,6 +88,38 @@ fn a_cancelled_spawned_handler_runs_once_more_and_is_dropped() {
     bench.turn();
     assert_eq!(bench.out(), [""; 0]);
     bench.assert_alive();
+}
+
+#[test]
+fn the_end_waits_until_cancelled_handlers_have_run_once_more() {
+    let (mut bench, log) = noting();
+    let hands = bench.spawn_by_hand();
+    bench.call(1);
+    hands.poll();
+    let _ = log.take();
+    let mut task = task::Context::from_waker(Waker::noop());
+    let mut clock = Stopped;
+    let mut finished = pin!(bench.service.finish(&mut clock));
+    assert!(finished.as_mut().poll(&mut task).is_pending());
+    hands.poll();
+    assert_eq!(
+        (log.take(), hands.count()),
+        (vec!["cancelled".to_owned(), "dropped".to_owned()], 0)
+    );
+    assert!(finished.as_mut().poll(&mut task).is_ready());
+}
+
+/// A clock that stands still.
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now(&self) -> Instant {
+        Instant::ZERO
+    }
+
+    fn poll_timer(&mut self, _: &mut task::Context<'_>, _: Instant) -> Poll<()> {
+        Poll::Pending
+    }
 }
 
 #[test]

@@ -31,7 +31,7 @@ use super::driver::wake;
 use super::lock::Lock;
 use super::port::{Cancel, Port};
 use super::runner::{Called, gone};
-use super::tasks::{Elsewhere, Started, begin};
+use super::tasks::{Elsewhere, Started, begin, handlers_ended};
 use super::trace::{alarmed, fault};
 use super::{ROUNDS, Spawned};
 use crate::frame::http1::Head;
@@ -143,6 +143,14 @@ impl HttpServer {
     pub fn shutdown(&self, now: Instant) {
         let ((), todo) = self.hub.share(|shared| shared.endpoint.shutdown(now));
         self.hub.act(now, todo, None);
+    }
+
+    /// Cancels the handlers of sessions that still run, and waits until they have ended, for 500 ms
+    /// at most. An adapter calls it when all connections are closed, before its runtime ends: a
+    /// cancelled handler is polled once more.
+    pub async fn finish(&self, clock: &mut impl Clock) {
+        self.hub.cancel_all();
+        handlers_ended(&self.hub.port, clock).await;
     }
 
     /// How many sessions are open.
@@ -354,6 +362,13 @@ impl Hub {
         }
     }
 
+    fn cancel_all(&self) {
+        let running = core::mem::take(&mut *self.running.lock());
+        for cancel in running.into_values() {
+            cancel.set();
+        }
+    }
+
     /// Does what is to be done, and says when there is more.
     fn turn(self: &Arc<Self>, now: Instant, waker: &Waker) -> Option<Instant> {
         self.port.begin_turn(now, waker);
@@ -383,10 +398,7 @@ impl Drop for Hub {
     fn drop(&mut self) {
         self.catalog.leave(&self.port);
         self.port.close();
-        let running = core::mem::take(&mut *self.running.lock());
-        for cancel in running.into_values() {
-            cancel.set();
-        }
+        self.cancel_all();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Handlers of sessions outlive connections, and report wherever there is one.
 
 use std::sync::{Arc, Mutex};
+use std::task::{self, Waker};
 use std::time::Duration;
 
 use mcp_proto::Json;
@@ -13,7 +14,7 @@ use mcp_proto::types::{
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, call, request};
-use crate::bench::{Gate, Log, answer, failure, panic_quietly, registry};
+use crate::bench::{Gate, Log, Wakes, answer, failure, panic_quietly, registry};
 
 #[test]
 fn what_is_ready_is_answered_at_once() {
@@ -184,6 +185,47 @@ fn a_cancellation_comes_by_another_connection() {
     other.ask(&cancel(1));
     site.hands.poll();
     assert_eq!((log.take(), site.hands.count()), (vec!["cancelled".to_owned()], 0));
+}
+
+#[test]
+fn a_handler_that_the_end_cancels_runs_once_more_before_the_server_is_finished() {
+    let log = Log::default();
+    let notes = log.clone();
+    let site = Site::new(registry(move |_: Value, context: Context| {
+        let notes = notes.clone();
+        async move {
+            context.cancelled().await;
+            notes.note("cancelled");
+            "never told"
+        }
+    }));
+    let mut socket = site.session();
+    socket.post(&call(1));
+    site.hands.poll();
+    let wakes = Arc::<Wakes>::default();
+    let task = Waker::from(wakes.clone());
+    let mut task = task::Context::from_waker(&task);
+    let mut finished = site.finish();
+    assert!(finished.as_mut().poll(&mut task).is_pending(), "the handler has not ended");
+    site.hands.poll();
+    assert_eq!((log.take(), wakes.take()), (vec!["cancelled".to_owned()], 1));
+    assert!(finished.as_mut().poll(&mut task).is_ready());
+}
+
+#[test]
+fn a_handler_whose_task_is_never_polled_does_not_hold_up_the_end() {
+    let mut site = Site::new(registry(|_: Value, context: Context| async move {
+        context.cancelled().await;
+        "never told"
+    }));
+    let mut socket = site.session();
+    socket.post(&call(1));
+    let mut task = task::Context::from_waker(Waker::noop());
+    let mut finished = site.finish();
+    assert!(finished.as_mut().poll(&mut task).is_pending());
+    site.pass(Duration::from_millis(500));
+    assert!(finished.as_mut().poll(&mut task).is_ready());
+    site.hands.drop_all();
 }
 
 #[test]

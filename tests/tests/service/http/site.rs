@@ -104,6 +104,12 @@ impl Site {
         }
     }
 
+    /// The wait for the end of handlers, once no connection is open.
+    pub(crate) fn finish(&self) -> Pin<Box<dyn Future<Output = ()>>> {
+        let (server, mut time) = (self.server.clone(), self.time.clone());
+        Box::pin(async move { server.finish(&mut time).await })
+    }
+
     pub(crate) fn pass(&mut self, time: Duration) {
         let mut now = self.time.0.lock().unwrap();
         *now = *now + time;
