@@ -27,6 +27,9 @@ use crate::time::{Duration, Instant};
 pub(super) struct Listener {
     state: State,
     stream: Streaming,
+    /// Whether the server may have accepted a GET since the last one that has opened: what it sent
+    /// there is lost, unless the next GET resumes it.
+    may_have_missed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,7 +62,7 @@ impl Listener {
     /// The server accepts the GET; returns whether it may have sent something meanwhile that will
     /// never come.
     fn open(&mut self, now: Instant, exchange: ExchangeId) -> bool {
-        let is_gap = self.stream.was_open && self.last_id().is_none();
+        let is_gap = core::mem::take(&mut self.may_have_missed) && self.last_id().is_none();
         self.state = State::Open(exchange);
         self.stream.open(now);
         is_gap
@@ -68,6 +71,16 @@ impl Listener {
     /// The GET is over; returns the next step, and the delay before the next GET.
     fn fail(&mut self, now: Instant, broke: Break, random: u8) -> (Then, Option<Duration>) {
         let kind = if self.was_open() { Kind::Listening } else { Kind::Opening };
+        self.may_have_missed |= match broke {
+            // A gateway may say so of an answer that it has not handed on.
+            Break::Ended | Break::Cut | Break::Unavailable | Break::NoEvents => true,
+            Break::Conflict
+            | Break::Unauthorized
+            | Break::NotFound
+            | Break::UnknownEvent
+            | Break::Unsupported
+            | Break::Refused => false,
+        };
         let then = resume::TABLE.find((kind, broke, true)).map_or(Then::Stop, |row| row.then);
         let backoff = &mut self.stream.backoff;
         let (state, delay) = match then {
