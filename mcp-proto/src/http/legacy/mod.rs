@@ -190,6 +190,7 @@ impl<W: Clone> Sessions<W> {
         if number == COMMON && session.streams.get(COMMON).is_none() {
             session.streams.insert(COMMON, Stream::new(None));
         }
+        let reader = session.mint_reader();
         let stream = session.streams.get_mut(number).ok_or(ProtocolError::UnknownEvent)?;
         let mut after = after.unwrap_or(stream.before_untaken());
         let resumed = stream.resumes(after);
@@ -201,8 +202,7 @@ impl<W: Clone> Sessions<W> {
         if count > 0 {
             queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
         }
-        let (reader, woken) = stream.attach(me.clone());
-        queue.extend(woken.map(EndpointAction::Wake));
+        queue.extend(stream.attach(reader, me.clone()).map(EndpointAction::Wake));
         if matches!(resumed, Resumed::Broken(_)) && number != COMMON {
             after = stream.count();
             session.give_up(now, number, queue);

@@ -39,6 +39,9 @@ pub(super) struct Session<W> {
     pub(super) streams: Row<Stream<W>>,
     /// How many streams there were beside that of the GET.
     minted: u64,
+    /// How many readers there were. Streams may go while somebody still holds the number of a
+    /// reader, so that no number is given out again.
+    readers: u64,
     /// When the client was last seen, or heard, or had something in flight.
     used: Instant,
     /// Whether the client has said anything since `initialize`.
@@ -61,6 +64,7 @@ impl<W: Clone> Session<W> {
             server,
             streams: Row::default(),
             minted: 0,
+            readers: 0,
             used: now,
             begun: false,
             rested: false,
@@ -82,12 +86,19 @@ impl<W: Clone> Session<W> {
         self.minted += 1;
         let stream = self.minted;
         let mut opened = Stream::new(request_id(&incoming));
-        let (reader, _) = opened.attach(me.clone());
+        let reader = self.mint_reader();
+        opened.attach(reader, me.clone());
         self.streams.insert(stream, opened);
         let origin = Origin::stream(StreamId(stream));
         self.server.handle_message_from(now, incoming, origin);
         self.act(now, queue);
         (stream, reader)
+    }
+
+    /// The number of another reader.
+    pub(super) fn mint_reader(&mut self) -> u64 {
+        self.readers += 1;
+        self.readers
     }
 
     /// The client sent something that is not answered.

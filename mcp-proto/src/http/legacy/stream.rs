@@ -26,7 +26,6 @@ pub(super) struct Stream<W> {
     /// Whether whoever reads it is to go away, and to come back.
     polls: bool,
     reader: Option<Reader<W>>,
-    readers: u64,
     /// Until when it is kept, once all is said and nobody reads it: `Limits::replay_timeout` after
     /// the last time that something happened.
     kept_until: Instant,
@@ -65,7 +64,6 @@ impl<W: Clone> Stream<W> {
             finished: false,
             polls: false,
             reader: None,
-            readers: 0,
             kept_until: Instant::NEVER,
         }
     }
@@ -113,14 +111,13 @@ impl<W: Clone> Stream<W> {
         self.wake()
     }
 
-    /// Somebody reads it from now on, in place of whoever did. Returns what the reader is called,
-    /// and who is to be woken.
-    pub(super) fn attach(&mut self, wake: W) -> (u64, Option<W>) {
+    /// A reader of this number reads it from now on, in place of whoever did. Returns who is to be
+    /// woken.
+    pub(super) fn attach(&mut self, number: u64, wake: W) -> Option<W> {
         let before = self.wake();
-        self.readers += 1;
         self.polls = false;
-        self.reader = Some(Reader { number: self.readers, wake, woken: false });
-        (self.readers, before)
+        self.reader = Some(Reader { number, wake, woken: false });
+        before
     }
 
     /// A reader goes away. Returns whether it was there, and not replaced by another one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_proto::Json;
 use mcp_proto::http::{Config, Head};
-use mcp_proto::server::{List, Progress, ServerEvent};
+use mcp_proto::server::{Change, List, Progress, ServerEvent};
 use mcp_proto::service::{Catalog, Context, Driven, Interrupt};
 use mcp_proto::types::{
     BooleanSchema, ElicitRequestFormParams, LoggingLevel, RequestedSchema, Tool,
@@ -272,6 +272,32 @@ fn changes_reach_the_stream_of_a_session() {
     assert!(stream.woken().contains("notifications/tools/list_changed"));
     let listed = socket.ask(&request(1, "tools/list", json!({})));
     assert!(listed.contains(r#""name":"more""#), "{listed}");
+}
+
+#[test]
+fn a_stream_that_was_replaced_takes_nothing_of_the_next_one() {
+    let mut offered = registry(|_: Value, _| async { "done" });
+    offered.list_changed(List::Tools);
+    let catalog = Catalog::from(offered);
+    let mut site = Site::new(catalog.clone());
+    let socket = site.session();
+    let (mut replaced, mut gone) = (socket.again(&site), socket.again(&site));
+    replaced.listen();
+    replaced.wakes();
+    gone.listen();
+    assert_eq!(replaced.wakes(), 1, "it is told, and does not look yet");
+    drop(gone);
+    // The session forgets a stream on which nothing was sent.
+    site.pass(Duration::from_secs(2));
+    let mut stream = socket.again(&site);
+    stream.listen();
+    stream.wakes();
+    catalog.publish(&Change::ListChanged(List::Tools)).unwrap();
+    site.tend();
+    replaced.turn();
+    let out = replaced.out();
+    assert!(!out.contains("list_changed") && out.ends_with("0\r\n\r\n"), "{out}");
+    assert!(stream.woken().contains("notifications/tools/list_changed"));
 }
 
 #[test]
