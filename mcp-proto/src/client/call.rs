@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 
 use super::calls::{Call, Goal, State};
 use super::compose::{self, Extras, compose};
-use super::connect::Before;
 use super::event::Listing;
 use super::http::Binding;
+use super::negotiation::Before;
+use super::negotiation::probe::Outcome;
 use super::pages::Pages;
-use super::probe::Outcome;
 use super::{CallError, CallId, CallOptions, Client, ClientEvent, Life, Reason};
 use crate::error::{ErrorCode, UsageError};
 use crate::json::Json;

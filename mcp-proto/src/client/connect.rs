@@ -11,73 +11,19 @@ use core::mem;
 
 use bytes::Bytes;
 
-use super::calls::{self, Call, State};
+use super::calls::{Call, State};
 use super::compose::{self, Envelope};
 use super::connect_error::ConnectError;
-use super::decision::Decision;
-use super::found::Found;
 use super::http::{Binding, Origin};
-use super::kept::Kept;
-use super::negotiation::{Negotiation, ServerInfo, Verdict};
-use super::overdue::Overdue;
-use super::probe::{self, Move, Outcome, Step};
+use super::negotiation::probe::{self, Move, Outcome, Step};
+use super::negotiation::{
+    Answer, Before, Decision, Found, Negotiating, Negotiation, ServerInfo, Verdict,
+};
 use super::{CallError, Client, ClientAction, ClientEvent, Config, Life, Modern, Reason, legacy};
 use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::message::{Message, Outgoing, RequestId, Response};
 use crate::time::Instant;
-use crate::version::Era;
-
-/// A negotiation that is under way.
-#[derive(Debug)]
-pub(super) struct Negotiating {
-    step: Step,
-    /// What is out.
-    discover: Option<RequestId>,
-    initialize: Option<u64>,
-    /// Whether `initialize` says that the server will hear of changes of the roots.
-    tells_roots: bool,
-    overdue: Overdue,
-    /// What the server has sent meanwhile.
-    kept: Kept,
-    before: Before,
-    /// Whether the server has answered a call without having been asked what it is.
-    serves: bool,
-}
-
-/// What the server was taken for before a negotiation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Before {
-    /// Nothing, or what a stored verdict says.
-    Nothing,
-    /// A server of this era, which has spoken on this connection.
-    Here(Era),
-    /// A server of this era, on an earlier connection.
-    Earlier(Era),
-}
-
-impl Before {
-    /// The era in which requests that are in flight were sent. A client that has stored a verdict
-    /// sends requests before it negotiates only if that says modern.
-    pub(super) fn era(self) -> Era {
-        match self {
-            Self::Here(era) | Self::Earlier(era) => era,
-            Self::Nothing => Era::Modern,
-        }
-    }
-}
-
-impl Negotiating {
-    pub(super) fn before(&self) -> Before {
-        self.before
-    }
-
-    /// Whether the request with this id asks what the server is, and is out.
-    pub(super) fn has_out(&self, id: &RequestId) -> bool {
-        let initialize = self.initialize.is_some() && self.initialize == calls::number(id);
-        initialize || self.discover.as_ref() == Some(id)
-    }
-}
 
 impl Client {
     pub(super) fn is_negotiating(&self) -> bool {
@@ -97,7 +43,7 @@ impl Client {
     pub(super) fn enter_after(&mut self, now: Instant, step: Step, before: Before) {
         self.enter(now, step);
         if let Life::Negotiating(negotiating) = &mut self.life {
-            negotiating.before = before;
+            negotiating.set_before(before);
         }
     }
 
@@ -106,7 +52,9 @@ impl Client {
         let found = match &self.life {
             Life::Modern(modern) if !modern.confirmed => Found::default(),
             // It was slow, and it will not like the `initialize` that is out.
-            Life::Negotiating(Negotiating { step: Step::Silent | Step::Held, .. }) => {
+            Life::Negotiating(negotiating)
+                if matches!(negotiating.step(), Step::Silent | Step::Held) =>
+            {
                 let Some(verdict) = self.config.verdict.clone() else { return };
                 let (version, discover) = (Some(verdict.version), verdict.discover);
                 Found { version, discover, ..Found::default() }
@@ -126,28 +74,19 @@ impl Client {
     pub(super) fn served_untyped(&mut self, now: Instant) {
         self.judge(now, Outcome::Untyped);
         if let Life::Negotiating(negotiating) = &mut self.life {
-            negotiating.serves = true;
+            negotiating.set_serves();
         }
     }
 
     /// Sends what `step` has out.
     fn enter(&mut self, now: Instant, step: Step) {
-        let mut negotiating = self.take_negotiating().unwrap_or_else(|| Negotiating {
-            step,
-            discover: None,
-            initialize: None,
-            tells_roots: false,
-            overdue: Overdue::default(),
-            kept: Kept::default(),
-            before: Before::Nothing,
-            serves: false,
-        });
-        negotiating.step = step;
+        let mut negotiating = self.take_negotiating().unwrap_or_else(|| Negotiating::new(step));
         let number = self.calls.number();
         let (timeout, request) = if step.discovers() {
             let id = RequestId::string(&alloc::format!("discover-{number}"));
-            negotiating.discover = Some(id.clone());
-            let stamp = Envelope::new(self.modern_version(), &self.config).stamp();
+            negotiating.discover(step, id.clone());
+            let version = self.config.negotiation.modern_version();
+            let stamp = Envelope::new(version, &self.config).stamp();
             let (method, params) = ("server/discover".into(), Json::EMPTY_OBJECT);
             // After `initialize`, or beside it, there is no other way left.
             let Config { probe_timeout, initialize_timeout, .. } = self.config;
@@ -157,11 +96,10 @@ impl Client {
             let timeout = if may_be_silent { probe_timeout } else { initialize_timeout };
             (timeout, Outgoing::Request { id, method, stamp, params })
         } else {
-            negotiating.overdue = Overdue::new(negotiating.discover.take());
-            negotiating.initialize = Some(number);
-            negotiating.tells_roots =
-                self.config.capabilities.roots.is_some_and(|roots| roots.list_changed);
-            let params = compose::initialize(self.legacy_version(), &self.config);
+            let roots = self.config.capabilities.roots;
+            negotiating.initialize(step, number, roots.is_some_and(|roots| roots.list_changed));
+            let version = self.config.negotiation.legacy_version();
+            let params = compose::initialize(version, &self.config);
             let (id, stamp) = (compose::id(number), Bytes::new());
             let method = "initialize".into();
             (self.config.initialize_timeout, Outgoing::Request { id, method, stamp, params })
@@ -178,7 +116,7 @@ impl Client {
 
     pub(super) fn judge_found(&mut self, now: Instant, outcome: Outcome, found: Found) {
         let step = match &self.life {
-            Life::Negotiating(negotiating) => negotiating.step,
+            Life::Negotiating(negotiating) => negotiating.step(),
             Life::Modern(modern) if !modern.confirmed => Step::Unconfirmed,
             Life::Modern(_)
             | Life::Legacy(_)
@@ -195,7 +133,7 @@ impl Client {
             Move::Send(step) => self.enter(now, step),
             Move::Await(step) => {
                 if let Life::Negotiating(negotiating) = &mut self.life {
-                    negotiating.step = step;
+                    negotiating.wait_at(step);
                 }
             }
             Move::Reopen(step) => self.reopen(now, step, self.before()),
@@ -211,7 +149,7 @@ impl Client {
             Move::Modern => self.found_modern(now, found),
             Move::UseHeld => {
                 if let Life::Negotiating(negotiating) = &mut self.life
-                    && let Some(held) = negotiating.overdue.take()
+                    && let Some(held) = negotiating.take_held()
                 {
                     self.found_modern(now, held);
                 }
@@ -226,19 +164,16 @@ impl Client {
 
     /// Nobody waits for what is out any more.
     fn abort_probe(&mut self) {
-        let Life::Negotiating(Negotiating { discover, initialize, .. }) = &self.life else {
-            return;
-        };
-        let out = discover.clone().into_iter().chain(initialize.map(compose::id));
+        let Life::Negotiating(negotiating) = &self.life else { return };
         if self.binding == Binding::Http {
-            self.queue.extend(out.map(ClientAction::Abort));
+            self.queue.extend(negotiating.in_flight().map(ClientAction::Abort));
         }
     }
 
     /// What the server was taken for before this negotiation.
     fn before(&self) -> Before {
         match &self.life {
-            Life::Negotiating(negotiating) => negotiating.before,
+            Life::Negotiating(negotiating) => negotiating.before(),
             Life::Modern(_)
             | Life::Legacy(_)
             | Life::Unopened
@@ -259,10 +194,10 @@ impl Client {
     /// The answer of a modern server to the first probe, after its time: used, or held.
     fn late(&mut self, now: Instant, found: Found) {
         let Life::Negotiating(negotiating) = &mut self.life else { return };
-        if negotiating.step != Step::Silent {
+        if negotiating.step() != Step::Silent {
             return self.judge_found(now, Outcome::Late, found);
         }
-        negotiating.overdue.hold(found);
+        negotiating.hold(found);
         self.judge(now, Outcome::Late);
     }
 
@@ -273,7 +208,7 @@ impl Client {
             self.deadlines.clear(Reason::Negotiation);
             return;
         }
-        let version = found.version.unwrap_or_else(|| self.modern_version());
+        let version = found.version.unwrap_or_else(|| self.config.negotiation.modern_version());
         let verdict = Verdict { version, discover: found.discover };
         self.connect_modern(now, verdict, found.server, true);
     }
@@ -291,7 +226,7 @@ impl Client {
             server.unwrap_or_else(|| ServerInfo::discovered(version, verdict.discover.as_ref()));
         let envelope = Envelope::new(version, &self.config);
         let negotiating = self.take_negotiating();
-        if let Some(number) = negotiating.as_ref().and_then(|negotiating| negotiating.initialize) {
+        if let Some(number) = negotiating.as_ref().and_then(Negotiating::initialize_in_flight) {
             self.calls.ignore(number);
             self.abort(number);
         }
@@ -302,7 +237,7 @@ impl Client {
     fn connect_legacy(&mut self, now: Instant, server: ServerInfo) {
         let negotiating = self.take_negotiating();
         self.send(Outgoing::notification("notifications/initialized", Json::EMPTY_OBJECT));
-        let tells_roots = negotiating.as_ref().is_some_and(|negotiating| negotiating.tells_roots);
+        let tells_roots = negotiating.as_ref().is_some_and(Negotiating::tells_roots);
         let session = legacy::Session::new(server.clone(), tells_roots);
         self.connected(now, Life::Legacy(session), server, negotiating);
     }
@@ -321,10 +256,8 @@ impl Client {
         }
         self.life = life;
         self.event(ClientEvent::Connected(server));
-        let begun = negotiating.as_ref().is_some_and(|negotiating| negotiating.serves);
-        self.send_waiting(now, begun);
-        let kept = negotiating.map(|negotiating| negotiating.kept.into_messages());
-        for message in kept.into_iter().flatten() {
+        self.send_waiting(now, negotiating.as_ref().is_some_and(Negotiating::serves));
+        for message in negotiating.into_iter().flat_map(Negotiating::into_kept) {
             self.message(now, message, Origin::default());
         }
         self.watch_calls();
@@ -357,7 +290,7 @@ impl Client {
             return self.answer_ping(request.id.clone());
         }
         if let Life::Negotiating(negotiating) = &mut self.life
-            && !negotiating.kept.push(message)
+            && !negotiating.keep(message)
         {
             self.fault(ProtocolError::TooMuchBeforeConnected);
         }
@@ -370,47 +303,35 @@ impl Client {
         response: Response,
     ) -> Option<Response> {
         let Life::Negotiating(negotiating) = &mut self.life else { return Some(response) };
-        let step = negotiating.step;
-        if response.id.is_some() && negotiating.discover == response.id {
-            negotiating.discover = None;
-            let (outcome, found) = self.discovered(response.body);
-            self.judge_found(now, outcome, found);
-        } else if negotiating.overdue.settle(response.id.as_ref()) {
-            if let (Outcome::Modern, found) = self.discovered(response.body) {
-                self.late(now, found);
-            }
-        } else if let Some(number) = response.id.as_ref().and_then(calls::number)
-            && negotiating.initialize == Some(number)
-        {
-            negotiating.initialize = None;
-            let (outcome, found) = self.initialized(response.body);
-            self.judge_found(now, outcome, found);
-        } else if response.id.is_none() {
+        let (step, chosen) = (negotiating.step(), self.config.negotiation);
+        let answer = match &response.id {
+            Some(id) => negotiating.land(id),
             // A server that cannot read the id of a request says so without one.
-            let (outcome, found) = if step.discovers() {
-                self.discovered(response.body)
-            } else {
-                self.initialized(response.body)
-            };
-            if step != Step::Silent {
-                self.judge_found(now, outcome, found);
+            None if step.discovers() => Some(Answer::Discover),
+            None => Some(Answer::Initialize),
+        };
+        let (outcome, found) = match answer {
+            // Without an id it may be either's.
+            Some(_) if response.id.is_none() && step == Step::Silent => return None,
+            Some(Answer::Discover) => chosen.discovered(response.body),
+            Some(Answer::Initialize) => chosen.initialized(response.body),
+            Some(Answer::Overdue) => {
+                if let (Outcome::Modern, found) = chosen.discovered(response.body) {
+                    self.late(now, found);
+                }
+                return None;
             }
-        } else {
-            return Some(response);
-        }
+            None => return Some(response),
+        };
+        self.judge_found(now, outcome, found);
         None
     }
 
     /// An answer that cannot be read; false if it is not to what is out.
     pub(super) fn negotiation_unreadable(&mut self, now: Instant, id: &RequestId) -> bool {
         let Life::Negotiating(negotiating) = &self.life else { return false };
-        if negotiating.discover.as_ref() == Some(id) {
-            self.judge(now, Outcome::Malformed);
-        } else if negotiating.initialize.is_some() && negotiating.initialize == calls::number(id) {
-            self.judge(now, Outcome::InitializeMalformed);
-        } else {
-            return false;
-        }
+        let Some(outcome) = negotiating.unreadable(id) else { return false };
+        self.judge(now, outcome);
         true
     }
 

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::CallError;
-use super::found::Found;
-use super::probe::Failure;
+use super::negotiation::Found;
+use super::negotiation::probe::Failure;
 use crate::challenge::Unauthorized;
 use crate::message::ErrorData;
 

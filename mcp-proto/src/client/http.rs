@@ -5,8 +5,8 @@
 //! subscriptions once more.
 
 use super::calls::{self, Goal};
-use super::found::{self, Found};
-use super::probe::Outcome;
+use super::negotiation::probe::Outcome;
+use super::negotiation::{self, Found};
 use super::recovery::Refusal;
 use super::{CallError, CallId, CallOptions, Client, ClientAction, Config, Life};
 use crate::error::ErrorCode;
@@ -53,7 +53,7 @@ impl Client {
     /// Whether a response to the request with this id is waited for.
     pub(crate) fn awaits(&self, id: &RequestId) -> bool {
         if let Life::Negotiating(negotiating) = &self.life
-            && negotiating.has_out(id)
+            && negotiating.has_in_flight(id)
         {
             return true;
         }
@@ -62,7 +62,7 @@ impl Client {
 
     /// Whether the request with this id asks what the server is.
     pub(crate) fn is_probe(&self, id: &RequestId) -> bool {
-        matches!(&self.life, Life::Negotiating(negotiating) if negotiating.has_out(id))
+        matches!(&self.life, Life::Negotiating(negotiating) if negotiating.has_in_flight(id))
     }
 
     /// No response will come to the request with this id, for this reason.
@@ -162,7 +162,7 @@ pub(crate) fn is_same_request(one: &RequestId, other: &RequestId) -> bool {
 
 /// Whether only a modern server answers with this code; -32022 is one of these.
 pub(crate) fn is_modern_error(code: ErrorCode) -> bool {
-    found::is_modern(code) || code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+    negotiation::is_modern(code) || code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
 }
 
 /// What it means for the negotiation that no response will come to the request with this id.

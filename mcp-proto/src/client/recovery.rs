@@ -29,7 +29,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::found;
+use super::negotiation;
 use crate::decision_table::{Cells, Input, Set, Table, row};
 use crate::error::ErrorCode;
 use crate::message::ErrorData;
@@ -161,7 +161,7 @@ impl Refusal {
         let is_refused = status.is_some_and(|status| matches!(status, 400..=499));
         if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
             // A handler may have passed on the error of another server, which lists other versions.
-            let supported = found::listed(error);
+            let supported = negotiation::listed(error);
             let lists =
                 |version: ProtocolVersion| supported.iter().any(|it| it == version.as_str());
             let names_others = !supported.is_empty() && !spoken.is_some_and(lists);

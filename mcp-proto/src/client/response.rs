@@ -9,9 +9,9 @@ use alloc::string::String;
 
 use super::calls::{self, Call, Goal};
 use super::compose;
-use super::probe::Outcome;
+use super::negotiation::{self, probe::Outcome};
 use super::recovery::Refusal;
-use super::{CallError, Client, Life, Origin, found};
+use super::{CallError, Client, Life, Origin};
 use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::message::{ErrorData, RequestId, Response};
@@ -65,7 +65,7 @@ impl Client {
     /// The server has answered with an error.
     fn refused(&mut self, now: Instant, number: u64, error: ErrorData, origin: Origin) {
         let Origin { status, is_resumed, .. } = origin;
-        if found::is_modern(error.code)
+        if negotiation::is_modern(error.code)
             && matches!(&self.life, Life::Modern(modern) if !modern.confirmed)
         {
             self.judge(now, Outcome::Modern);

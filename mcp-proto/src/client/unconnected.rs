@@ -19,12 +19,11 @@
 use alloc::vec::Vec;
 
 use super::calls::{self, Call, Goal, State};
-use super::connect::Before;
 use super::connect_error::ConnectError;
 use super::event::SubscriptionId;
 use super::http::Binding;
-use super::negotiation::Verdict;
-use super::probe::{Outcome, Step};
+use super::negotiation::probe::{Outcome, Step};
+use super::negotiation::{Before, Verdict};
 use super::recovery::{self, Known, Recovery, Refusal, Repeats, Then};
 use super::{CallError, CallOptions, Client, ClientEvent, Life, Reason};
 use crate::message::RequestId;

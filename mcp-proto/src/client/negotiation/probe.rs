@@ -9,7 +9,7 @@
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions)
 
-use super::negotiation::{Negotiation, Verdict};
+use super::verdict::{Negotiation, Verdict};
 use crate::decision_table::{Cells, Input, Set, Table, row};
 use crate::version::Era;
 
@@ -131,7 +131,7 @@ pub enum Failure {
 }
 
 /// The inputs of a row.
-pub(super) type Sets = (Set<Step>, Set<bool>, Set<Outcome>);
+pub(in crate::client) type Sets = (Set<Step>, Set<bool>, Set<Outcome>);
 
 impl Input for Step {
     const ALL: Set<Self> = &[
@@ -256,7 +256,7 @@ pub const TABLE: Table<Sets, Move> = Table::new(&["step", "falls back", "outcome
 
 impl Step {
     /// Where a negotiation begins.
-    pub(super) fn first(negotiation: Negotiation, stored: Option<&Verdict>) -> Self {
+    pub(in crate::client) fn first(negotiation: Negotiation, stored: Option<&Verdict>) -> Self {
         let pinned = match negotiation {
             Negotiation::Auto => None,
             Negotiation::Legacy => return Self::Initialize,
@@ -274,7 +274,7 @@ impl Step {
     }
 
     /// Whether `server/discover` is what is out.
-    pub(super) fn discovers(self) -> bool {
+    pub(in crate::client) fn discovers(self) -> bool {
         matches!(self, Self::Probe | Self::Correct | Self::Reprobe | Self::Both)
     }
 }

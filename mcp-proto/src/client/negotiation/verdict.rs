@@ -69,7 +69,10 @@ impl ServerInfo {
         self.version.era()
     }
 
-    pub(super) fn discovered(version: ProtocolVersion, result: Option<&DiscoverResult>) -> Self {
+    pub(in crate::client) fn discovered(
+        version: ProtocolVersion,
+        result: Option<&DiscoverResult>,
+    ) -> Self {
         #[derive(Deserialize)]
         struct Meta {
             #[serde(rename = "io.modelcontextprotocol/serverInfo")]
@@ -90,7 +93,7 @@ impl ServerInfo {
 
     /// The version that an `InitializeResult` names, and what else it says, as far as it can be
     /// read: servers have been seen that leave something out. The version is not looked at.
-    pub(super) fn initialized(result: &Json) -> Option<(String, Self)> {
+    pub(in crate::client) fn initialized(result: &Json) -> Option<(String, Self)> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Initialized {

@@ -36,8 +36,8 @@ impl Overdue {
     }
 
     /// Whether a response with this id is its answer; no other one is after that.
-    pub(super) fn settle(&mut self, id: Option<&RequestId>) -> bool {
-        let is_awaited = matches!(self, Self::Awaited(awaited) if Some(&*awaited) == id);
+    pub(super) fn settle(&mut self, id: &RequestId) -> bool {
+        let is_awaited = matches!(self, Self::Awaited(awaited) if awaited == id);
         if is_awaited {
             *self = Self::None;
         }

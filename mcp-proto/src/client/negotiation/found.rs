@@ -1,33 +1,34 @@
-//! What the answers to `server/discover` and `initialize` say.
+//! Meaning of the answers to `server/discover` and `initialize`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::negotiation::{Negotiation, ServerInfo};
+use super::super::CallError;
 use super::probe::Outcome;
-use super::{CallError, Client};
+use super::verdict::{Negotiation, ServerInfo};
 use crate::error::ErrorCode;
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::types::DiscoverResult;
 use crate::version::{Era, ProtocolVersion};
 
-/// What an answer says.
+/// The content of an answer.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(in crate::client) struct Found {
     /// The version to speak, if there is one.
-    pub(super) version: Option<ProtocolVersion>,
-    pub(super) discover: Option<DiscoverResult>,
-    pub(super) server: Option<ServerInfo>,
+    pub(in crate::client) version: Option<ProtocolVersion>,
+    pub(in crate::client) discover: Option<DiscoverResult>,
+    pub(in crate::client) server: Option<ServerInfo>,
     /// The versions that the server names.
-    pub(super) supported: Vec<String>,
-    pub(super) error: Option<ErrorData>,
+    pub(in crate::client) supported: Vec<String>,
+    pub(in crate::client) error: Option<ErrorData>,
     /// Why there is no answer.
-    pub(super) lost: Option<CallError>,
+    pub(in crate::client) lost: Option<CallError>,
 }
 
-impl Client {
-    pub(super) fn discovered(&self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
+impl Negotiation {
+    /// The meaning of an answer to `server/discover`.
+    pub(in crate::client) fn discovered(self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
         let (supported, discover, error) = match answer {
             Ok(result) => match versions(&result) {
                 Some(supported) => (supported, result.decode().ok(), None),
@@ -53,7 +54,11 @@ impl Client {
         (outcome, Found { version, discover, supported, error, ..Found::default() })
     }
 
-    pub(super) fn initialized(&self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
+    /// The meaning of an answer to `initialize`.
+    pub(in crate::client) fn initialized(
+        self,
+        answer: Result<Json, ErrorData>,
+    ) -> (Outcome, Found) {
         let result = match answer {
             Ok(result) => result,
             Err(error) => {
@@ -78,10 +83,10 @@ impl Client {
     }
 
     /// The newest version of an era that is listed and that the client may speak.
-    fn common(&self, listed: &[String], era: Era) -> Option<ProtocolVersion> {
-        let may = |version: &ProtocolVersion| match self.config.negotiation {
-            Negotiation::Auto | Negotiation::Legacy => true,
-            Negotiation::Pinned(pinned) => *version == pinned,
+    fn common(self, listed: &[String], era: Era) -> Option<ProtocolVersion> {
+        let may = |version: &ProtocolVersion| match self {
+            Self::Auto | Self::Legacy => true,
+            Self::Pinned(pinned) => *version == pinned,
         };
         let known =
             ProtocolVersion::ALL.iter().rev().copied().filter(|version| version.era() == era);
@@ -89,29 +94,25 @@ impl Client {
     }
 
     /// The modern version that is asked for.
-    pub(super) fn modern_version(&self) -> ProtocolVersion {
-        match self.config.negotiation {
-            Negotiation::Pinned(version) if version.era() == Era::Modern => version,
-            Negotiation::Auto | Negotiation::Legacy | Negotiation::Pinned(_) => {
-                ProtocolVersion::LATEST_MODERN
-            }
+    pub(in crate::client) fn modern_version(self) -> ProtocolVersion {
+        match self {
+            Self::Pinned(version) if version.era() == Era::Modern => version,
+            Self::Auto | Self::Legacy | Self::Pinned(_) => ProtocolVersion::LATEST_MODERN,
         }
     }
 
     /// The legacy version that is asked for.
-    pub(super) fn legacy_version(&self) -> ProtocolVersion {
-        match self.config.negotiation {
-            Negotiation::Pinned(version) if version.era() == Era::Legacy => version,
-            Negotiation::Auto | Negotiation::Legacy | Negotiation::Pinned(_) => {
-                ProtocolVersion::LATEST_LEGACY
-            }
+    pub(in crate::client) fn legacy_version(self) -> ProtocolVersion {
+        match self {
+            Self::Pinned(version) if version.era() == Era::Legacy => version,
+            Self::Auto | Self::Legacy | Self::Pinned(_) => ProtocolVersion::LATEST_LEGACY,
         }
     }
 }
 
 /// Whether this code alone shows a modern server that can be talked to: -32022 needs a look at the
 /// versions that it names.
-pub(super) fn is_modern(code: ErrorCode) -> bool {
+pub(in crate::client) fn is_modern(code: ErrorCode) -> bool {
     [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
 }
 
@@ -128,7 +129,7 @@ fn versions(result: &Json) -> Option<Vec<String>> {
 }
 
 /// The versions that an error lists; none if it has no list that can be read.
-pub(super) fn listed(error: &ErrorData) -> Vec<String> {
+pub(in crate::client) fn listed(error: &ErrorData) -> Vec<String> {
     #[derive(serde::Deserialize)]
     struct Data {
         supported: Vec<String>,

@@ -29,7 +29,7 @@ pub struct Decision {
 impl Decision {
     /// What a row has decided; nothing if it decides that nothing happens. A negotiation comes back
     /// to no step, so it has as many of these as there are steps, at most.
-    pub(super) fn new(
+    pub(in crate::client) fn new(
         at: Instant,
         step: Step,
         outcome: Outcome,

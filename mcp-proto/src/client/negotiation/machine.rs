@@ -1,0 +1,236 @@
+//! Negotiation that is under way.
+//!
+//! In: requests that are sent, ids of responses, messages of the server. Out: the request that a
+//! response answers; what was held and kept, once the era is known. The step is that of
+//! [`probe::TABLE`](super::probe::TABLE), which decides.
+//!
+//! | in flight | owns | leaves by |
+//! |---|---|---|
+//! | `Nothing` | | the request of another step |
+//! | `Discover` | the id of `server/discover` | its response, `initialize` in its place, `initialize` beside it |
+//! | `Initialize` | the number of `initialize` | its response, `server/discover` beside it |
+//! | `Both` | both | either response |
+
+use core::mem;
+
+use super::super::{calls, compose};
+use super::found::Found;
+use super::kept::Kept;
+use super::overdue::Overdue;
+use super::probe::{Outcome, Step};
+use crate::message::{Message, RequestId};
+use crate::version::Era;
+
+/// A negotiation that is under way.
+#[derive(Debug)]
+pub(in crate::client) struct Negotiating {
+    step: Step,
+    flight: Flight,
+    /// Whether `initialize` said that the server will hear of changes of the roots.
+    tells_roots: bool,
+    overdue: Overdue,
+    /// What the server has sent meanwhile.
+    kept: Kept,
+    before: Before,
+    /// Whether the server has answered a call without having been asked what it is.
+    serves: bool,
+}
+
+/// The requests that are in flight and ask what the server is.
+#[derive(Debug)]
+enum Flight {
+    Nothing,
+    Discover(RequestId),
+    Initialize(u64),
+    Both { discover: RequestId, initialize: u64 },
+}
+
+/// The request that a response answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::client) enum Answer {
+    /// `server/discover`.
+    Discover,
+    /// The first `server/discover`, after its time.
+    Overdue,
+    /// `initialize`.
+    Initialize,
+}
+
+/// What the server was taken for before a negotiation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::client) enum Before {
+    /// Nothing, or what a stored verdict says.
+    Nothing,
+    /// A server of this era, which has spoken on this connection.
+    Here(Era),
+    /// A server of this era, on an earlier connection.
+    Earlier(Era),
+}
+
+impl Before {
+    /// The era in which requests that are in flight were sent. A client that has stored a verdict
+    /// sends requests before it negotiates only if that says modern.
+    pub(in crate::client) fn era(self) -> Era {
+        match self {
+            Self::Here(era) | Self::Earlier(era) => era,
+            Self::Nothing => Era::Modern,
+        }
+    }
+}
+
+impl Flight {
+    fn discover(&self) -> Option<&RequestId> {
+        match self {
+            Self::Discover(id) | Self::Both { discover: id, .. } => Some(id),
+            Self::Nothing | Self::Initialize(_) => None,
+        }
+    }
+
+    fn initialize(&self) -> Option<u64> {
+        match *self {
+            Self::Initialize(number) | Self::Both { initialize: number, .. } => Some(number),
+            Self::Nothing | Self::Discover(_) => None,
+        }
+    }
+
+    /// The request that this id is of.
+    fn find(&self, id: &RequestId) -> Option<Answer> {
+        if self.discover() == Some(id) {
+            Some(Answer::Discover)
+        } else if self.initialize().is_some() && self.initialize() == calls::number(id) {
+            Some(Answer::Initialize)
+        } else {
+            None
+        }
+    }
+
+    /// A request has its response.
+    fn land(&mut self, answer: Answer) {
+        *self = match (mem::replace(self, Self::Nothing), answer) {
+            (Self::Both { discover, .. }, Answer::Initialize) => Self::Discover(discover),
+            (Self::Both { initialize, .. }, Answer::Discover) => Self::Initialize(initialize),
+            (Self::Discover(_), Answer::Discover) | (Self::Initialize(_), Answer::Initialize) => {
+                Self::Nothing
+            }
+            (flight, _) => flight,
+        };
+    }
+}
+
+impl Negotiating {
+    /// One at `step` that has nothing in flight.
+    pub(in crate::client) fn new(step: Step) -> Self {
+        Self {
+            step,
+            flight: Flight::Nothing,
+            tells_roots: false,
+            overdue: Overdue::default(),
+            kept: Kept::default(),
+            before: Before::Nothing,
+            serves: false,
+        }
+    }
+
+    pub(in crate::client) fn step(&self) -> Step {
+        self.step
+    }
+
+    /// Goes on at `step`; what is needed is in flight.
+    pub(in crate::client) fn wait_at(&mut self, step: Step) {
+        self.step = step;
+    }
+
+    pub(in crate::client) fn before(&self) -> Before {
+        self.before
+    }
+
+    pub(in crate::client) fn set_before(&mut self, before: Before) {
+        self.before = before;
+    }
+
+    /// `server/discover` is sent, beside `initialize` if that is in flight.
+    pub(in crate::client) fn discover(&mut self, step: Step, id: RequestId) {
+        self.step = step;
+        self.flight = match self.flight.initialize() {
+            Some(initialize) => Flight::Both { discover: id, initialize },
+            None => Flight::Discover(id),
+        };
+    }
+
+    /// `initialize` is sent, in place of what is in flight.
+    pub(in crate::client) fn initialize(&mut self, step: Step, number: u64, tells_roots: bool) {
+        self.step = step;
+        self.overdue = Overdue::new(self.flight.discover().cloned());
+        self.flight = Flight::Initialize(number);
+        self.tells_roots = tells_roots;
+    }
+
+    /// The number of the `initialize` that is in flight.
+    pub(in crate::client) fn initialize_in_flight(&self) -> Option<u64> {
+        self.flight.initialize()
+    }
+
+    /// The ids of what is in flight.
+    pub(in crate::client) fn in_flight(&self) -> impl Iterator<Item = RequestId> {
+        let initialize = self.flight.initialize().map(compose::id);
+        self.flight.discover().cloned().into_iter().chain(initialize)
+    }
+
+    /// Whether the request with this id asks what the server is, and is in flight.
+    pub(in crate::client) fn has_in_flight(&self, id: &RequestId) -> bool {
+        self.flight.find(id).is_some()
+    }
+
+    /// A response has come: returns the request that it answers, which is not in flight any more.
+    pub(in crate::client) fn land(&mut self, id: &RequestId) -> Option<Answer> {
+        let answer = self.flight.find(id);
+        match answer {
+            Some(answer) => self.flight.land(answer),
+            None => return self.overdue.settle(id).then_some(Answer::Overdue),
+        }
+        answer
+    }
+
+    /// The outcome of a response with this id that cannot be read.
+    pub(in crate::client) fn unreadable(&self, id: &RequestId) -> Option<Outcome> {
+        match self.flight.find(id)? {
+            Answer::Discover | Answer::Overdue => Some(Outcome::Malformed),
+            Answer::Initialize => Some(Outcome::InitializeMalformed),
+        }
+    }
+
+    /// Holds the answer to the first probe until `initialize` is answered.
+    pub(in crate::client) fn hold(&mut self, found: Found) {
+        self.overdue.hold(found);
+    }
+
+    /// The answer that is held.
+    pub(in crate::client) fn take_held(&mut self) -> Option<Found> {
+        self.overdue.take()
+    }
+
+    /// Keeps a message of the server until the era is known; false if there is no room for it.
+    pub(in crate::client) fn keep(&mut self, message: Message) -> bool {
+        self.kept.push(message)
+    }
+
+    /// What the server has sent meanwhile.
+    pub(in crate::client) fn into_kept(self) -> impl Iterator<Item = Message> {
+        self.kept.into_messages().into_iter()
+    }
+
+    /// Whether `initialize` said that the server will hear of changes of the roots.
+    pub(in crate::client) fn tells_roots(&self) -> bool {
+        self.tells_roots
+    }
+
+    /// The server has answered a call without having been asked what it is.
+    pub(in crate::client) fn set_serves(&mut self) {
+        self.serves = true;
+    }
+
+    /// Whether it has done so.
+    pub(in crate::client) fn serves(&self) -> bool {
+        self.serves
+    }
+}

@@ -1,0 +1,20 @@
+//! Negotiation of a version with a server whose era is not known.
+//!
+//! In: what the application chooses ([`Negotiation`]), a stored [`Verdict`], answers to
+//! `server/discover` and `initialize`. Out: what [`probe::TABLE`] says, told by [`Decision`]s; the
+//! server, as a [`ServerInfo`].
+//!
+//! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
+
+mod decision;
+mod found;
+mod kept;
+mod machine;
+mod overdue;
+pub mod probe;
+mod verdict;
+
+pub use decision::Decision;
+pub(super) use found::{Found, is_modern, listed};
+pub(super) use machine::{Answer, Before, Negotiating};
+pub use verdict::{Negotiation, ServerInfo, Verdict};
