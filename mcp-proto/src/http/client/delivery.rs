@@ -25,13 +25,13 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::backoff::Backoff;
-use super::exchange::{Purpose, Sleeper, Waking};
 use super::resume::{self, Break, Kind, Then};
-use super::send::ACCEPT_TIMEOUT;
-use super::{Client, Reason, Request};
-use crate::client::{CallError, ClientEvent, InputId, Undelivered};
+use crate::client::{InputId, Undelivered};
 use crate::message::{Outgoing, RequestId};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+
+/// Time that a server has to accept a message without a response.
+pub(super) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A message on its way.
 #[derive(Debug)]
@@ -45,6 +45,17 @@ pub(super) struct Delivery {
     backoff: Backoff,
 }
 
+/// What follows when a server has not accepted a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Broken {
+    /// It is sent again after this delay.
+    Again(Duration),
+    /// It is sent again with other credentials, or after this delay.
+    Unauthorized(Duration),
+    /// It is not sent again.
+    Undelivered,
+}
+
 #[derive(Debug)]
 enum Delivered {
     /// `notifications/initialized`, which others wait for.
@@ -55,13 +66,46 @@ enum Delivered {
 }
 
 impl Delivery {
+    /// A message that is sent first at `now`, with this body; `answering` is the request that the
+    /// application is answering.
+    pub(super) fn new(
+        now: Instant,
+        message: Outgoing,
+        body: Bytes,
+        answering: Option<&(RequestId, InputId)>,
+        serial: u64,
+    ) -> Self {
+        let kind = delivered(message, answering);
+        Self { kind, body, serial, since: now, backoff: Backoff::default() }
+    }
+
+    /// The body of its POST.
+    pub(super) fn body(&self) -> Bytes {
+        self.body.clone()
+    }
+
+    /// The server has not accepted it; returns the next step.
+    pub(super) fn fail(&mut self, now: Instant, broke: Break, random: u8) -> Broken {
+        let row = resume::TABLE.find((self.kind(), broke, self.backoff.may_try()));
+        match row.map(|row| row.then) {
+            Some(Then::Resend) => Broken::Again(self.backoff.fail(now, random)),
+            Some(Then::Authorize) => Broken::Unauthorized(self.backoff.fail_for_long(random)),
+            _ => Broken::Undelivered,
+        }
+    }
+
+    /// Whether the server has had its time to accept it.
+    pub(super) fn is_late(&self, now: Instant) -> bool {
+        now >= self.since + ACCEPT_TIMEOUT
+    }
+
     /// Whether others wait until it is delivered.
     pub(super) fn begins(&self) -> bool {
         matches!(self.kind, Delivered::Beginning)
     }
 
     /// Whether it answers the request with this id and no other.
-    fn answers(&self, id: &RequestId) -> bool {
+    pub(super) fn answers(&self, id: &RequestId) -> bool {
         matches!(&self.kind, Delivered::Answer(ids, _) if ids.len() == 1 && ids.contains(id))
     }
 
@@ -73,7 +117,7 @@ impl Delivery {
         }
     }
 
-    fn into_undelivered(self) -> Undelivered {
+    pub(super) fn into_undelivered(self) -> Undelivered {
         match self.kind {
             Delivered::Beginning => {
                 Undelivered::Notification { method: "notifications/initialized".into() }
@@ -109,105 +153,5 @@ fn collect_ids(message: &Outgoing, ids: &mut Vec<RequestId>) {
         Outgoing::Error { id, .. } => ids.extend(id.clone()),
         Outgoing::Batch(messages) => messages.iter().for_each(|it| collect_ids(it, ids)),
         Outgoing::Notification { .. } | Outgoing::Request { .. } => {}
-    }
-}
-
-impl Client {
-    /// Sends a message that has no response.
-    pub(super) fn deliver(&mut self, now: Instant, message: Outgoing) {
-        let request = self.post(&message);
-        let delivery = Delivery {
-            kind: delivered(message, self.answering.as_ref()),
-            body: request.body.clone(),
-            serial: self.session.serial,
-            since: now,
-            backoff: Backoff::default(),
-        };
-        self.send_delivery(now, request, Box::new(delivery));
-    }
-
-    /// It is time to send a message again.
-    pub(super) fn deliver_again(&mut self, now: Instant, delivery: Box<Delivery>) {
-        let request = self.post_body(delivery.body.clone());
-        self.send_delivery(now, request, delivery);
-    }
-
-    fn send_delivery(&mut self, now: Instant, request: Request, delivery: Box<Delivery>) {
-        let exchange = self.open(request, Purpose::Message(delivery));
-        // Otherwise its time begins when it has a connection.
-        if self.connections.is_open(exchange) {
-            self.deadlines.set(Reason::Exchange(exchange), now + ACCEPT_TIMEOUT);
-        }
-    }
-
-    /// The server has not accepted a message.
-    pub(super) fn delivery_broke(
-        &mut self,
-        now: Instant,
-        mut delivery: Box<Delivery>,
-        broke: Break,
-        error: CallError,
-    ) {
-        let row = resume::TABLE.find((delivery.kind(), broke, delivery.backoff.may_try()));
-        let then = row.map(|row| row.then);
-        let begins = delivery.begins();
-        let holds = then == Some(Then::Resend) && now < delivery.since + ACCEPT_TIMEOUT;
-        let random = self.jitter();
-        let sleep = match then {
-            Some(Then::Resend) => Some((delivery.backoff.fail(now, random), false)),
-            Some(Then::Authorize) => {
-                self.report_unauthorized(None, error.clone());
-                Some((delivery.backoff.fail_for_long(random), true))
-            }
-            _ => None,
-        };
-        if let Some((delay, is_unauthorized)) = sleep {
-            let waking = Waking::Message(delivery);
-            self.sleep(now + delay, Sleeper { waking, is_unauthorized });
-        } else {
-            self.report_undelivered(*delivery, error);
-        }
-        if begins && !holds {
-            // What waits finds out whether the session is of use.
-            self.release(now);
-        }
-    }
-
-    /// The server does not want the answer to a request any more.
-    pub(super) fn cancel_delivery(&mut self, id: &RequestId) {
-        let answers = |purpose: &Purpose| match purpose {
-            Purpose::Message(delivery) => delivery.answers(id),
-            Purpose::Call(_)
-            | Purpose::Refresh(_)
-            | Purpose::Listen
-            | Purpose::Rest
-            | Purpose::Delete => false,
-        };
-        let mut out = self.exchanges.iter().filter(|(_, open)| answers(&open.purpose));
-        if let Some(exchange) = out.next().map(|(exchange, _)| *exchange) {
-            self.abort(exchange);
-        }
-        let answers = |sleeper: &Sleeper| match &sleeper.waking {
-            Waking::Message(delivery) => delivery.answers(id),
-            Waking::Call(_) => false,
-        };
-        let mut all = self.sleeping.iter().filter(|(_, sleeper)| answers(sleeper));
-        if let Some(key) = all.next().map(|(key, _)| *key) {
-            self.sleeping.remove(&key);
-            self.deadlines.clear(Reason::Sleeping(key));
-        }
-    }
-
-    /// Messages that belong to a lost session, and cannot be delivered any more. The next session
-    /// has a beginning of its own.
-    pub(super) fn lose_deliveries(&mut self, lost: Vec<Delivery>) {
-        for delivery in lost.into_iter().filter(|delivery| !delivery.begins()) {
-            self.report_undelivered(delivery, CallError::Http { status: 404 });
-        }
-    }
-
-    fn report_undelivered(&mut self, delivery: Delivery, error: CallError) {
-        let message = delivery.into_undelivered();
-        self.side.event(ClientEvent::Undelivered { message, error });
     }
 }

@@ -4,9 +4,11 @@
 //! that sleeps, or a request that no response will come to.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use super::Client;
 use super::answer::Class;
+use super::delivery::{Broken, Delivery};
 use super::exchange::{Answer, Asked, Exchange, Purpose, Reading, Sleeper, Waking};
 use super::resume::{self, Break, Kind, Then};
 use crate::client::recovery::Refusal;
@@ -71,6 +73,7 @@ impl Client {
             Purpose::Delete => self.closed(),
         }
     }
+
     /// The exchange of a call is over without the response.
     fn call_broke(
         &mut self,
@@ -96,19 +99,64 @@ impl Client {
                 if kind != Kind::Resumable {
                     self.side.rest_request(&asked.id);
                 }
-                self.sleep(at, Sleeper { waking: Waking::Call(asked), is_unauthorized: false });
+                let waking = Waking::Call(asked);
+                self.exchanges.sleep(at, Sleeper { waking, is_unauthorized: false });
             }
             Some(Then::Authorize) => {
                 let at = now + asked.stream.backoff.fail_for_long(self.jitter());
                 let subscription = self.side.subscription_of(&asked.id);
                 self.report_unauthorized(subscription, error);
-                self.sleep(at, Sleeper { waking: Waking::Call(asked), is_unauthorized: true });
+                let waking = Waking::Call(asked);
+                self.exchanges.sleep(at, Sleeper { waking, is_unauthorized: true });
             }
             Some(
                 Then::Fail | Then::Stop | Then::Restart | Then::Check | Then::Resend | Then::Lose,
             )
             | None => self.side.handle_lost(now, &asked.id, refusal, error),
         }
+    }
+
+    /// The server has not accepted a message.
+    pub(super) fn delivery_broke(
+        &mut self,
+        now: Instant,
+        mut delivery: Box<Delivery>,
+        broke: Break,
+        error: CallError,
+    ) {
+        let random = self.jitter();
+        let broken = delivery.fail(now, broke, random);
+        // What waits for it finds out whether the session is of use.
+        let is_again = matches!(broken, Broken::Again(_));
+        let releases = delivery.begins() && (!is_again || delivery.is_late(now));
+        match broken {
+            Broken::Again(delay) => {
+                let waking = Waking::Message(delivery);
+                self.exchanges.sleep(now + delay, Sleeper { waking, is_unauthorized: false });
+            }
+            Broken::Unauthorized(delay) => {
+                self.report_unauthorized(None, error);
+                let waking = Waking::Message(delivery);
+                self.exchanges.sleep(now + delay, Sleeper { waking, is_unauthorized: true });
+            }
+            Broken::Undelivered => self.report_undelivered(*delivery, error),
+        }
+        if releases {
+            self.release(now);
+        }
+    }
+
+    /// Messages that belong to a lost session, and cannot be delivered any more. The next session
+    /// has a beginning of its own.
+    pub(super) fn lose_deliveries(&mut self, lost: Vec<Delivery>) {
+        for delivery in lost.into_iter().filter(|delivery| !delivery.begins()) {
+            self.report_undelivered(delivery, CallError::Http { status: 404 });
+        }
+    }
+
+    fn report_undelivered(&mut self, delivery: Delivery, error: CallError) {
+        let message = delivery.into_undelivered();
+        self.side.event(ClientEvent::Undelivered { message, error });
     }
 
     /// The server wants to know who asks, and not for a call that could fail with that.

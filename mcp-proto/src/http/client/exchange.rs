@@ -6,17 +6,16 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::Request;
 use super::backoff::Backoff;
 use super::connections::Share;
 use super::delivery::Delivery;
-use super::refresh::{Refresh, Sent};
 use super::session::SessionId;
+use super::{Fields, Request};
 use crate::challenge::Unauthorized;
 use crate::error::ProtocolError;
 use crate::frame::sse::{self, EventReader};
 use crate::http::Url;
-use crate::message::RequestId;
+use crate::message::{Outgoing, RequestId, Response};
 use crate::time::{Duration, Instant};
 use crate::version::Era;
 
@@ -71,6 +70,26 @@ pub(super) struct Asked {
     pub(super) fault: Option<ProtocolError>,
     /// What the answer to `initialize` calls the session.
     pub(super) session_id: Option<SessionId>,
+}
+
+/// A call of a tool that waits for its schema.
+#[derive(Debug)]
+pub(super) struct Refresh {
+    pub(super) asked: Asked,
+    pub(super) call: Sent,
+    /// How the call was refused, and with which status.
+    pub(super) refusal: (Response, u16),
+    /// The request for a page of the list.
+    pub(super) id: RequestId,
+    pub(super) pages: usize,
+}
+
+/// The call of a tool as it was sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) message: Outgoing,
+    /// The headers that repeat arguments.
+    pub(super) headers: Fields,
 }
 
 /// An exchange that is attempted again after a while.
@@ -135,6 +154,14 @@ impl Purpose {
         }
     }
 
+    /// Whether it answers the request with this id and no other.
+    pub(super) fn answers(&self, id: &RequestId) -> bool {
+        match self {
+            Self::Message(delivery) => delivery.answers(id),
+            Self::Call(_) | Self::Refresh(_) | Self::Listen | Self::Rest | Self::Delete => false,
+        }
+    }
+
     /// The share of connections that it belongs to.
     pub(super) fn share(&self) -> Share {
         match self {
@@ -142,6 +169,14 @@ impl Purpose {
             Self::Listen => Share::Stream,
             Self::Call(_) | Self::Refresh(_) => Share::Call,
             Self::Message(_) | Self::Rest | Self::Delete => Share::Message,
+        }
+    }
+
+    /// The message, if it is for one.
+    pub(super) fn into_delivery(self) -> Option<Delivery> {
+        match self {
+            Self::Message(delivery) => Some(*delivery),
+            Self::Call(_) | Self::Refresh(_) | Self::Listen | Self::Rest | Self::Delete => None,
         }
     }
 
@@ -155,6 +190,26 @@ impl Purpose {
             // The listener decides what a 404 to its GET means.
             Self::Call(_) | Self::Refresh(_) | Self::Listen | Self::Rest | Self::Delete => None,
         }
+    }
+}
+
+impl Waking {
+    /// Whether it is the request with this id.
+    pub(super) fn asks(&self, id: &RequestId) -> bool {
+        matches!(self, Self::Call(asked) if asked.id == *id)
+    }
+
+    /// The message, if it is one.
+    pub(super) fn into_delivery(self) -> Option<Delivery> {
+        match self {
+            Self::Message(delivery) => Some(*delivery),
+            Self::Call(_) => None,
+        }
+    }
+
+    /// Whether it answers the request with this id and no other.
+    pub(super) fn answers(&self, id: &RequestId) -> bool {
+        matches!(self, Self::Message(delivery) if delivery.answers(id))
     }
 }
 

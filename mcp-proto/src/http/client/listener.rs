@@ -17,7 +17,7 @@
 
 use super::exchange::Streaming;
 use super::resume::{self, Break, Kind, Then};
-use super::{Client, ExchangeId, Reason};
+use super::{Client, ExchangeId};
 use crate::client::{CallError, ClientEvent};
 use crate::http::client::exchange::Purpose;
 use crate::time::{Duration, Instant};
@@ -30,6 +30,8 @@ pub(super) struct Listener {
     /// Whether the server may have accepted a GET since the last one that has opened: what it sent
     /// there is lost, unless the next GET resumes it.
     may_have_missed: bool,
+    /// The time of the next GET.
+    due: Option<Instant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,6 +46,16 @@ enum State {
 }
 
 impl Listener {
+    /// The time of the next GET.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Whether it is time for the next GET; asked once.
+    pub(super) fn take_due(&mut self, now: Instant) -> bool {
+        self.due.take_if(|due| *due <= now).is_some()
+    }
+
     /// The id to resume from.
     fn last_id(&self) -> Option<&str> {
         self.stream.last_id()
@@ -108,7 +120,6 @@ impl Client {
 
     /// The session is over, and its GET with it.
     pub(super) fn forget_listener(&mut self) {
-        self.deadlines.clear(Reason::Listener);
         self.listener = Listener::default();
     }
 
@@ -128,7 +139,7 @@ impl Client {
     /// The application has other credentials perhaps.
     pub(super) fn authorize_listener(&mut self) {
         if self.listener.state == State::Unauthorized {
-            self.deadlines.clear(Reason::Listener);
+            self.listener.due = None;
             self.send_get();
         }
     }
@@ -154,7 +165,7 @@ impl Client {
         };
         let (then, delay) = self.listener.fail(now, broke, random);
         if let Some(delay) = delay {
-            self.deadlines.set(Reason::Listener, now + delay);
+            self.listener.due = Some(now + delay);
         }
         match then {
             Then::Check => self.side.check_session(now),

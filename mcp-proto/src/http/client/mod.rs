@@ -40,6 +40,7 @@ mod connections;
 mod delivery;
 mod ending;
 mod exchange;
+mod exchanges;
 mod listener;
 mod read;
 mod receive;
@@ -47,14 +48,14 @@ mod refresh;
 pub mod resume;
 mod send;
 mod session;
+mod session_end;
 mod tools;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use core::fmt;
 
 use crate::client::{self, ClientAction, ClientEvent, InputId};
-use crate::deadlines::Deadlines;
 use crate::http::Url;
 use crate::limits::Limits;
 use crate::message::RequestId;
@@ -64,8 +65,8 @@ use action::Fields;
 #[cfg(feature = "service")]
 pub(crate) use action::set_field;
 pub use action::{Action, Config, ExchangeId, Request};
-use connections::Connections;
-use exchange::{Exchange, Sleeper, Streaming};
+use exchange::Streaming;
+use exchanges::{Due, Exchanges};
 use listener::Listener;
 use session::Session;
 use tools::Tools;
@@ -102,9 +103,7 @@ pub struct Client {
     url: Url,
     listens: bool,
     fields: Fields,
-    exchanges: BTreeMap<ExchangeId, Exchange>,
-    connections: Connections,
-    sleeping: BTreeMap<u64, Sleeper>,
+    exchanges: Exchanges,
     listener: Listener,
     session: Session,
     tools: Tools,
@@ -112,10 +111,8 @@ pub struct Client {
     answering: Option<(RequestId, InputId)>,
     /// The stream of the subscription that is being opened again.
     reopening: Option<Streaming>,
-    deadlines: Deadlines<Reason>,
     queue: VecDeque<Action>,
     random: Box<dyn FnMut() -> [u8; 16] + Send>,
-    serials: u64,
     life: Life,
 }
 
@@ -127,40 +124,25 @@ enum Life {
     Closed,
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Reason {
-    /// The end of an exchange.
-    Exchange(ExchangeId),
-    /// The stream of a call is opened again, or a message sent again.
-    Sleeping(u64),
-    /// The GET of a session is sent again.
-    Listener,
-}
-
 impl Client {
     /// A client of a server that has not been asked anything. `random` gives bytes that nobody can
     /// guess, or any: they only spread the times of clients that all try again.
     pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
         let Config { url, client, listens, fields } = config;
-        let connections = Connections::new(client.limits.max_client_connections);
+        let exchanges = Exchanges::new(client.limits.max_client_connections);
         Self {
             side: client::Client::over_http(client),
             url,
             listens,
             fields,
-            exchanges: BTreeMap::new(),
-            connections,
-            sleeping: BTreeMap::new(),
+            exchanges,
             listener: Listener::default(),
             session: Session::default(),
             tools: Tools::default(),
             answering: None,
             reopening: None,
-            deadlines: Deadlines::new(),
             queue: VecDeque::new(),
             random,
-            serials: 0,
             life: Life::Open,
         }
     }
@@ -168,11 +150,14 @@ impl Client {
     /// It is `now`; due deadlines take effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.side.handle_timeout(now);
-        while let Some(reason) = self.deadlines.expire(now) {
-            match reason {
-                Reason::Exchange(id) => self.exchange_is_over(now, id),
-                Reason::Sleeping(key) => self.wake(now, key),
-                Reason::Listener => self.listen_again(),
+        loop {
+            // In the order of their times.
+            let until = self.listener.due().unwrap_or(now).min(now);
+            match self.exchanges.expire(until) {
+                Some(Due::Over(id)) => self.exchange_is_over(now, id),
+                Some(Due::Awake(waking)) => self.attempt_again(now, waking),
+                None if self.listener.take_due(now) => self.listen_again(),
+                None => break,
             }
         }
         self.pump(now);
@@ -185,7 +170,8 @@ impl Client {
 
     /// When [`Client::handle_timeout`] is to be called at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.side.poll_timeout().into_iter().chain(self.deadlines.next()).min()
+        let own = self.exchanges.next_due().into_iter().chain(self.listener.due());
+        own.chain(self.side.poll_timeout()).min()
     }
 
     /// Where requests go; a permanent redirection changes it.
@@ -213,11 +199,6 @@ impl Client {
             }
         }
         self.open_waiting(now);
-    }
-
-    fn serial(&mut self) -> u64 {
-        self.serials += 1;
-        self.serials
     }
 
     /// A byte that nobody can guess, or any.

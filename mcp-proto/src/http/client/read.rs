@@ -5,15 +5,13 @@
 //!
 //! [Specification: Receiving Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#receiving-messages)
 
-use alloc::vec::Vec;
-
 use bytes::Bytes;
 
 use super::answer::{self, Class, Meaning};
 use super::exchange::{Exchange, Purpose};
 use super::receive::LINGER;
 use super::resume::Break;
-use super::{Client, ExchangeId, Reason};
+use super::{Client, ExchangeId};
 use crate::client::recovery::Refusal;
 use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
 use crate::error::{ErrorCode, ProtocolError};
@@ -25,7 +23,7 @@ impl Client {
     /// A text that is to be a message has come.
     pub(super) fn read(&mut self, now: Instant, id: ExchangeId, text: &Bytes) {
         let parsed = message::parse(text, self.limits());
-        let Some(open) = self.exchanges.get_mut(&id) else { return };
+        let Some(open) = self.exchanges.get_mut(id) else { return };
         let status = open.answer.as_ref().map_or(0, |answer| answer.status);
         let is_answer = |response: &Response, id: &RequestId| match &response.id {
             Some(answered) if is_same_request(answered, id) => true,
@@ -99,19 +97,13 @@ impl Client {
             | Purpose::Rest
             | Purpose::Delete => false,
         };
-        let open = self.exchanges.iter().filter(|(_, open)| is_settled(&open.purpose));
-        let settled: Vec<ExchangeId> = open.map(|(id, _)| *id).collect();
-        for id in settled {
-            if !self.deadlines.has(Reason::Exchange(id)) {
-                self.deadlines.set(Reason::Exchange(id), now + LINGER);
-            }
-        }
+        self.exchanges.set_deadline_where(now + LINGER, is_settled);
     }
 
     /// The response that an exchange is for has come.
     fn respond(&mut self, now: Instant, id: ExchangeId, mut response: Response) {
         let Some(Exchange { purpose: Purpose::Call(asked), answer: Some(answer), .. }) =
-            self.exchanges.get_mut(&id)
+            self.exchanges.get_mut(id)
         else {
             return;
         };
@@ -159,7 +151,6 @@ impl Client {
         }
         response.id = Some(asked.id.clone());
         let (asked_id, is_resumed) = (asked.id.clone(), asked.is_resumed());
-        self.deadlines.set(Reason::Exchange(id), now + LINGER);
         match (&*asked.method, &mut response.body) {
             ("initialize", Ok(_)) => self.session.id = asked.session_id.take(),
             ("tools/list", Ok(page)) if asked.era == Era::Modern => {
@@ -181,6 +172,7 @@ impl Client {
             }
             _ => {}
         }
+        self.exchanges.set_deadline(id, now + LINGER);
         let origin = self.side.origin(Some(&asked_id), status, is_resumed);
         self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
     }

@@ -15,7 +15,7 @@ use super::answer::Class;
 use super::exchange::{Answer, Exchange, Purpose, Reading};
 use super::resume::Break;
 use super::session::{SessionId, is_id};
-use super::{Client, ExchangeId, Reason, Request};
+use super::{Client, ExchangeId, Request};
 use crate::challenge::Unauthorized;
 use crate::client::CallError;
 use crate::client::recovery::Refusal;
@@ -35,7 +35,7 @@ impl Client {
     /// The head of an answer has come; interim ones (1xx) are of no interest, nor is a second one.
     pub fn handle_head(&mut self, now: Instant, exchange: ExchangeId, head: &StatusHead) {
         let status = head.status();
-        let waits = self.exchanges.get(&exchange).is_some_and(|open| open.request.is_some());
+        let waits = self.exchanges.get(exchange).is_some_and(|open| open.request.is_some());
         if matches!(status, 100..=199) || !waits {
             return;
         }
@@ -43,7 +43,7 @@ impl Client {
             return self.pump(now);
         }
         let has_session = self.session.id.is_some();
-        let Some(open) = self.exchanges.get_mut(&exchange) else { return };
+        let Some(open) = self.exchanges.get_mut(exchange) else { return };
         open.request = None;
         if status == 404
             && has_session
@@ -96,7 +96,7 @@ impl Client {
 
     /// Some answers have said all with their head.
     fn head_is_enough(&mut self, now: Instant, id: ExchangeId, status: u16) {
-        let Some(open) = self.exchanges.get_mut(&id) else { return };
+        let Some(open) = self.exchanges.get_mut(id) else { return };
         match &open.purpose {
             Purpose::Message(_) => self.delivered(now, id, status),
             Purpose::Listen
@@ -119,8 +119,8 @@ impl Client {
 
     /// The head of the answer to a message that has no response; the rest says nothing.
     fn delivered(&mut self, now: Instant, id: ExchangeId, status: u16) {
-        self.deadlines.set(Reason::Exchange(id), now + LINGER);
-        let Some(open) = self.exchanges.get_mut(&id) else { return };
+        self.exchanges.set_deadline(id, now + LINGER);
+        let Some(open) = self.exchanges.get_mut(id) else { return };
         let Purpose::Message(delivery) = core::mem::replace(&mut open.purpose, Purpose::Rest)
         else {
             return;
@@ -137,15 +137,15 @@ impl Client {
     /// Sends a request once more, to where the server says, if that is of the same origin.
     fn redirect(&mut self, id: ExchangeId, head: &StatusHead) -> bool {
         let location = head.field("Location").and_then(|to| core::str::from_utf8(to).ok());
-        let from = self.exchanges.get(&id).and_then(|open| open.moved.as_ref());
+        let from = self.exchanges.get(id).and_then(|open| open.moved.as_ref());
         let url = location.and_then(|to| from.unwrap_or(&self.url).join(to).ok());
         let Some(url) = url.filter(|url| url.same_origin(&self.url)) else { return false };
         let may = |open: &Exchange| open.redirects < MAX_REDIRECTS && open.request.is_some();
-        if !self.exchanges.get(&id).is_some_and(may) {
+        if !self.exchanges.get(id).is_some_and(may) {
             return false;
         }
         // The deadline, if there is one, goes on.
-        let due = self.deadlines.due(Reason::Exchange(id));
+        let due = self.exchanges.deadline(id);
         let Some(Exchange { request: Some(request), redirects, moved, purpose, .. }) =
             self.abort(id)
         else {
@@ -158,12 +158,12 @@ impl Client {
         if is_moved {
             self.url = url.clone();
         }
-        if let Some(open) = self.exchanges.get_mut(&again) {
+        if let Some(open) = self.exchanges.get_mut(again) {
             open.redirects = redirects + 1;
             open.moved = (!is_moved).then_some(url);
         }
         if let Some(due) = due {
-            self.deadlines.set(Reason::Exchange(again), due);
+            self.exchanges.set_deadline(again, due);
         }
         true
     }
@@ -171,7 +171,7 @@ impl Client {
     /// Some of the body of an answer has come.
     pub fn handle_body(&mut self, now: Instant, exchange: ExchangeId, data: Bytes) {
         let max = self.limits().max_line_bytes;
-        let Some(open) = self.exchanges.get_mut(&exchange) else { return };
+        let Some(open) = self.exchanges.get_mut(exchange) else { return };
         let Some(answer) = &mut open.answer else { return };
         match &mut answer.reading {
             Reading::Text(text) if text.len().saturating_add(data.len()) > max => {
@@ -190,7 +190,7 @@ impl Client {
     fn read_events(&mut self, now: Instant, id: ExchangeId) {
         loop {
             let max_sse_event_bytes = self.limits().max_sse_event_bytes;
-            let Some(open) = self.exchanges.get_mut(&id) else { return };
+            let Some(open) = self.exchanges.get_mut(id) else { return };
             let Some(Answer { reading: Reading::Events(events), .. }) = &mut open.answer else {
                 return;
             };
@@ -229,7 +229,7 @@ impl Client {
 
     /// The answer is complete.
     pub fn handle_end(&mut self, now: Instant, exchange: ExchangeId) {
-        let open = self.exchanges.get_mut(&exchange).map(|open| {
+        let open = self.exchanges.get_mut(exchange).map(|open| {
             open.has_ended = true;
             &mut open.answer
         });
@@ -249,7 +249,7 @@ impl Client {
         if is_message {
             self.read(now, exchange, &text);
         }
-        if let Some(exchange) = self.remove(exchange) {
+        if let Some(exchange) = self.exchanges.end(exchange) {
             self.ended(now, exchange, &text);
         }
         self.pump(now);
@@ -257,7 +257,7 @@ impl Client {
 
     /// There is no connection, or it broke before the end of the answer, for this reason.
     pub fn handle_failure(&mut self, now: Instant, exchange: ExchangeId, reason: &str) {
-        if let Some(exchange) = self.remove(exchange) {
+        if let Some(exchange) = self.exchanges.end(exchange) {
             let error = CallError::Connection(reason.into());
             self.broken(now, exchange, Break::Cut, Refusal::Unavailable, error);
         }

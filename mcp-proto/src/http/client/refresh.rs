@@ -5,35 +5,15 @@
 
 use alloc::boxed::Box;
 
-use super::exchange::{Asked, Exchange, Purpose};
-use super::send::ACCEPT_TIMEOUT;
+use super::delivery::ACCEPT_TIMEOUT;
+use super::exchange::{Asked, Exchange, Purpose, Refresh, Sent};
 use super::tools::next_page;
-use super::{Client, ExchangeId, Fields, Reason};
+use super::{Client, ExchangeId};
 use crate::client::CallError;
 use crate::client::recovery::Refusal;
 use crate::json::Json;
 use crate::message::{Incoming, Message, Outgoing, RequestId, Response};
 use crate::time::Instant;
-
-/// A call of a tool that waits for its schema.
-#[derive(Debug)]
-pub(super) struct Refresh {
-    pub(super) asked: Asked,
-    call: Sent,
-    /// How the call was refused, and with which status.
-    refusal: (Response, u16),
-    /// The request for a page of the list.
-    pub(super) id: RequestId,
-    pages: usize,
-}
-
-/// The call of a tool as it was sent.
-#[derive(Debug)]
-pub(super) struct Sent {
-    pub(super) message: Outgoing,
-    /// The headers that repeat arguments.
-    pub(super) headers: Fields,
-}
 
 impl Client {
     /// The server has refused the headers of a call.
@@ -54,12 +34,12 @@ impl Client {
     /// Asks for a page of the list.
     fn list_tools(&mut self, now: Instant, mut refresh: Refresh, params: Json) {
         let Some(stamp) = self.side.stamp() else { return self.refreshed(now, refresh) };
-        let id = RequestId::string(&alloc::format!("headers-{}", self.serial()));
+        let id = RequestId::string(&alloc::format!("headers-{}", self.exchanges.serial()));
         refresh.id = id.clone();
         let message = Outgoing::Request { id, method: "tools/list".into(), stamp, params };
         let purpose = Purpose::Refresh(Box::new(refresh));
         if let Some(exchange) = self.request(&message, purpose) {
-            self.deadlines.set(Reason::Exchange(exchange), now + ACCEPT_TIMEOUT);
+            self.exchanges.set_deadline(exchange, now + ACCEPT_TIMEOUT);
         }
     }
 

@@ -8,28 +8,25 @@
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::delivery::Delivery;
-use super::exchange::{Asked, Exchange, Purpose, Sleeper, Waking};
-use super::refresh::Sent;
+use super::delivery::{ACCEPT_TIMEOUT, Delivery};
+use super::exchange::{Asked, Exchange, Purpose, Sent, Waking};
 use super::session::SessionId;
 use super::tools::arguments;
-use super::{Action, Client, ExchangeId, Fields, Life, Reason, Request};
+use super::{Client, ExchangeId, Fields, Life, Request};
 use crate::client::recovery::Refusal;
 use crate::client::{CallError, version_of};
 use crate::error::{EmitError, ProtocolError, UsageError};
 use crate::headers;
 use crate::json::{Json, Raw};
 use crate::message::{self, Outgoing, RequestId};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::version::Era;
-
-/// How long a server may take to accept what has no response.
-pub(super) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Client {
     /// Sends a message, or keeps it until the server has accepted that the session has begun.
@@ -73,17 +70,32 @@ impl Client {
         }
     }
 
+    /// `notifications/initialized` goes out.
+    pub(super) fn hold(&mut self) {
+        self.session.held = Some(VecDeque::new());
+        self.session.version = self.side.version();
+    }
+
+    /// `notifications/initialized` was accepted, or is not for now: what waits will be told if the
+    /// session is of no use.
+    pub(super) fn release(&mut self, now: Instant) {
+        let Some(held) = self.session.held.take() else { return };
+        // First of all: some servers ask there for what a call needs, and do not wait for a listener.
+        if self.listens {
+            self.listen();
+        }
+        for message in held {
+            self.send(now, message);
+        }
+    }
+
     /// Whether the server is to accept first what has no response: a server that asks and does not
     /// accept what it is answered is not answered any more.
     pub(super) fn is_full(&self) -> bool {
-        let is_message = |open: &&Exchange| matches!(open.purpose, Purpose::Message(_));
         let is_request = |message: &&Outgoing| matches!(message, Outgoing::Request { .. });
         let held =
             self.session.held.iter().flatten().filter(|message| !is_request(message)).count();
-        let out = self.exchanges.values().filter(is_message).count();
-        let is_message = |sleeper: &&Sleeper| matches!(sleeper.waking, Waking::Message(_));
-        let asleep = self.sleeping.values().filter(is_message).count();
-        out.saturating_add(held).saturating_add(asleep) >= self.limits().max_in_flight
+        held.saturating_add(self.exchanges.messages()) >= self.limits().max_in_flight
     }
 
     /// Sends a request.
@@ -125,8 +137,7 @@ impl Client {
         }
         // One that was open before waits for its turn.
         let subscribes = asked.method == "subscriptions/listen" && !asked.stream.was_open;
-        if subscribes && self.connections.is_full_of_streams() {
-            let max_streams = self.connections.max_streams();
+        if subscribes && let Some(max_streams) = self.exchanges.full_of_streams() {
             let error = CallError::Usage(UsageError::TooManyStreams { max_streams });
             return self.side.handle_lost(now, &asked.id, Refusal::Unavailable, error);
         }
@@ -214,33 +225,28 @@ impl Client {
 
     /// Has a request sent.
     pub(super) fn open(&mut self, request: Request, purpose: Purpose) -> ExchangeId {
-        let id = ExchangeId(self.serial());
-        if self.connections.begin(id, purpose.share()) {
-            self.queue.push_back(Action::Open { exchange: id, request: request.clone() });
-        } else if let Purpose::Call(asked) = &purpose {
+        let id = self.exchanges.begin(&mut self.queue, request, purpose);
+        if !self.exchanges.is_open(id)
+            && let Some(Exchange { purpose: Purpose::Call(asked), .. }) = self.exchanges.get(id)
+        {
             // Its time begins when it is sent.
             self.side.rest_request(&asked.id);
         }
-        self.exchanges.insert(id, Exchange::new(request, purpose));
         id
     }
 
     /// Opens the exchanges that have waited for a connection, as far as there are some.
     pub(super) fn open_waiting(&mut self, now: Instant) {
-        while let Some(id) = self.connections.next() {
-            let Some(Exchange { request: Some(request), purpose, .. }) = self.exchanges.get(&id)
-            else {
-                continue;
-            };
-            match purpose {
-                Purpose::Call(asked) => self.side.restart_request(now, &asked.id),
-                Purpose::Message(_) => {
-                    self.deadlines.set(Reason::Exchange(id), now + ACCEPT_TIMEOUT);
-                }
-                Purpose::Refresh(_) | Purpose::Listen | Purpose::Rest | Purpose::Delete => {}
+        while let Some(purpose) = self.exchanges.open_waiting(now, &mut self.queue) {
+            if let Purpose::Call(asked) = purpose {
+                self.side.restart_request(now, &asked.id);
             }
-            self.queue.push_back(Action::Open { exchange: id, request: request.clone() });
         }
+    }
+
+    /// Ends an exchange whose answer is of no interest any more.
+    pub(super) fn abort(&mut self, id: ExchangeId) -> Option<Exchange> {
+        self.exchanges.abort(&mut self.queue, id)
     }
 
     /// The response to a request is of no interest any more.
@@ -248,69 +254,40 @@ impl Client {
         if let Some(held) = &mut self.session.held {
             held.retain(|message| !matches!(message, Outgoing::Request { id, .. } if id == wanted));
         }
-        let mut all = self.exchanges.iter();
-        if let Some(id) = all.find(|(_, it)| it.purpose.asks(wanted)).map(|(id, _)| *id) {
-            self.abort(id);
-        }
-        let mut all = self.sleeping.iter();
-        let asks = |sleeper: &Sleeper| match &sleeper.waking {
-            Waking::Call(asked) => asked.id == *wanted,
-            Waking::Message(_) => false,
-        };
-        if let Some(key) = all.find(|(_, sleeper)| asks(sleeper)).map(|(key, _)| *key) {
-            self.sleeping.remove(&key);
-            self.deadlines.clear(Reason::Sleeping(key));
+        self.exchanges.abort_where(&mut self.queue, |purpose| purpose.asks(wanted));
+        self.exchanges.wake_where(|sleeper| sleeper.waking.asks(wanted));
+    }
+
+    /// Sends a message that has no response.
+    fn deliver(&mut self, now: Instant, message: Outgoing) {
+        let request = self.post(&message);
+        let (body, serial) = (request.body.clone(), self.session.serial);
+        let delivery = Delivery::new(now, message, body, self.answering.as_ref(), serial);
+        self.send_delivery(now, request, Box::new(delivery));
+    }
+
+    fn send_delivery(&mut self, now: Instant, request: Request, delivery: Box<Delivery>) {
+        let exchange = self.open(request, Purpose::Message(delivery));
+        // Otherwise its time begins when it has a connection.
+        if self.exchanges.is_open(exchange) {
+            self.exchanges.set_deadline(exchange, now + ACCEPT_TIMEOUT);
         }
     }
 
-    /// Nothing that is out is of interest any more; returns the messages that were not delivered.
-    pub(super) fn abort_all(&mut self) -> Vec<Delivery> {
-        let mut undelivered = Vec::new();
-        while let Some((id, _)) = self.exchanges.first_key_value() {
-            let id = *id;
-            if let Some(Purpose::Message(delivery)) = self.abort(id).map(|it| it.purpose) {
-                undelivered.push(*delivery);
+    /// The server does not want the answer to a request any more.
+    pub(super) fn cancel_delivery(&mut self, id: &RequestId) {
+        self.exchanges.abort_where(&mut self.queue, |purpose| purpose.answers(id));
+        self.exchanges.wake_where(|sleeper| sleeper.waking.answers(id));
+    }
+
+    /// It is time to send a message again, or to open the stream of a call again.
+    pub(super) fn attempt_again(&mut self, now: Instant, waking: Waking) {
+        let asked = match waking {
+            Waking::Call(asked) => asked,
+            Waking::Message(delivery) => {
+                let request = self.post_body(delivery.body());
+                return self.send_delivery(now, request, delivery);
             }
-        }
-        while let Some((key, sleeper)) = self.sleeping.pop_first() {
-            self.deadlines.clear(Reason::Sleeping(key));
-            if let Waking::Message(delivery) = sleeper.waking {
-                undelivered.push(*delivery);
-            }
-        }
-        self.forget_listener();
-        self.session.held = None;
-        undelivered
-    }
-
-    pub(super) fn abort(&mut self, id: ExchangeId) -> Option<Exchange> {
-        let is_open = self.connections.is_open(id);
-        let exchange = self.remove(id)?;
-        if is_open && !exchange.has_ended {
-            self.queue.push_back(Action::Abort { exchange: id });
-        }
-        Some(exchange)
-    }
-
-    pub(super) fn remove(&mut self, id: ExchangeId) -> Option<Exchange> {
-        self.deadlines.clear(Reason::Exchange(id));
-        self.connections.end(id);
-        self.exchanges.remove(&id)
-    }
-
-    /// An exchange is attempted again after a while.
-    pub(super) fn sleep(&mut self, at: Instant, sleeper: Sleeper) {
-        let key = self.serial();
-        self.deadlines.set(Reason::Sleeping(key), at);
-        self.sleeping.insert(key, sleeper);
-    }
-
-    /// An exchange is attempted again.
-    pub(super) fn wake(&mut self, now: Instant, key: u64) {
-        let asked = match self.sleeping.remove(&key).map(|sleeper| sleeper.waking) {
-            Some(Waking::Call(asked)) => asked,
-            Some(Waking::Message(delivery)) => return self.deliver_again(now, delivery),
-            None => return,
         };
         if !self.side.awaits(&asked.id) {
             return;
@@ -330,11 +307,10 @@ impl Client {
     /// The application has other credentials perhaps: streams that wait for some need not wait for
     /// their time.
     pub(super) fn authorize_streams(&mut self, now: Instant) {
-        let waiting = self.sleeping.iter().filter(|(_, sleeper)| sleeper.is_unauthorized);
-        let waiting: Vec<u64> = waiting.map(|(key, _)| *key).collect();
-        for key in waiting {
-            self.deadlines.clear(Reason::Sleeping(key));
-            self.wake(now, key);
+        for key in self.exchanges.asleep_where(|sleeper| sleeper.is_unauthorized) {
+            if let Some(waking) = self.exchanges.wake(key) {
+                self.attempt_again(now, waking);
+            }
         }
         self.authorize_listener();
     }
