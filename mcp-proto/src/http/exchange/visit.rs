@@ -85,6 +85,7 @@ impl Exchange {
                     Ok(Posted::Accepted) => self.answer.accept(),
                     Ok(Posted::Answered { status, data }) => self.answer.finish(status, data, None),
                     Ok(Posted::Asked(place)) => self.read(now, endpoint, place, false),
+                    Ok(Posted::Pending(place)) => self.state = State::Reading(place),
                     Ok(Posted::Opened(place)) => {
                         self.answer.session = Some(place.session_id());
                         self.read(now, endpoint, place, false);

@@ -130,6 +130,8 @@ pub(in super::super) enum Posted {
     Accepted,
     /// Its answer comes from here.
     Asked(Place),
+    /// The same, and nothing is said yet: the reader is woken.
+    Pending(Place),
     /// The same, and the session is new.
     Opened(Place),
     /// A refusal, or an `initialize` that was answered with an error.
@@ -193,7 +195,7 @@ impl Place {
     /// Whether it is at the stream of a GET, which answers no request.
     #[cfg(feature = "service")]
     pub(in super::super) fn is_common(&self) -> bool {
-        self.stream == super::session::COMMON
+        self.stream == super::streams::COMMON
     }
 
     /// The event that the reader had last.

@@ -6,7 +6,9 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
+use super::caller::Caller;
 use super::session::Session;
+use crate::error::ProtocolError;
 use crate::server::ReplyId;
 
 pub(super) struct Directory<W> {
@@ -48,6 +50,21 @@ impl<W: Clone> Directory<W> {
 
     pub(super) fn get_mut(&mut self, key: &u128) -> Option<&mut Session<W>> {
         self.sessions.get_mut(key).map(|session| &mut **session)
+    }
+
+    /// The session that a caller names, and its id. One of another principal is unknown.
+    pub(super) fn of_caller(
+        &mut self,
+        caller: &Caller,
+        serves_modern: bool,
+    ) -> Result<(u128, &mut Session<W>), ProtocolError> {
+        let key = caller.session.key(serves_modern)?;
+        match self.sessions.get_mut(&key) {
+            Some(session) if session.server.principal() == caller.principal.as_deref() => {
+                Ok((key, session))
+            }
+            Some(_) | None => Err(ProtocolError::SessionNotFound),
+        }
     }
 
     /// The session of a request, and its id.

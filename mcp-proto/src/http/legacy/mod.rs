@@ -23,6 +23,7 @@ mod replay;
 mod schedule;
 mod session;
 mod stream;
+mod streams;
 mod tenants;
 
 use alloc::boxed::Box;
@@ -48,9 +49,10 @@ use directory::Directory;
 use replay::Resumed;
 use schedule::Schedule;
 pub(super) use session::text;
-use session::{COMMON, Queue, Session};
+use session::{Queue, Session};
 pub(super) use stream::Next;
 use stream::{Stream, parse_event_id};
+use streams::COMMON;
 use tenants::Tenancy;
 
 /// The sessions of an endpoint.
@@ -88,23 +90,16 @@ impl<W: Clone> Sessions<W> {
         queue: &mut Queue<W>,
     ) -> Result<Posted, (Option<RequestId>, ProtocolError)> {
         let opens = opens(&incoming);
-        let key = match caller.session {
-            Token::Absent if opens => {
-                return self.open(now, declaration, caller, incoming, me, queue);
+        if opens && caller.session == Token::Absent {
+            return self.open(now, declaration, caller, incoming, me, queue);
+        }
+        let (key, session) = match self.sessions.of_caller(caller, self.serves_modern()) {
+            Err(error @ ProtocolError::SessionNotFound) => return Err((None, error)),
+            Err(error) => return Err((request_id(&incoming), error)),
+            Ok(_) if opens => {
+                return Err((request_id(&incoming), ProtocolError::UnexpectedInitialize));
             }
-            Token::Absent | Token::Invalid | Token::Repeated | Token::Id(_) => {
-                match self.find(caller) {
-                    Err(error @ ProtocolError::SessionNotFound) => return Err((None, error)),
-                    Err(error) => return Err((request_id(&incoming), error)),
-                    Ok(_) if opens => {
-                        return Err((request_id(&incoming), ProtocolError::UnexpectedInitialize));
-                    }
-                    Ok(key) => key,
-                }
-            }
-        };
-        let Some(session) = self.sessions.get_mut(&key) else {
-            return Err((None, ProtocolError::SessionNotFound));
+            Ok(found) => found,
         };
         if let Err(error) = check_version(session, caller, queue) {
             return Err((request_id(&incoming), error));
@@ -118,7 +113,9 @@ impl<W: Clone> Sessions<W> {
             Incoming::Message(Message::Request(_)) | Incoming::Batch(_) => {
                 let primes = session.version().is_some_and(ProtocolVersion::has_polling);
                 let (stream, reader) = session.ask(now, incoming, me, queue);
-                Posted::Asked(Place { session: key, stream, reader, after: 0, primes })
+                let place = Place { session: key, stream, reader, after: 0, primes };
+                let is_silent = session.streams.get(stream).is_some_and(Stream::is_silent);
+                if is_silent { Posted::Pending(place) } else { Posted::Asked(place) }
             }
         };
         self.schedule.plan(key, session);
@@ -148,7 +145,7 @@ impl<W: Clone> Sessions<W> {
         let mut session = Box::new(Session::new(now, server, Tenancy::new(holder)));
         let (stream, reader) = session.ask(now, incoming, me, queue);
         let Some(version) = session.version() else {
-            let next = session.streams.get_mut(stream).map(|stream| stream.next(reader, 0).1);
+            let next = session.streams.change(stream, |stream| stream.next(reader, 0).1);
             return match next {
                 Some(Next::Event { data, status }) => {
                     Ok(Posted::Answered { status: status.unwrap_or(400), data })
@@ -177,8 +174,7 @@ impl<W: Clone> Sessions<W> {
         me: &W,
         queue: &mut Queue<W>,
     ) -> Result<Place, ProtocolError> {
-        let key = self.find(caller)?;
-        let session = self.sessions.get_mut(&key).ok_or(ProtocolError::SessionNotFound)?;
+        let (key, session) = self.sessions.of_caller(caller, self.serves_modern())?;
         check_version(session, caller, queue)?;
         let (number, after) = match last_event_id {
             None => (COMMON, None),
@@ -187,11 +183,11 @@ impl<W: Clone> Sessions<W> {
                 (stream, Some(after))
             }
         };
-        if number == COMMON && session.streams.get(COMMON).is_none() {
-            session.streams.insert(COMMON, Stream::new(None));
+        if number == COMMON {
+            session.streams.open_common();
         }
         let reader = session.mint_reader();
-        let stream = session.streams.get_mut(number).ok_or(ProtocolError::UnknownEvent)?;
+        let stream = session.streams.get(number).ok_or(ProtocolError::UnknownEvent)?;
         let mut after = after.unwrap_or(stream.before_untaken());
         let resumed = stream.resumes(after);
         let count = match resumed {
@@ -202,9 +198,11 @@ impl<W: Clone> Sessions<W> {
         if count > 0 {
             queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
         }
-        queue.extend(stream.attach(reader, me.clone()).map(EndpointAction::Wake));
+        let said = stream.count();
+        let woken = session.streams.change(number, |stream| stream.attach(reader, me.clone()));
+        queue.extend(woken.flatten().map(EndpointAction::Wake));
         if matches!(resumed, Resumed::Broken(_)) && number != COMMON {
-            after = stream.count();
+            after = said;
             session.give_up(now, number, queue);
         }
         // Somebody is there to be told of changes.
@@ -222,10 +220,8 @@ impl<W: Clone> Sessions<W> {
         caller: &Caller,
         queue: &mut Queue<W>,
     ) -> Result<(), ProtocolError> {
-        let key = self.find(caller)?;
-        if let Some(session) = self.sessions.get_mut(&key) {
-            check_version(session, caller, queue)?;
-        }
+        let (key, session) = self.sessions.of_caller(caller, self.serves_modern())?;
+        check_version(session, caller, queue)?;
         self.end(now, key, queue);
         Ok(())
     }
@@ -233,9 +229,7 @@ impl<W: Clone> Sessions<W> {
     /// The answer that a reader finds, if it is in one piece; the reader goes away then.
     pub(super) fn take_whole(&mut self, now: Instant, place: &Place) -> Option<(u16, Bytes)> {
         let session = self.sessions.get_mut(&place.session)?;
-        let stream = session.streams.get_mut(place.stream)?;
-        let whole = stream.take_whole(place.reader, place.after)?;
-        session.streams.remove(place.stream);
+        let whole = session.streams.take_whole(place.stream, place.reader, place.after)?;
         session.set_used(now);
         self.schedule.plan(place.session, session);
         Some(whole)
@@ -243,10 +237,11 @@ impl<W: Clone> Sessions<W> {
 
     /// What a reader finds.
     pub(super) fn next(&mut self, place: &mut Place) -> Next {
-        let stream = self.sessions.get_mut(&place.session);
-        let stream = stream.and_then(|session| session.streams.get_mut(place.stream));
-        let Some(stream) = stream else { return Next::Gone };
-        let (number, next) = stream.next(place.reader, place.after);
+        let Some(session) = self.sessions.get_mut(&place.session) else { return Next::Gone };
+        let next = |stream: &mut Stream<W>| stream.next(place.reader, place.after);
+        let Some((number, next)) = session.streams.change(place.stream, next) else {
+            return Next::Gone;
+        };
         place.after = number;
         next
     }
@@ -321,9 +316,9 @@ impl<W: Clone> Sessions<W> {
         let (_, session) = self.sessions.of(about).ok_or(UsageError::NotInFlight)?;
         let stream = session.server.stream_of(about).ok_or(UsageError::NotInFlight)?;
         if session.version().is_some_and(ProtocolVersion::has_polling)
-            && let Some(stream) = session.streams.get_mut(stream.0)
+            && let Some(wake) = session.streams.change(stream.0, Stream::poll)
         {
-            queue.extend(stream.poll().map(EndpointAction::Wake));
+            queue.extend(wake.map(EndpointAction::Wake));
         }
         Ok(())
     }
@@ -361,10 +356,9 @@ impl<W: Clone> Sessions<W> {
         for (key, session) in self.sessions.iter_mut() {
             session.server.handle_eof(now);
             session.act(now, queue);
-            if let Some(common) = session.streams.get_mut(COMMON) {
-                let wake = common.finish(now, session.server.limits());
-                queue.extend(wake.map(EndpointAction::Wake));
-            }
+            let limits = session.server.limits();
+            let wake = session.streams.change(COMMON, |common| common.finish(now, limits));
+            queue.extend(wake.flatten().map(EndpointAction::Wake));
             self.schedule.plan(key, session);
         }
     }
@@ -427,19 +421,14 @@ impl<W: Clone> Sessions<W> {
 
     /// The revision that errors for a client are written for: that of its session, else the one
     /// that its head names.
-    pub(super) fn spoken(&self, caller: &Caller) -> ProtocolVersion {
-        let session = self.find(caller).ok().and_then(|key| self.sessions.get(&key));
-        let version = session.and_then(Session::version);
+    pub(super) fn spoken(&mut self, caller: &Caller) -> ProtocolVersion {
+        let found = self.sessions.of_caller(caller, self.serves_modern());
+        let version = found.ok().and_then(|(_, session)| session.version());
         version.or_else(|| caller.version.legacy().ok()?).unwrap_or(ProtocolVersion::LATEST_LEGACY)
     }
 
-    /// The session of a caller.
-    fn find(&self, caller: &Caller) -> Result<u128, ProtocolError> {
-        let key = caller.session.key(self.config.policy() != EraPolicy::LegacyOnly)?;
-        match self.sessions.get(&key) {
-            Some(session) if session.server.principal() == caller.principal.as_deref() => Ok(key),
-            Some(_) | None => Err(ProtocolError::SessionNotFound),
-        }
+    fn serves_modern(&self) -> bool {
+        self.config.policy() != EraPolicy::LegacyOnly
     }
 }
 

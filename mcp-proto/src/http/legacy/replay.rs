@@ -92,7 +92,9 @@ impl Replay {
         *total = total.saturating_add(length);
         self.count += 1;
         let kept = Kept { number: self.count, event, stays };
-        self.older.extend(self.newest.replace(kept));
+        if let Some(before) = self.newest.replace(kept) {
+            self.older.push_back(before);
+        }
     }
 
     /// The first event after number `after`, with its number.

@@ -16,27 +16,21 @@ use super::super::status;
 use super::kept::Holdings;
 use super::replay::{Event, EventKind};
 use super::stream::Stream;
+use super::streams::{COMMON, Streams};
 use super::tenants::{Tenancy, Use};
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Outgoing};
-use crate::row::Row;
 use crate::server::{Origin, Server, ServerAction, ServerEvent, StreamId, request_id};
 use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
-/// The number of the stream of the GET.
-pub(super) const COMMON: u64 = 0;
-
 /// After so much time without anything to do a session gives back memory that it does not need.
 const A_MOMENT: Duration = Duration::from_secs(1);
-
-/// How many streams of requests that are answered are kept for clients that missed the answer.
-const MAX_FINISHED: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Session<W> {
     pub(super) server: Server,
-    pub(super) streams: Row<Stream<W>>,
+    pub(super) streams: Streams<W>,
     /// How many streams there were beside that of the GET.
     minted: u64,
     /// How many readers there were. Streams may go while somebody still holds the number of a
@@ -62,7 +56,7 @@ impl<W: Clone> Session<W> {
     pub(super) fn new(now: Instant, server: Server, tenancy: Tenancy) -> Self {
         Self {
             server,
-            streams: Row::default(),
+            streams: Streams::default(),
             minted: 0,
             readers: 0,
             used: now,
@@ -88,7 +82,7 @@ impl<W: Clone> Session<W> {
         let mut opened = Stream::new(request_id(&incoming));
         let reader = self.mint_reader();
         opened.attach(reader, me.clone());
-        self.streams.insert(stream, opened);
+        self.streams.open(stream, opened);
         let origin = Origin::stream(StreamId(stream));
         self.server.handle_message_from(now, incoming, origin);
         self.act(now, queue);
@@ -118,10 +112,6 @@ impl<W: Clone> Session<W> {
     fn shrink(&mut self) {
         self.rested = true;
         self.server.shrink();
-        // A GET stream on which nothing was sent begins anew with the next GET.
-        if self.streams.get(COMMON).is_some_and(|common| !common.is_read() && common.count() == 0) {
-            self.streams.remove(COMMON);
-        }
         self.streams.shrink();
     }
 
@@ -145,9 +135,9 @@ impl<W: Clone> Session<W> {
                     self.say(now, stream.map_or(COMMON, |stream| stream.0), event, queue);
                 }
                 ServerAction::Unanswered(stream) => {
-                    let (stream, limits) = (self.streams.get_mut(stream.0), self.server.limits());
-                    let wake = stream.and_then(|stream| stream.finish(now, limits));
-                    queue.extend(wake.map(EndpointAction::Wake));
+                    let limits = self.server.limits();
+                    let wake = self.streams.change(stream.0, |stream| stream.finish(now, limits));
+                    queue.extend(wake.flatten().map(EndpointAction::Wake));
                 }
                 ServerAction::Event(ServerEvent::Closed) | ServerAction::Close => {}
                 ServerAction::Event(event) => queue.push_back(EndpointAction::Event(event)),
@@ -155,9 +145,7 @@ impl<W: Clone> Session<W> {
         }
         self.used = now;
         self.rested = false;
-        if self.streams.len() > 1 {
-            self.forget_streams(now);
-        }
+        self.forget_streams(now);
     }
 
     /// The same; the client was not there, and has not done anything.
@@ -179,79 +167,49 @@ impl<W: Clone> Session<W> {
     }
 
     fn say(&mut self, now: Instant, stream: u64, event: Event, queue: &mut Queue<W>) {
-        if stream == COMMON && self.streams.get(COMMON).is_none() {
-            self.streams.insert(COMMON, Stream::new(None));
+        if stream == COMMON {
+            self.streams.open_common();
         }
         let limits = self.server.limits();
-        let Some(said) = self.streams.get_mut(stream) else { return };
-        let (wake, lost) = said.say(now, event, limits);
-        queue.extend(wake.map(EndpointAction::Wake));
-        let count = lost + self.make_room();
-        if count > 0 {
-            queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
+        let said = self.streams.change(stream, |stream| {
+            let (wake, lost) = stream.say(now, event, limits);
+            (wake, lost, stream.is_stranded())
+        });
+        let Some((wake, lost, is_stranded)) = said else { return };
+        if let Some(wake) = wake {
+            queue.push_back(EndpointAction::Wake(wake));
         }
-        self.release(now, stream, queue);
+        let count = lost + self.streams.make_room(limits.max_replay_bytes);
+        report_lost(count, queue);
+        if is_stranded {
+            self.release(now, stream, queue);
+        }
     }
 
     /// Forgets an event that is too long to be kept, if the reader that it was for is gone.
     fn release(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
-        let Some(stream) = self.streams.get_mut(number) else { return };
-        if !stream.is_stranded() {
+        let Some(stream) = self.streams.get(number).filter(|stream| stream.is_stranded()) else {
             return;
-        }
+        };
         let is_over = stream.is_finished();
-        let count = stream.forget_events();
-        if count > 0 {
-            queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
-        }
+        let count = self.streams.change(number, Stream::forget_events);
+        report_lost(count.unwrap_or(0), queue);
         if is_over {
             self.answer_lost(now, number, TOO_LONG, queue);
         }
     }
 
-    /// Has the streams that keep the most forget their oldest events, notifications first, until
-    /// all of them together keep what a session may. Returns how many of the events nobody had
-    /// taken.
-    fn make_room(&mut self) -> u64 {
-        let max_replay_bytes = self.server.limits().max_replay_bytes;
-        let mut lost = 0;
-        while self.streams.iter().map(|(_, stream)| stream.bytes()).sum::<usize>()
-            > max_replay_bytes
-        {
-            let older = self.streams.values_mut().filter(|stream| stream.can_forget());
-            let longest = older.max_by_key(|stream| stream.bytes());
-            let Some(was_taken) = longest.and_then(Stream::forget_one) else { break };
-            lost += u64::from(!was_taken);
-        }
-        lost
-    }
-
     /// What it holds of the endpoint's budget.
     pub(super) fn holdings(&self) -> Holdings {
-        let mut holdings = Holdings { work: self.server.session_bytes(), ..Holdings::NONE };
-        for (_, stream) in self.streams.iter() {
-            let bytes = stream.held();
-            if stream.is_awaited() {
-                holdings.work = holdings.work.saturating_add(bytes);
-            } else if bytes > 0 {
-                holdings.replay = holdings.replay.saturating_add(bytes);
-                holdings.since = holdings.since.min(stream.touched());
-            }
-        }
-        holdings
+        let work = self.server.session_bytes().saturating_add(self.streams.awaited());
+        let (replay, since) = self.streams.replay();
+        Holdings { work, replay, since }
     }
 
     /// Forgets the events that are kept for resumption on the stream where the least has happened
     /// for longest. An answer goes with its stream.
     pub(super) fn forget_oldest(&mut self, now: Instant, queue: &mut Queue<W>) {
-        let kept = |stream: &&mut Stream<W>| stream.held() > 0 && !stream.is_awaited();
-        let oldest = self.streams.values_mut().filter(kept).min_by_key(|stream| stream.touched());
-        let count = oldest.map_or(0, Stream::forget_events);
-        if count > 0 {
-            queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
-        }
-        self.streams
-            .retain(|_, stream| !stream.is_finished() || stream.is_read() || stream.held() > 0);
+        report_lost(self.streams.forget_oldest(), queue);
         self.forget_streams(now);
     }
 
@@ -264,10 +222,13 @@ impl<W: Clone> Session<W> {
         has_heard_all: bool,
         queue: &mut Queue<W>,
     ) {
-        if let Some(left) = self.streams.get_mut(stream) {
+        let limits = self.server.limits();
+        let left = self.streams.change(stream, |left| {
             // Whoever was replaced has not heard what those behind it wait for.
-            let reads = left.detach(now, reader, self.server.limits());
-            if reads && has_heard_all && left.is_finished() {
+            left.detach(now, reader, limits) && has_heard_all && left.is_finished()
+        });
+        if let Some(is_done) = left {
+            if is_done {
                 self.streams.remove(stream);
             } else {
                 self.release(now, stream, queue);
@@ -279,9 +240,9 @@ impl<W: Clone> Session<W> {
 
     /// The client cannot be told the answer to the request of a stream any more.
     pub(super) fn give_up(&mut self, now: Instant, number: u64, queue: &mut Queue<W>) {
-        let Some(stream) = self.streams.get_mut(number) else { return };
+        let Some(stream) = self.streams.get(number) else { return };
         let id = stream.request.clone();
-        stream.forget_events();
+        self.streams.change(number, Stream::forget_events);
         self.answer_lost(now, number, LOST, queue);
         if let Some(id) = id {
             self.server.abandon(&id);
@@ -291,62 +252,37 @@ impl<W: Clone> Session<W> {
 
     /// Says an error in place of the answer.
     fn answer_lost(&mut self, now: Instant, number: u64, why: &'static str, queue: &mut Queue<W>) {
-        let Some(stream) = self.streams.get_mut(number) else { return };
+        let Some(stream) = self.streams.get(number) else { return };
         let answer =
             Outgoing::Error { id: stream.request.clone(), error: ErrorData::internal(why) };
         let event = Event { data: text(&answer), kind: EventKind::Answer { status: 200 } };
-        let wake = stream.reopen(now, event, self.server.limits());
-        queue.extend(wake.map(EndpointAction::Wake));
+        let limits = self.server.limits();
+        let wake = self.streams.change(number, |stream| stream.reopen(now, event, limits));
+        queue.extend(wake.flatten().map(EndpointAction::Wake));
     }
 
     /// Everybody who reads is to go.
     pub(super) fn finish_streams(&mut self, now: Instant, queue: &mut Queue<W>) {
-        let limits = self.server.limits();
-        let woken = self.streams.values_mut().filter_map(|stream| stream.finish(now, limits));
+        let woken = self.streams.finish(now, self.server.limits());
         queue.extend(woken.map(EndpointAction::Wake));
     }
 
     /// Forgets what has been kept for long enough, and the oldest of what is too much.
     pub(super) fn forget_streams(&mut self, now: Instant) {
-        let max_replay_bytes = self.server.limits().max_replay_bytes;
-        let over = |stream: &Stream<W>| stream.kept_until() != Instant::NEVER;
-        let (mut count, mut bytes) = (0, 0);
-        for (_, stream) in self.streams.iter().filter(|(_, stream)| over(stream)) {
-            count += 1;
-            bytes += stream.bytes();
-        }
-        self.streams.retain(|_, stream| {
-            let too_many = count > MAX_FINISHED || count > 1 && bytes > max_replay_bytes;
-            let goes = over(stream) && (too_many || stream.kept_until() <= now);
-            if goes {
-                count -= 1;
-                bytes -= stream.bytes();
-            }
-            !goes
-        });
-    }
-
-    /// Whether anybody reads a stream.
-    pub(super) fn is_read(&self) -> bool {
-        self.streams.iter().any(|(_, stream)| stream.is_read())
+        self.streams.forget(now, self.server.limits().max_replay_bytes);
     }
 
     /// How it is used, and since when; `None` with a request in flight.
     pub(super) fn last_use(&self) -> Option<(Use, Instant)> {
         let is_idle = self.server.is_idle();
-        is_idle.then(|| (if self.is_read() { Use::Read } else { Use::Idle }, self.used))
+        is_idle.then(|| (if self.streams.is_read() { Use::Read } else { Use::Idle }, self.used))
     }
 
     /// When it ends unless something happens.
     pub(super) fn ends(&self) -> Instant {
-        self.ends_if(self.is_read())
-    }
-
-    /// The same, if it is known whether anybody reads a stream.
-    fn ends_if(&self, is_read: bool) -> Instant {
         let Limits { session_idle_timeout, session_init_timeout, .. } = *self.server.limits();
         // A client that is there, or waits for something, keeps it.
-        match (is_read || !self.server.is_idle(), self.begun) {
+        match (self.streams.is_read() || !self.server.is_idle(), self.begun) {
             (true, _) => Instant::NEVER,
             (false, true) => self.used + session_idle_timeout,
             (false, false) => self.used + session_init_timeout,
@@ -355,13 +291,8 @@ impl<W: Clone> Session<W> {
 
     /// When something is to be done about it at the latest.
     pub(super) fn due(&self) -> Instant {
-        let mut due = self.server.poll_timeout().unwrap_or(Instant::NEVER).min(self.rests());
-        let mut is_read = false;
-        for (_, stream) in self.streams.iter() {
-            is_read |= stream.is_read();
-            due = due.min(stream.kept_until());
-        }
-        due.min(self.ends_if(is_read))
+        let due = self.server.poll_timeout().unwrap_or(Instant::NEVER);
+        due.min(self.rests()).min(self.streams.kept_until()).min(self.ends())
     }
 
     pub(super) fn set_used(&mut self, used: Instant) {
@@ -370,6 +301,13 @@ impl<W: Clone> Session<W> {
 
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
         self.server.session_version()
+    }
+}
+
+/// Reports messages that nobody had taken, if there are any.
+fn report_lost<W>(count: u64, queue: &mut Queue<W>) {
+    if count > 0 {
+        queue.push_back(EndpointAction::Event(ServerEvent::MessagesLost { count }));
     }
 }
 

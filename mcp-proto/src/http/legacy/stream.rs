@@ -189,6 +189,11 @@ impl<W: Clone> Stream<W> {
         self.reader.is_some() && self.replay.has_untaken()
     }
 
+    /// Whether nothing was said on it, and more is to be.
+    pub(super) fn is_silent(&self) -> bool {
+        !self.finished && self.replay.count() == 0
+    }
+
     /// When something was said on it, or a reader went away, at the latest.
     pub(super) fn touched(&self) -> Instant {
         self.kept_until

@@ -1,0 +1,292 @@
+//! The streams of a session, and the sums over all of them.
+//!
+//! In: streams that open, change and go. Out: a stream by its number, the bytes that all of them
+//! hold, and the time at which the next one is forgotten. A change of one stream changes the sums:
+//! so a call looks at its own stream only, however many others wait for their answers.
+
+use bytes::Bytes;
+
+use super::stream::Stream;
+use crate::limits::Limits;
+use crate::row::Row;
+use crate::time::Instant;
+
+/// The number of the stream of the GET.
+pub(super) const COMMON: u64 = 0;
+
+/// How many streams of requests that are answered are kept for clients that missed the answer.
+const MAX_FINISHED: usize = 16;
+
+/// The streams of a session.
+#[derive(Debug)]
+pub(super) struct Streams<W> {
+    row: Row<Stream<W>>,
+    sums: Sums,
+}
+
+/// Sums over streams.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Sums {
+    /// The streams that have a reader.
+    read: usize,
+    /// The streams that are forgotten at some time: all is said, and nobody reads them.
+    over: usize,
+    /// The bytes of events for a reader that is there.
+    awaited: usize,
+    /// The bytes of all other events.
+    replay: usize,
+    /// The bytes that `Limits::max_replay_bytes` bounds.
+    kept: usize,
+}
+
+impl<W> Default for Streams<W> {
+    fn default() -> Self {
+        Self { row: Row::default(), sums: Sums::default() }
+    }
+}
+
+impl<W: Clone> Streams<W> {
+    /// Opens a stream.
+    pub(super) fn open(&mut self, number: u64, stream: Stream<W>) {
+        self.sums.add(Sums::of(&stream));
+        self.row.insert(number, stream);
+    }
+
+    /// Opens the stream of the GET, unless it is open.
+    pub(super) fn open_common(&mut self) {
+        if self.row.get(COMMON).is_none() {
+            self.open(COMMON, Stream::new(None));
+        }
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&Stream<W>> {
+        self.row.get(number)
+    }
+
+    /// Changes a stream.
+    pub(super) fn change<R>(
+        &mut self,
+        number: u64,
+        change: impl FnOnce(&mut Stream<W>) -> R,
+    ) -> Option<R> {
+        self.row.get_mut(number).map(|stream| self.sums.change(stream, change))
+    }
+
+    pub(super) fn remove(&mut self, number: u64) {
+        if let Some(stream) = self.row.remove(number) {
+            self.sums.subtract(Sums::of(&stream));
+        }
+    }
+
+    /// Takes the answer with its stream, if nothing else is kept of what is behind the event
+    /// `after`; see [`Stream::take_whole`].
+    pub(super) fn take_whole(
+        &mut self,
+        number: u64,
+        reader: u64,
+        after: u64,
+    ) -> Option<(u16, Bytes)> {
+        let stream = self.row.get_mut(number)?;
+        let before = Sums::of(stream);
+        let whole = stream.take_whole(reader, after)?;
+        self.sums.subtract(before);
+        self.row.remove(number);
+        Some(whole)
+    }
+
+    /// Nothing more is said on any stream. Returns who is to be woken.
+    pub(super) fn finish(&mut self, now: Instant, limits: &Limits) -> impl Iterator<Item = W> {
+        let Self { row, sums } = self;
+        let finish = move |stream| sums.change(stream, |stream| stream.finish(now, limits));
+        row.values_mut().filter_map(finish)
+    }
+
+    /// Has the streams that keep the most forget their oldest events, notifications first, until
+    /// all of them together keep `max_bytes`. Returns how many of the events nobody had taken.
+    pub(super) fn make_room(&mut self, max_bytes: usize) -> u64 {
+        let mut lost = 0;
+        while self.sums.kept > max_bytes {
+            let older = self.row.values_mut().filter(|stream| stream.can_forget());
+            let Some(longest) = older.max_by_key(|stream| stream.bytes()) else { break };
+            let Some(was_taken) = self.sums.change(longest, Stream::forget_one) else { break };
+            lost += u64::from(!was_taken);
+        }
+        lost
+    }
+
+    /// Forgets the events that are kept for resumption on the stream where the least has happened
+    /// for longest. An answer goes with its stream. Returns how many of the events nobody had taken.
+    pub(super) fn forget_oldest(&mut self) -> u64 {
+        let kept = |stream: &&mut Stream<W>| stream.held() > 0 && !stream.is_awaited();
+        let oldest = self.row.values_mut().filter(kept).min_by_key(|stream| stream.touched());
+        let count = oldest.map_or(0, |stream| self.sums.change(stream, Stream::forget_events));
+        self.retain(|stream| !stream.is_finished() || stream.is_read() || stream.held() > 0);
+        count
+    }
+
+    /// Forgets streams that have been kept for long enough, and the oldest if they are too many or
+    /// keep more than `max_bytes`.
+    pub(super) fn forget(&mut self, now: Instant, max_bytes: usize) {
+        if self.sums.over == 0 {
+            return;
+        }
+        let over = self.row.iter().filter(|(_, stream)| is_over(stream));
+        let (mut count, mut bytes) = over
+            .fold((0, 0_usize), |(count, bytes), (_, stream)| (count + 1, bytes + stream.bytes()));
+        self.retain(|stream| {
+            let too_many = count > MAX_FINISHED || count > 1 && bytes > max_bytes;
+            let goes = is_over(stream) && (too_many || stream.kept_until() <= now);
+            if goes {
+                count -= 1;
+                bytes -= stream.bytes();
+            }
+            !goes
+        });
+    }
+
+    /// Gives back memory that is not needed while nothing happens.
+    pub(super) fn shrink(&mut self) {
+        // A GET stream on which nothing was sent begins anew with the next GET.
+        if self.get(COMMON).is_some_and(|common| !common.is_read() && common.count() == 0) {
+            self.remove(COMMON);
+        }
+        self.row.shrink();
+    }
+
+    /// Whether anybody reads a stream.
+    pub(super) fn is_read(&self) -> bool {
+        self.sums.read > 0
+    }
+
+    /// The bytes of events for a reader that is there.
+    pub(super) fn awaited(&self) -> usize {
+        self.sums.awaited
+    }
+
+    /// The bytes of all other events, and when something happened to the oldest of them.
+    pub(super) fn replay(&self) -> (usize, Instant) {
+        if self.sums.replay == 0 {
+            return (0, Instant::NEVER);
+        }
+        let kept = self.row.iter().map(|(_, stream)| stream);
+        let kept = kept.filter(|stream| stream.held() > 0 && !stream.is_awaited());
+        (self.sums.replay, kept.map(Stream::touched).min().unwrap_or(Instant::NEVER))
+    }
+
+    /// When the next stream is to be forgotten.
+    pub(super) fn kept_until(&self) -> Instant {
+        if self.sums.over == 0 {
+            return Instant::NEVER;
+        }
+        let times = self.row.iter().map(|(_, stream)| stream.kept_until());
+        times.min().unwrap_or(Instant::NEVER)
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(&Stream<W>) -> bool) {
+        self.row.retain(|_, stream| {
+            let stays = keep(stream);
+            if !stays {
+                self.sums.subtract(Sums::of(stream));
+            }
+            stays
+        });
+    }
+}
+
+/// Whether a stream is forgotten at some time.
+fn is_over<W: Clone>(stream: &Stream<W>) -> bool {
+    stream.kept_until() != Instant::NEVER
+}
+
+impl Sums {
+    /// The part of one stream.
+    fn of<W: Clone>(stream: &Stream<W>) -> Self {
+        let held = stream.held();
+        let awaited = if stream.is_awaited() { held } else { 0 };
+        Self {
+            read: usize::from(stream.is_read()),
+            over: usize::from(is_over(stream)),
+            awaited,
+            replay: held - awaited,
+            kept: stream.bytes(),
+        }
+    }
+
+    /// Changes a stream, and its part with it.
+    fn change<W: Clone, R>(
+        &mut self,
+        stream: &mut Stream<W>,
+        change: impl FnOnce(&mut Stream<W>) -> R,
+    ) -> R {
+        self.subtract(Self::of(stream));
+        let result = change(stream);
+        self.add(Self::of(stream));
+        result
+    }
+
+    fn add(&mut self, part: Self) {
+        let Self { read, over, awaited, replay, kept } = self;
+        *read = read.saturating_add(part.read);
+        *over = over.saturating_add(part.over);
+        *awaited = awaited.saturating_add(part.awaited);
+        *replay = replay.saturating_add(part.replay);
+        *kept = kept.saturating_add(part.kept);
+    }
+
+    fn subtract(&mut self, part: Self) {
+        let Self { read, over, awaited, replay, kept } = self;
+        *read = read.saturating_sub(part.read);
+        *over = over.saturating_sub(part.over);
+        *awaited = awaited.saturating_sub(part.awaited);
+        *replay = replay.saturating_sub(part.replay);
+        *kept = kept.saturating_sub(part.kept);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::super::replay::{Event, EventKind};
+    use super::*;
+
+    #[test]
+    fn sums_over_streams_are_those_of_a_walk() {
+        let limits = Limits { max_replay_bytes: 500, max_replay_events: 4, ..Limits::default() };
+        // A linear congruential generator: the order is as good as any.
+        let mut seed = 42_u64;
+        let mut next = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+            (seed >> 33) % below
+        };
+        let mut streams = Streams::<()>::default();
+        for step in 1..20_000 {
+            let (now, number) = (Instant::from_micros(step), next(24));
+            let length = usize::try_from(next(200)).unwrap();
+            match next(10) {
+                0 => streams.open_common(),
+                1 if streams.get(number).is_none() => streams.open(number, Stream::new(None)),
+                2 => streams.remove(number),
+                3 => streams.forget(now, limits.max_replay_bytes),
+                4 if next(100) == 0 => drop(streams.finish(now, &limits).count()),
+                5 => drop(streams.change(number, |stream| stream.attach(step, ()))),
+                6 => drop(streams.change(number, |stream| stream.detach(now, step - 1, &limits))),
+                7 => drop(streams.take_whole(number, step - 1, 0)),
+                8 if next(20) == 0 => drop(streams.forget_oldest()),
+                kind => {
+                    let status = 200;
+                    let kind = match kind {
+                        9 => EventKind::Notification,
+                        _ => EventKind::Answer { status },
+                    };
+                    let event = Event { data: Bytes::from(vec![b'x'; length]), kind };
+                    let _ = streams.change(number, |stream| stream.say(now, event, &limits));
+                    streams.make_room(limits.max_replay_bytes);
+                }
+            }
+            let mut walked = Sums::default();
+            streams.row.iter().for_each(|(_, stream)| walked.add(Sums::of(stream)));
+            assert_eq!(streams.sums, walked, "after step {step}");
+        }
+    }
+}
