@@ -95,9 +95,11 @@ impl<'a> Origin<'a> {
 
 /// Whether a text is the number of a port.
 fn is_port(text: &[u8]) -> bool {
-    let digits = text.iter().all(u8::is_ascii_digit);
-    let number = core::str::from_utf8(text).ok().and_then(|text| text.parse::<u16>().ok());
-    digits && number.is_some()
+    let number = text.iter().try_fold(0_u16, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| byte - b'0')?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    });
+    number.is_some() && !text.is_empty()
 }
 
 /// The name, and the port if there is one. An IPv6 address is in brackets.

@@ -62,14 +62,13 @@ impl Outbox {
 
     /// Takes the next action.
     pub(super) fn pop(&mut self) -> Option<ServerAction> {
-        let action = self.actions.pop_front()?;
         if self.bytes > 0
-            && let ServerAction::Send { message, .. } = &action
+            && let Some(ServerAction::Send { message, .. }) = self.actions.front()
         {
             let size = message.size_hint();
             self.release(if size > SMALL { size } else { 0 });
         }
-        Some(action)
+        self.actions.pop_front()
     }
 
     /// Takes the next action if it is to send a message.
