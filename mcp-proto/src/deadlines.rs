@@ -54,7 +54,12 @@ impl<K: Ord + Copy> Deadlines<K> {
 
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.row.last().map(|(at, _)| *at)
+        self.first().map(|(at, _)| at)
+    }
+
+    /// The earliest deadline, and its reason.
+    pub(crate) fn first(&self) -> Option<(Instant, K)> {
+        self.row.last().copied()
     }
 
     /// Takes out the earliest reason that is due at `now`.

@@ -181,14 +181,10 @@ impl Server {
         let resource = matches!(kind, CallKind::Resource { .. });
         call.kind = if resource { CallKind::Resource { retried } } else { kind };
         let wants_progress = call.token.is_some();
-        let first = self.calls.is_idle();
         let charge = call.charge.take();
         #[cfg(feature = "tracing")]
         let id = Box::new(call.id.clone());
         let serial = put(&mut self.calls, call);
-        if first {
-            self.watch_oldest();
-        }
         self.event(ServerEvent::Request(Request {
             reply: Reply { id: self.reply_id(serial), charge },
             handler,
