@@ -32,7 +32,6 @@ use super::outgoing::Outgoing;
 use super::request::Activity;
 use super::request::{Body, Request, State};
 use super::{Config, Endpoint, ExchangeAction};
-use crate::deadlines::Deadlines;
 use crate::error::UsageError;
 use crate::frame::http1::{CONTINUE, Framing, Head, Incoming, RequestKind, ResponseHead};
 use crate::limits::Limits;
@@ -51,9 +50,10 @@ pub struct Connection {
     life: Life,
     /// When it was last told.
     now: Instant,
-    deadlines: Deadlines<Reason>,
-    /// The one of the deadlines that is the state's.
-    watched: Option<Reason>,
+    /// What its state waits for, and until when; never, once that has passed.
+    watched: Option<(Instant, Reason)>,
+    /// Until when a request may be answered once the server is to stop.
+    drains: Option<Instant>,
     out: Outgoing,
     /// What is to be told once `out` is taken.
     event: Option<ServerEvent>,
@@ -81,19 +81,16 @@ enum Reason {
 impl Connection {
     /// A connection of which nothing was read, accepted at `now`.
     pub fn new(now: Instant, declaration: Arc<Declaration>, config: Arc<Config>) -> Self {
-        let limits = &config.server.limits;
-        let mut deadlines = Deadlines::new();
-        deadlines.set(Reason::Idle, now + limits.connection_idle_timeout);
         Self {
             reader: Intake::new(&config.server),
+            watched: Some((now + config.server.limits.connection_idle_timeout, Reason::Idle)),
             declaration,
             config,
             peer: None,
             state: State::Between,
             life: Life::Open,
             now,
-            deadlines,
-            watched: Some(Reason::Idle),
+            drains: None,
             out: Outgoing::default(),
             event: None,
         }
@@ -158,7 +155,7 @@ impl Connection {
             return;
         }
         self.life = Life::Ending;
-        self.deadlines.set(Reason::Drain, now + self.limits().drain);
+        self.drains = Some(now + self.limits().drain);
         match &self.state {
             State::Answering(_) | State::Lingering => {}
             State::Between | State::Body(_) => self.life = Life::Gone,
@@ -285,7 +282,7 @@ impl Connection {
     fn linger(&mut self) {
         self.state = State::Lingering;
         let _ = self.reader.count(None);
-        self.deadlines.set(Reason::Linger, self.now + self.limits().drain);
+        self.watched = Some((self.now + self.limits().drain, Reason::Linger));
     }
 
     /// Sets the deadline of the state that it is in.
@@ -295,18 +292,26 @@ impl Connection {
             State::Between if self.reader.is_in_head() => Some((Reason::Head, limits.head_timeout)),
             State::Between => Some((Reason::Idle, limits.connection_idle_timeout)),
             State::Body(_) => Some((Reason::Body, limits.body_timeout)),
-            State::Answering(_) | State::Lingering => None,
+            State::Answering(_) => None,
+            State::Lingering => return,
         };
-        let watched = running.map(|(reason, _)| reason);
-        if watched == self.watched {
-            return;
+        if running.map(|(reason, _)| reason) != self.watched.map(|(_, reason)| reason) {
+            self.watched = running.map(|(reason, after)| (self.now + after, reason));
         }
-        if let Some(before) = core::mem::replace(&mut self.watched, watched) {
-            self.deadlines.clear(before);
+    }
+
+    /// The next reason for which something is to be done.
+    fn expire(&mut self, now: Instant) -> Option<Reason> {
+        let drains = self.drains.map(|at| (at, Reason::Drain));
+        let (at, reason) = self.watched.into_iter().chain(drains).min()?;
+        match reason {
+            _ if at > now || at == Instant::NEVER => return None,
+            Reason::Drain => self.drains = None,
+            Reason::Idle | Reason::Head | Reason::Body | Reason::Linger => {
+                self.watched = Some((Instant::NEVER, reason));
+            }
         }
-        if let Some((reason, after)) = running {
-            self.deadlines.set(reason, self.now + after);
-        }
+        Some(reason)
     }
 
     /// Encodes the answer as far as it goes; stops at an event.
@@ -389,7 +394,7 @@ impl Machine for Connection {
         if let State::Answering(answering) = &mut self.state {
             answering.exchange.handle_timeout(now);
         }
-        while let Some(reason) = self.deadlines.expire(now) {
+        while let Some(reason) = self.expire(now) {
             match reason {
                 Reason::Idle | Reason::Linger => self.life = Life::Gone,
                 Reason::Head => {
@@ -429,7 +434,8 @@ impl Machine for Connection {
             State::Answering(answering) => answering.exchange.poll_timeout(),
             State::Between | State::Body(_) | State::Lingering => None,
         };
-        self.deadlines.next().into_iter().chain(exchange).min()
+        let times = [self.watched.map(|(at, _)| at), self.drains, exchange];
+        times.into_iter().flatten().min().filter(|at| *at != Instant::NEVER)
     }
 
     fn wants_read(&self) -> bool {
