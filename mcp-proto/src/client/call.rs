@@ -177,14 +177,7 @@ impl Client {
             rounds,
             progress,
         };
-        if self.server().is_some() {
-            self.send_call(now, number, call);
-        } else {
-            self.calls.insert(number, call);
-            if let Life::Unconnected(_) = self.life {
-                self.call_unconnected(now);
-            }
-        }
+        self.send_call(now, number, call);
         self.watch_calls();
         Ok(id)
     }
@@ -241,7 +234,9 @@ impl Client {
                 call.state = State::Waiting;
             }
             call.rest();
-            return self.calls.insert(number, call);
+            self.calls.insert(number, call);
+            // It wants a connection, if there is none.
+            return self.call_unconnected(now);
         };
         if self.flow.is_closed() {
             return self.hold(now, number, call);
