@@ -2,8 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-
-use smallvec::SmallVec;
+use alloc::vec::Vec;
 
 use super::event::StreamId;
 use super::input::Inputs;
@@ -110,7 +109,8 @@ pub(super) struct Calls {
 impl Calls {
     /// Room for so many requests in handlers.
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self { queue: VecDeque::with_capacity(capacity), ..Self::default() }
+        let by_id = Ids { row: Vec::with_capacity(capacity) };
+        Self { queue: VecDeque::with_capacity(capacity), by_id, ..Self::default() }
     }
 
     pub(super) fn insert(&mut self, call: Call) -> u64 {
@@ -259,11 +259,10 @@ impl Calls {
     }
 }
 
-/// Serial numbers by id: a row, since few are in flight at a time. A machine for one HTTP request
-/// has one, whose memory would take 1 % of a modern call.
+/// Serial numbers by id: a row, since few are in flight at a time.
 #[derive(Debug, Default)]
 struct Ids {
-    row: SmallVec<[(RequestId, u64); 1]>,
+    row: Vec<(RequestId, u64)>,
 }
 
 impl Ids {

@@ -4,6 +4,7 @@
 //! While the driver does not take them because the client does not read, the results of handlers
 //! wait here; one that does not fit into `Limits::max_endpoint_bytes` becomes an error.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use super::event::{ServerAction, StreamId};
@@ -16,10 +17,15 @@ use crate::message::{ErrorData, Outgoing};
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     actions: VecDeque<ServerAction>,
-    /// The bytes of the messages that count.
+    /// The messages that count, if any does. Mostly none does, and an idle session has no room.
+    counted: Option<Box<Counted>>,
+}
+
+/// The messages that count.
+#[derive(Debug)]
+struct Counted {
     bytes: usize,
-    /// Since some counted.
-    account: Option<Account>,
+    account: Account,
 }
 
 /// The error in place of a result that there is no room for.
@@ -42,14 +48,14 @@ impl Outbox {
         let size = message.size_hint();
         if size > SMALL {
             let max = config.limits.max_endpoint_bytes;
-            if message.is_answer() && !config.budget.fits(max, self.bytes.saturating_add(size)) {
+            let before = self.counted.as_ref().map_or(0, |counted| counted.bytes);
+            let bytes = before.saturating_add(size);
+            if message.is_answer() && !config.budget.fits(max, bytes) {
                 config.budget.record_refusal();
                 message = without_result(message);
             } else {
-                self.bytes = self.bytes.saturating_add(size);
-                let account =
-                    self.account.get_or_insert_with(|| config.budget.account(Kind::Work, max));
-                account.set(self.bytes);
+                let none = || Box::new(Counted { bytes: 0, account: config.account(Kind::Work) });
+                self.counted.get_or_insert_with(none).set(bytes);
             }
         }
         self.actions.push_back(ServerAction::Send { message, stream, rung });
@@ -62,11 +68,14 @@ impl Outbox {
 
     /// Takes the next action.
     pub(super) fn pop(&mut self) -> Option<ServerAction> {
-        if self.bytes > 0
+        if let Some(counted) = &mut self.counted
             && let Some(ServerAction::Send { message, .. }) = self.actions.front()
         {
             let size = message.size_hint();
-            self.release(if size > SMALL { size } else { 0 });
+            counted.set(counted.bytes.saturating_sub(if size > SMALL { size } else { 0 }));
+            if counted.bytes == 0 {
+                self.counted = None;
+            }
         }
         self.actions.pop_front()
     }
@@ -96,7 +105,7 @@ impl Outbox {
     /// Nobody reads messages any more.
     pub(super) fn forget_messages(&mut self) {
         self.actions.retain(|action| !matches!(action, ServerAction::Send { .. }));
-        self.release(self.bytes);
+        self.counted = None;
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -106,13 +115,13 @@ impl Outbox {
     pub(super) fn shrink(&mut self) {
         self.actions.shrink_to_fit();
     }
+}
 
-    fn release(&mut self, bytes: usize) {
-        self.bytes = self.bytes.saturating_sub(bytes);
-        match &mut self.account {
-            Some(account) if self.bytes > 0 => account.set(self.bytes),
-            Some(_) | None => self.account = None,
-        }
+impl Counted {
+    /// Counts so many bytes from here on.
+    fn set(&mut self, bytes: usize) {
+        self.bytes = bytes;
+        self.account.set(bytes);
     }
 }
 

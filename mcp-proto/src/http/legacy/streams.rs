@@ -28,15 +28,13 @@ pub(super) struct Streams<W> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Sums {
     /// The streams that have a reader.
-    read: usize,
+    read: u32,
     /// The streams that are forgotten at some time: all is said, and nobody reads them.
-    over: usize,
+    over: u32,
     /// The bytes of events for a reader that is there.
     awaited: usize,
     /// The bytes of all other events.
     replay: usize,
-    /// The bytes that `Limits::max_replay_bytes` bounds.
-    kept: usize,
 }
 
 impl<W> Default for Streams<W> {
@@ -105,7 +103,10 @@ impl<W: Clone> Streams<W> {
     /// all of them together keep `max_bytes`. Returns how many of the events nobody had taken.
     pub(super) fn make_room(&mut self, max_bytes: usize) -> u64 {
         let mut lost = 0;
-        while self.sums.kept > max_bytes {
+        if self.sums.awaited.saturating_add(self.sums.replay) <= max_bytes {
+            return lost;
+        }
+        while self.kept() > max_bytes {
             let older = self.row.values_mut().filter(|stream| stream.can_forget());
             let Some(longest) = older.max_by_key(|stream| stream.bytes()) else { break };
             let Some(was_taken) = self.sums.change(longest, Stream::forget_one) else { break };
@@ -182,6 +183,11 @@ impl<W: Clone> Streams<W> {
         times.min().unwrap_or(Instant::NEVER)
     }
 
+    /// The bytes of the events that may be kept once they are taken.
+    fn kept(&self) -> usize {
+        self.row.iter().map(|(_, stream)| stream.bytes()).sum()
+    }
+
     fn retain(&mut self, mut keep: impl FnMut(&Stream<W>) -> bool) {
         self.row.retain(|_, stream| {
             let stays = keep(stream);
@@ -204,11 +210,10 @@ impl Sums {
         let held = stream.held();
         let awaited = if stream.is_awaited() { held } else { 0 };
         Self {
-            read: usize::from(stream.is_read()),
-            over: usize::from(is_over(stream)),
+            read: stream.is_read().into(),
+            over: is_over(stream).into(),
             awaited,
             replay: held - awaited,
-            kept: stream.bytes(),
         }
     }
 
@@ -225,21 +230,19 @@ impl Sums {
     }
 
     fn add(&mut self, part: Self) {
-        let Self { read, over, awaited, replay, kept } = self;
+        let Self { read, over, awaited, replay } = self;
         *read = read.saturating_add(part.read);
         *over = over.saturating_add(part.over);
         *awaited = awaited.saturating_add(part.awaited);
         *replay = replay.saturating_add(part.replay);
-        *kept = kept.saturating_add(part.kept);
     }
 
     fn subtract(&mut self, part: Self) {
-        let Self { read, over, awaited, replay, kept } = self;
+        let Self { read, over, awaited, replay } = self;
         *read = read.saturating_sub(part.read);
         *over = over.saturating_sub(part.over);
         *awaited = awaited.saturating_sub(part.awaited);
         *replay = replay.saturating_sub(part.replay);
-        *kept = kept.saturating_sub(part.kept);
     }
 }
 
