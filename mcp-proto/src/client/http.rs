@@ -65,6 +65,11 @@ impl Client {
         matches!(&self.life, Life::Negotiating(negotiating) if negotiating.has_in_flight(id))
     }
 
+    /// Whether the server has honoured the subscription that the request with this id is.
+    pub(crate) fn has_begun(&self, id: &RequestId) -> bool {
+        self.subscription_of(id).is_some_and(|id| self.subscriptions.has_begun(id))
+    }
+
     /// No response will come to the request with this id, for this reason.
     pub(crate) fn handle_lost(
         &mut self,

@@ -135,9 +135,9 @@ impl Client {
                 _ => {}
             }
         }
-        // One that was open before waits for its turn.
-        let subscribes = asked.method == "subscriptions/listen" && !asked.stream.was_open;
-        if subscribes && let Some(max_streams) = self.exchanges.full_of_streams() {
+        // One that has begun waits for its turn.
+        let begins = asked.method == "subscriptions/listen" && !self.side.has_begun(&asked.id);
+        if begins && let Some(max_streams) = self.exchanges.full_of_streams() {
             let error = CallError::Usage(UsageError::TooManyStreams { max_streams });
             return self.side.handle_lost(now, &asked.id, Refusal::Unavailable, error);
         }
