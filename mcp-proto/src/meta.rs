@@ -37,7 +37,7 @@ impl RequestMeta {
             |member: Member, expected| ProtocolError::InvalidMeta { key: member.name(), expected };
         let claim = params.raw(Member::MetaProtocolVersion);
         let capabilities = params.get(Member::MetaClientCapabilities);
-        let (Some(claim), Some(client_capabilities)) = (claim, &capabilities) else {
+        let (Some(claim), Some(client_capabilities)) = (claim, capabilities) else {
             return Err(missing(params));
         };
         if !claim.is_string() {
@@ -62,7 +62,7 @@ impl RequestMeta {
                 "one of debug, info, notice, warning, error, critical, alert, emergency",
             ));
         }
-        Ok(Self { client_capabilities: client_capabilities.clone(), client_info, log_level })
+        Ok(Self { client_capabilities, client_info, log_level })
     }
 }
 

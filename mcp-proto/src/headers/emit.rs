@@ -40,7 +40,7 @@ pub fn standard<'a>(
 ) -> Result<impl Iterator<Item = (&'static str, Cow<'a, str>)>, EmitError> {
     let plain = |header, text: &'a str| {
         let error = || EmitError::NotPlain { header, value: excerpt(text) };
-        is_plain(text).then_some((header, Cow::Borrowed(text))).ok_or_else(error)
+        is_plain(text.as_bytes()).then_some((header, Cow::Borrowed(text))).ok_or_else(error)
     };
     let always = [plain(PROTOCOL_VERSION, protocol_version)?, plain(METHOD, method)?];
     let name = name_in(method, params).map(|name| (NAME, encoded(name)));

@@ -30,7 +30,7 @@ const CLOSE: &str = "?=";
 /// assert_eq!(encode(""), "=?base64??=");
 /// ```
 pub fn encode(text: &str) -> Cow<'_, str> {
-    if is_plain(text) && !(text.starts_with(OPEN) && text.ends_with(CLOSE)) {
+    if is_plain(text.as_bytes()) && !(text.starts_with(OPEN) && text.ends_with(CLOSE)) {
         return Cow::Borrowed(text);
     }
     let mut value = String::from(OPEN);
@@ -69,10 +69,9 @@ pub(super) fn plain(value: &[u8]) -> Result<&str, ValueError> {
 }
 
 /// Whether a header carries `text` as it is, and something is there to be carried.
-pub(super) fn is_plain(text: &str) -> bool {
+pub(super) fn is_plain(text: &[u8]) -> bool {
     let blank = |byte: Option<&u8>| matches!(byte, None | Some(b' '));
-    let bytes = text.as_bytes();
-    !blank(bytes.first()) && !blank(bytes.last()) && bytes.iter().all(|b| matches!(b, b' '..=b'~'))
+    !blank(text.first()) && !blank(text.last()) && text.iter().all(|b| matches!(b, b' '..=b'~'))
 }
 
 /// Without optional whitespace (OWS of RFC 9110) at either end.

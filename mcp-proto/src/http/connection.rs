@@ -52,8 +52,8 @@ pub struct Connection {
     now: Instant,
     /// What its state waits for, and until when; never, once that has passed.
     watched: Option<(Instant, Reason)>,
-    /// Until when a request may be answered once the server is to stop.
-    drains: Option<Instant>,
+    /// Until when a request may be answered once the server is to stop; never before.
+    drains: Instant,
     out: Outgoing,
     /// What is to be told once `out` is taken.
     event: Option<ServerEvent>,
@@ -90,7 +90,7 @@ impl Connection {
             state: State::Between,
             life: Life::Open,
             now,
-            drains: None,
+            drains: Instant::NEVER,
             out: Outgoing::default(),
             event: None,
         }
@@ -155,7 +155,7 @@ impl Connection {
             return;
         }
         self.life = Life::Ending;
-        self.drains = Some(now + self.limits().drain);
+        self.drains = now + self.limits().drain;
         match &self.state {
             State::Answering(_) | State::Lingering => {}
             State::Between | State::Body(_) => self.life = Life::Gone,
@@ -302,11 +302,11 @@ impl Connection {
 
     /// The next reason for which something is to be done.
     fn expire(&mut self, now: Instant) -> Option<Reason> {
-        let drains = self.drains.map(|at| (at, Reason::Drain));
-        let (at, reason) = self.watched.into_iter().chain(drains).min()?;
+        let drains = (self.drains, Reason::Drain);
+        let (at, reason) = self.watched.map_or(drains, |watched| watched.min(drains));
         match reason {
             _ if at > now || at == Instant::NEVER => return None,
-            Reason::Drain => self.drains = None,
+            Reason::Drain => self.drains = Instant::NEVER,
             Reason::Idle | Reason::Head | Reason::Body | Reason::Linger => {
                 self.watched = Some((Instant::NEVER, reason));
             }
@@ -434,8 +434,8 @@ impl Machine for Connection {
             State::Answering(answering) => answering.exchange.poll_timeout(),
             State::Between | State::Body(_) | State::Lingering => None,
         };
-        let times = [self.watched.map(|(at, _)| at), self.drains, exchange];
-        times.into_iter().flatten().min().filter(|at| *at != Instant::NEVER)
+        let own = self.watched.map_or(self.drains, |(at, _)| at.min(self.drains));
+        Some(exchange.map_or(own, |at| at.min(own))).filter(|at| *at != Instant::NEVER)
     }
 
     fn wants_read(&self) -> bool {

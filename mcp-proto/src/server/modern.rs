@@ -15,7 +15,7 @@ use super::{Cacheable, Opening, Peer, Server};
 use crate::error::{ProtocolError, Rung};
 use crate::headers::{self, Mirrored};
 use crate::json::{Json, Raw};
-use crate::message::{Member, Method, Outgoing, Request, RequestId};
+use crate::message::{Member, Method, Outgoing, Request, RequestId, Subject};
 use crate::meta::RequestMeta;
 use crate::negotiate;
 use crate::time::Instant;
@@ -110,11 +110,19 @@ impl Server {
 fn check_standard(head: &Mirrored<'_>, request: &Request) -> Result<(), ProtocolError> {
     let method = request.method.name();
     head.check_method(method).map_err(ProtocolError::header(Rung::Headers))?;
-    let name = match headers::name_member(method) {
-        None => None,
-        Some("uri") => request.params.raw(Member::Uri).and_then(Raw::string),
-        Some("name") => request.params.raw(Member::Name).and_then(Raw::string),
-        Some(_) => headers::name_in(method, request.params.json()),
+    let name = match request.method.row().map(|row| row.subject) {
+        Some(None) => return Ok(()),
+        Some(Some(Subject::Name)) => request.params.raw(Member::Name),
+        Some(Some(Subject::Uri)) => request.params.raw(Member::Uri),
+        None => {
+            let name = headers::name_in(method, request.params.json());
+            let checked = head.check_name(method, name.as_deref());
+            return checked.map_err(ProtocolError::header(Rung::Headers));
+        }
     };
+    if name.is_some_and(|name| head.repeats(name)) {
+        return Ok(());
+    }
+    let name = name.and_then(Raw::string);
     head.check_name(method, name.as_deref()).map_err(ProtocolError::header(Rung::Headers))
 }

@@ -93,7 +93,9 @@ impl Kept {
 
 impl Sum {
     fn replace(&mut self, before: usize, after: usize) {
-        self.bytes = self.bytes.saturating_sub(before).saturating_add(after);
-        self.account.set(self.bytes);
+        if before != after {
+            self.bytes = self.bytes.saturating_sub(before).saturating_add(after);
+            self.account.set(self.bytes);
+        }
     }
 }
