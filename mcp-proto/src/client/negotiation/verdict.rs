@@ -23,9 +23,9 @@ pub enum Negotiation {
     Pinned(ProtocolVersion),
 }
 
-/// What a negotiation has found, to be stored and given to the next client of the same server,
-/// which then need not probe: [`Config::verdict`](super::Config::verdict). One that is wrong by
-/// then is found out, and the server is probed.
+/// The finding of a negotiation, to be stored and given to the next client of the same server,
+/// which then need not probe: [`Config::verdict`](crate::client::Config::verdict). If it is wrong
+/// by then, the client finds that out and probes the server.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verdict {
