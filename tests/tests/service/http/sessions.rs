@@ -168,16 +168,7 @@ fn progress_and_logs_go_before_the_answer_on_its_stream() {
 
 #[test]
 fn a_cancellation_comes_by_another_connection() {
-    let log = Log::default();
-    let notes = log.clone();
-    let site = Site::new(registry(move |_: Value, context: Context| {
-        let notes = notes.clone();
-        async move {
-            context.cancelled().await;
-            notes.note("cancelled");
-            "never told"
-        }
-    }));
+    let (site, log) = noting();
     let mut socket = site.session();
     let mut other = socket.again(&site);
     socket.post(&call(1));
@@ -189,16 +180,7 @@ fn a_cancellation_comes_by_another_connection() {
 
 #[test]
 fn a_handler_that_the_end_cancels_runs_once_more_before_the_server_is_finished() {
-    let log = Log::default();
-    let notes = log.clone();
-    let site = Site::new(registry(move |_: Value, context: Context| {
-        let notes = notes.clone();
-        async move {
-            context.cancelled().await;
-            notes.note("cancelled");
-            "never told"
-        }
-    }));
+    let (site, log) = noting();
     let mut socket = site.session();
     socket.post(&call(1));
     site.hands.poll();
@@ -525,4 +507,19 @@ fn gate_passes(site: &mut Site, gate: &Gate) {
 fn cancel(id: u32) -> Value {
     let method = "notifications/cancelled";
     json!({"jsonrpc": "2.0", "method": method, "params": {"requestId": id}})
+}
+
+/// A server whose tool waits until it is cancelled, and notes that.
+fn noting() -> (Site, Log) {
+    let log = Log::default();
+    let notes = log.clone();
+    let site = Site::new(registry(move |_: Value, context: Context| {
+        let notes = notes.clone();
+        async move {
+            context.cancelled().await;
+            notes.note("cancelled");
+            "never told"
+        }
+    }));
+    (site, log)
 }
