@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitStatus;
 
 use mcp_proto::client::{ConnectError, ServerInfo};
-use mcp_proto::service::{Client, ClientService, Command, Unreached};
+use mcp_service::{Client, ClientService, Command, Unreached};
 use smol::io::{AsyncRead, AsyncWrite, empty, sink};
 
 use crate::driver::{Clock, shows_wire, to_stderr};

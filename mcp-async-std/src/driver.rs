@@ -1,4 +1,4 @@
-//! What the `futures-io` traits and async-io supply to [`mcp_proto::service`]: read, write, sleep.
+//! What the `futures-io` traits and async-io supply to [`mcp_service`]: read, write, sleep.
 
 use std::future::Future;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::time;
 use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
-use mcp_proto::service::{Catalog, Driven, Io, Service, drive};
+use mcp_service::{Catalog, Driven, Io, Service, drive};
 use smol::io::{AsyncRead, AsyncWrite};
 
 /// How much is read at once, in bytes. It is zeroed for each read.
@@ -126,7 +126,7 @@ impl Timer {
     }
 }
 
-impl mcp_proto::service::Clock for Timer {
+impl mcp_service::Clock for Timer {
     fn now(&self) -> Instant {
         self.clock.now()
     }

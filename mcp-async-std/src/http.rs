@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use event_listener::Event;
 use mcp_proto::http::Config;
-use mcp_proto::service::{Catalog, HttpLink, HttpServer, Service, Spawned};
+use mcp_service::{Catalog, HttpLink, HttpServer, Service, Spawned};
 use smol::Async;
 use smol::future::or;
 use socket2::SockRef;

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use event_listener::{Event, EventListener};
-use mcp_proto::service::{Command, ProcessGroup};
+use mcp_service::{Command, ProcessGroup};
 use smol::future::{or, yield_now};
 use smol::io::{AsyncRead, AsyncReadExt};
 use smol::process::{Child, ChildStdin, ChildStdout};

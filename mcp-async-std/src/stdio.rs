@@ -6,7 +6,7 @@
 use std::io;
 
 use mcp_proto::server::Config;
-use mcp_proto::service::{Catalog, Service};
+use mcp_service::{Catalog, Service};
 use smol::Unblock;
 use smol::io::{AsyncRead, AsyncWrite};
 

@@ -11,7 +11,7 @@ use mcp_async_std::{
     Catalog, Client, Command, Config, HttpClientConfig, HttpConfig, ServerInfo, connect,
     connect_command, connect_http, serve, serve_http_on, serve_stdio,
 };
-use mcp_proto::service::Spawned;
+use mcp_service::Spawned;
 use mcp_tests::http::Stop;
 use mcp_tests::runtimes::{self, Adapter, Runtime, Suite};
 use smol::io::split;

@@ -7,11 +7,11 @@
 //!
 //! | kind | what is charged | where the account is | refused |
 //! |---|---|---|---|
-//! | work | a body that is being read, and what is read ahead | `http::Connection`, `service::Admission` | above three quarters |
+//! | work | a body that is being read, and what is read ahead | `http::Connection`, `http::Admission` | above three quarters |
 //! | work | a request in flight, and input that was given for it | `server::Reply`, or its call while it waits for input | above three quarters |
 //! | work | a batch and its answers | the batch | above three quarters |
 //! | work | an answer that nobody has taken | the queue of `server::Server` | above the bound |
-//! | work | output that is not written | `service::Output` | never: what is read stops |
+//! | work | output that is not written | `Account` of a driver | never: what is read stops |
 //! | work | clients and subscriptions of sessions; events for a reader that is there | `http::legacy` | never |
 //! | replay | events that are kept for a client that comes back | `http::legacy` | goes, the oldest first, as work needs its room |
 //!
@@ -52,9 +52,11 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Full;
 
-/// What one owner holds.
+/// The bytes that one owner holds, against `Limits::max_endpoint_bytes`.
+///
+/// Dropping the account gives all of them back.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub struct Account {
     counters: Arc<Counters>,
     kind: Kind,
     max: usize,
@@ -99,12 +101,6 @@ impl Budget {
     /// The number of refusals since the last call.
     pub(crate) fn take_refusals(&self) -> usize {
         if self.0.has_refusals() { self.0.refusals.swap(0, Ordering::Relaxed) } else { 0 }
-    }
-
-    /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
-    #[cfg(feature = "service")]
-    pub(crate) fn needs_endpoint(&self, max: usize) -> bool {
-        self.0.needs_endpoint(max)
     }
 
     /// Whether what is kept for resumption has to go.
@@ -167,6 +163,9 @@ impl Counters {
 }
 
 impl Account {
+    /// The most bytes that need not be counted where there is one account per connection.
+    pub const UNCOUNTED: usize = SMALL;
+
     /// The owner wants to hold so many bytes of work from here on. On failure nothing changes.
     pub(crate) fn admit(&mut self, bytes: usize) -> Result<(), Full> {
         if let Some(more) = rounded(bytes).checked_sub(self.charged).filter(|more| *more > 0) {
@@ -178,18 +177,19 @@ impl Account {
     }
 
     /// The owner holds so many bytes from here on, whether they fit or not.
-    pub(crate) fn set(&mut self, bytes: usize) {
+    pub fn set(&mut self, bytes: usize) {
         let before = core::mem::replace(&mut self.charged, rounded(bytes));
         self.counters.change(self.kind, before, self.charged);
     }
 
-    /// Whether no new work is taken on.
-    pub(crate) fn is_tight(&self) -> bool {
+    /// Whether three quarters of the bound are taken, so that no new work is taken on.
+    pub fn is_tight(&self) -> bool {
         self.counters.work() >= for_new_work(self.max)
     }
 
-    /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
-    pub(crate) fn needs_endpoint(&self) -> bool {
+    /// Whether the [`Endpoint`](crate::http::Endpoint) of the server is to be visited, to forget
+    /// what it keeps for resumption or to report refusals.
+    pub fn needs_endpoint(&self) -> bool {
         self.counters.needs_endpoint(self.max)
     }
 

@@ -11,18 +11,25 @@ use crate::time::Instant;
 
 /// Deadlines by reason `K`; each reason has at most one.
 #[derive(Debug)]
-pub(crate) struct Deadlines<K> {
+pub struct Deadlines<K> {
     /// The latest first.
     row: Vec<(Instant, K)>,
 }
 
+impl<K: Ord + Copy> Default for Deadlines<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<K: Ord + Copy> Deadlines<K> {
-    pub(crate) const fn new() -> Self {
+    /// No deadlines.
+    pub const fn new() -> Self {
         Self { row: Vec::new() }
     }
 
     /// Sets the deadline of `reason`, in place of the one that it had. The end of time is none.
-    pub(crate) fn set(&mut self, reason: K, at: Instant) {
+    pub fn set(&mut self, reason: K, at: Instant) {
         self.clear(reason);
         if at != Instant::NEVER {
             let place = self.row.partition_point(|deadline| *deadline > (at, reason));
@@ -31,39 +38,39 @@ impl<K: Ord + Copy> Deadlines<K> {
     }
 
     /// Forgets the deadline of `reason`.
-    pub(crate) fn clear(&mut self, reason: K) {
+    pub fn clear(&mut self, reason: K) {
         if let Some(place) = self.row.iter().position(|(_, other)| *other == reason) {
             self.row.remove(place);
         }
     }
 
     /// Gives back memory that is not needed.
-    pub(crate) fn shrink(&mut self) {
+    pub fn shrink(&mut self) {
         self.row.shrink_to_fit();
     }
 
     /// The deadline of `reason`.
-    pub(crate) fn due(&self, reason: K) -> Option<Instant> {
+    pub fn due(&self, reason: K) -> Option<Instant> {
         self.row.iter().find(|(_, other)| *other == reason).map(|(at, _)| *at)
     }
 
     /// Whether `reason` has a deadline.
-    pub(crate) fn has(&self, reason: K) -> bool {
+    pub fn has(&self, reason: K) -> bool {
         self.row.iter().any(|(_, other)| *other == reason)
     }
 
     /// The earliest deadline.
-    pub(crate) fn next(&self) -> Option<Instant> {
+    pub fn next(&self) -> Option<Instant> {
         self.first().map(|(at, _)| at)
     }
 
     /// The earliest deadline, and its reason.
-    pub(crate) fn first(&self) -> Option<(Instant, K)> {
+    pub fn first(&self) -> Option<(Instant, K)> {
         self.row.last().copied()
     }
 
     /// Takes out the earliest reason that is due at `now`.
-    pub(crate) fn expire(&mut self, now: Instant) -> Option<K> {
+    pub fn expire(&mut self, now: Instant) -> Option<K> {
         self.row.pop_if(|(at, _)| *at <= now).map(|(_, reason)| reason)
     }
 }

@@ -245,10 +245,10 @@
 //! | serve behind another HTTP stack | [`http::Exchange`], and the example `host` |
 //! | serve without an operating system | the example `bare-metal` |
 //! | call servers over HTTP with any HTTP library | [`http::Client`] |
-//! | test a server in both eras | the module `testing`, feature `testing` |
+//! | test a server in both eras | the crate `mcp-service`, feature `testing` |
 //! | say what a server offers | [`server::Registry`] |
 //! | mirror arguments into HTTP headers | [`headers`] |
-//! | write async handlers | the module `service`, feature `service`; the crates `mcp-tokio` and `mcp-async-std` build on it |
+//! | write async handlers | the crates `mcp-tokio` and `mcp-async-std`; for another runtime `mcp-service`, which they build on |
 //! | keep state at the client between two rounds | the module `request_state`, feature `request-state` |
 //! | bound what a peer may use | [`Limits`] |
 //! | know which era a message belongs to | [`negotiate`] |
@@ -260,15 +260,11 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `std` | the standard library; without it the crate needs `core` and `alloc` alone |
+//! | `std` | no API: the crate itself needs `core` and `alloc` only. Its dependencies use the standard library, so that they search text with the instructions that the CPU has |
 //! | `server` | [`server`], and its side of [`stdio`] |
 //! | `client` | [`client`], and its side of [`stdio`] |
-//! | `service` | async handlers and clients without a runtime |
-//! | `testing` | both sides in one place, with virtual time |
-//! | `tracing` | spans of requests and calls; see `service::Catalog::on_span` |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |
-//! | `validate` | JSON Schema for arguments, structured content and forms; see [`schema`] |
 
 #![no_std]
 #![cfg_attr(
@@ -282,7 +278,7 @@
 )]
 
 extern crate alloc;
-#[cfg(feature = "std")]
+#[cfg(test)]
 extern crate std;
 
 mod budget;
@@ -299,6 +295,8 @@ pub mod frame;
 pub mod headers;
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod http;
+#[doc(hidden)]
+pub mod internals;
 mod json;
 mod limits;
 mod machine;
@@ -312,12 +310,8 @@ mod row;
 pub mod schema;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "service")]
-pub mod service;
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod stdio;
-#[cfg(feature = "testing")]
-pub mod testing;
 mod time;
 mod trace;
 pub mod types;

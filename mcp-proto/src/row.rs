@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 
 /// A map by number.
 #[derive(Debug)]
-pub(crate) struct Row<V> {
+pub struct Row<V> {
     entries: VecDeque<(u64, V)>,
 }
 
@@ -17,7 +17,7 @@ impl<V> Default for Row<V> {
 
 impl<V> Row<V> {
     /// Puts `value` under `number`, in place of what was there.
-    pub(crate) fn insert(&mut self, number: u64, value: V) {
+    pub fn insert(&mut self, number: u64, value: V) {
         match self.find(number) {
             Ok(at) => {
                 if let Some((_, entry)) = self.entries.get_mut(at) {
@@ -33,36 +33,40 @@ impl<V> Row<V> {
         }
     }
 
-    pub(crate) fn remove(&mut self, number: u64) -> Option<V> {
+    /// Removes the value under `number`, and returns it.
+    pub fn remove(&mut self, number: u64) -> Option<V> {
         let at = self.find(number).ok()?;
         self.entries.remove(at).map(|(_, value)| value)
     }
 
-    pub(crate) fn get(&self, number: u64) -> Option<&V> {
+    /// The value under `number`.
+    pub fn get(&self, number: u64) -> Option<&V> {
         self.entries.get(self.find(number).ok()?).map(|(_, value)| value)
     }
 
-    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut V> {
+    /// The value under `number`, to change.
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut V> {
         let at = self.find(number).ok()?;
         self.entries.get_mut(at).map(|(_, value)| value)
     }
 
     /// All of it, by ascending numbers.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &V)> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &V)> {
         self.entries.iter().map(|(number, value)| (*number, value))
     }
 
     /// The same, to change.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut V)> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut V)> {
         self.entries.iter_mut().map(|(number, value)| (*number, value))
     }
 
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+    /// The values by ascending numbers, to change.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.entries.iter_mut().map(|(_, value)| value)
     }
 
     /// Keeps what `keep` says, and no memory for what is gone, if all is.
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(u64, &V) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(u64, &V) -> bool) {
         self.entries.retain(|(number, value)| keep(*number, value));
         if self.entries.is_empty() {
             self.entries = VecDeque::new();
@@ -70,12 +74,18 @@ impl<V> Row<V> {
     }
 
     /// Keeps no memory for what is gone.
-    pub(crate) fn shrink(&mut self) {
+    pub fn shrink(&mut self) {
         self.entries.shrink_to_fit();
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// The number of values.
+    pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitStatus;
 
 use mcp_proto::client::{ConnectError, ServerInfo};
-use mcp_proto::service::{Client, ClientService, Command, Unreached};
+use mcp_service::{Client, ClientService, Command, Unreached};
 use tokio::io::{AsyncRead, AsyncWrite, empty, sink};
 use tokio::task::JoinSet;
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use mcp_proto::http::{Scheme, Url};
-use mcp_proto::service::{Connecting, Connector, HttpClientConfig, Socket};
+use mcp_service::{Connecting, Connector, HttpClientConfig, Socket};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;

@@ -1,4 +1,4 @@
-//! What tokio supplies to [`mcp_proto::service`]: read, write, sleep, spawn.
+//! What tokio supplies to [`mcp_service`]: read, write, sleep, spawn.
 
 use std::future::Future;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
-use mcp_proto::service::{Catalog, Driven, Io, Service, drive};
+use mcp_service::{Catalog, Driven, Io, Service, drive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{self, Sleep};
@@ -134,7 +134,7 @@ impl Timer {
     }
 }
 
-impl mcp_proto::service::Clock for Timer {
+impl mcp_service::Clock for Timer {
     fn now(&self) -> Instant {
         self.clock.now()
     }

@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use mcp_proto::http::Config;
-use mcp_proto::service::{Catalog, HttpLink, HttpServer, Service};
+use mcp_service::{Catalog, HttpLink, HttpServer, Service};
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;

@@ -3,7 +3,7 @@
 use std::io;
 
 use mcp_proto::client::ServerInfo;
-use mcp_proto::service::{Client, HttpClientConfig, HttpClientService, Unreached};
+use mcp_service::{Client, HttpClientConfig, HttpClientService, Unreached};
 use tokio::task::JoinSet;
 
 use crate::connector::Connections;

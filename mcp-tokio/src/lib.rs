@@ -283,22 +283,21 @@ pub use mcp_proto::client::{
 };
 pub use mcp_proto::headers::PlanError;
 pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url, UrlError};
-pub use mcp_proto::schema;
-pub use mcp_proto::server::{
-    Cacheable, Change, Config, InputRequired, List, Peer, Progress, Registry,
-};
-pub use mcp_proto::service::{
-    Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler, HttpClientConfig,
-    InheritedEnv, Interrupt, IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
-    Session, SessionError, Stderr, Structured, Subscription, Unreached,
-};
-#[cfg(feature = "testing")]
-pub use mcp_proto::testing;
+pub use mcp_proto::server::{Cacheable, Change, Config, InputRequired, List, Peer, Progress};
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{
     Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion,
     TraceContext, UsageError,
+};
+pub use mcp_service;
+pub use mcp_service::schema;
+#[cfg(feature = "testing")]
+pub use mcp_service::testing;
+pub use mcp_service::{
+    Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler, HttpClientConfig,
+    InheritedEnv, Interrupt, IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
+    Registry, Session, SessionError, Stderr, Structured, Subscription, Unreached,
 };
 
 pub use client::{connect, connect_command, run, run_command};

@@ -11,7 +11,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use mcp_proto::service::{Command, ProcessGroup};
+use mcp_service::{Command, ProcessGroup};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;

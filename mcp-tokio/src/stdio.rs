@@ -7,7 +7,7 @@
 use std::io;
 
 use mcp_proto::server::Config;
-use mcp_proto::service::Catalog;
+use mcp_service::Catalog;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::driver::serve_until;

@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use mcp_proto::service::Spawned;
+use mcp_service::Spawned;
 use mcp_tests::http::{Serve, Stop};
 use mcp_tests::runtimes::{self, Adapter, Runtime, Suite};
 use mcp_tokio::{

@@ -10,11 +10,11 @@ use std::error::Error;
 use mcp_proto::Json;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::client::{Config, Negotiation};
-use mcp_proto::service::Client;
 use mcp_proto::types::{
     CreateMessageResult, ElicitAction, ElicitResult, Implementation, Root,
     SamplingMessageContentBlock,
 };
+use mcp_service::Client;
 use serde_json::{Value, json};
 
 /// A scenario that the suite wants to see.

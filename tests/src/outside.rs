@@ -8,12 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, JoinHandle, Thread};
 
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Client, Handler, Session, SessionError};
 use mcp_proto::types::{
     ElicitRequestFormParams, ElicitResult, Implementation, LoggingLevel, RequestedSchema, Root,
 };
 use mcp_proto::{Json, UsageError};
+use mcp_service::{Client, Handler, Registry, Session, SessionError};
 use serde_json::Value;
 
 use crate::http::Check;

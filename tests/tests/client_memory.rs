@@ -17,10 +17,10 @@ use std::time::Duration;
 use mcp_proto::client::{
     CallOptions, Client, ClientEvent, Config, InputReply, Listing, Negotiation,
 };
-use mcp_proto::service::{self, ClientService, Driven};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation, SubscriptionFilter};
 use mcp_proto::{Action, Bytes, Instant, Json, Limits, Machine, ProtocolVersion};
+use mcp_service::{ClientService, Driven};
 use peak_alloc::PeakAlloc;
 use serde_json::json;
 
@@ -220,7 +220,7 @@ fn second_hour_08_a_server_that_never_reads() {
     let mut config = Config::new(Implementation::new("app", "1"));
     config.negotiation = Negotiation::Auto;
     config.limits.max_unsent_bytes = 4 * MIB;
-    let client = service::Client::new(config);
+    let client = mcp_service::Client::new(config);
     let mut driven = ClientService::new(&client).unwrap();
     let mut now = Instant::ZERO;
     driven.handle_opened(now);

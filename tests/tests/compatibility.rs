@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use mcp_proto::testing::{Network, Pair};
+use mcp_service::testing::{Network, Pair};
 use mcp_tests::compatibility::{Cell, Tell, answer, meet};
 
 /// How a cell is played: on a good pipe, and several times on a bad one.

@@ -32,8 +32,9 @@ const SERIES: [Series; 2] = [
 type Case = (char, usize);
 
 /// Where tests are, from the root of the workspace.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 7] = [
     "mcp-proto/src",
+    "mcp-proto/service/src",
     "mcp-tokio/src",
     "mcp-tokio/tests",
     "mcp-async-std/src",

@@ -4,9 +4,9 @@
 
 use mcp_proto::message::{self, Outgoing};
 use mcp_proto::server::{Config, Declaration, Server, ServerAction};
-use mcp_proto::service::Handler;
 use mcp_proto::types::{ListToolsResult, Tool};
 use mcp_proto::{Instant, Json, Limits};
+use mcp_service::Handler;
 use mcp_tests::everything;
 use serde_json::json;
 use std::sync::Arc;

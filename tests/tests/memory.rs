@@ -13,15 +13,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use mcp_proto::server::{
-    Change, Config, Input, InputRequired, List, Outcome, Registry, Reply, Request, Server,
-    ServerEvent,
+    Change, Config, Input, InputRequired, List, Outcome, Reply, Request, Server, ServerEvent,
 };
-use mcp_proto::service::{Catalog, Driven, Handler, Service};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
     Implementation, InputRequest, RequestParams, ResourceContents, ResourceTemplate,
 };
 use mcp_proto::{Action, Bytes, Instant, Json, Limits, Machine};
+use mcp_service::{Catalog, Driven, Handler, Registry, Service};
 use mcp_tests::fuzz;
 use peak_alloc::PeakAlloc;
 use serde_json::Value;

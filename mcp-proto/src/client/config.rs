@@ -62,3 +62,9 @@ impl Config {
         self
     }
 }
+
+impl From<Implementation> for Config {
+    fn from(client_info: Implementation) -> Self {
+        Self::new(client_info)
+    }
+}

@@ -192,6 +192,14 @@ impl InputReply {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CallId(pub(crate) u64);
 
+impl CallId {
+    /// The number of calls and subscriptions that the client had made before.
+    #[inline]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// Names an input; never used twice by one client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InputId(pub(super) u64);
@@ -408,7 +416,8 @@ pub enum Listing {
 }
 
 impl Listing {
-    pub(crate) fn method(self) -> &'static str {
+    /// The method that asks for a page.
+    pub fn method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",
             Self::Prompts => "prompts/list",
@@ -418,7 +427,7 @@ impl Listing {
     }
 
     /// The member of a page that holds the items.
-    pub(crate) fn member(self) -> &'static str {
+    pub fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",

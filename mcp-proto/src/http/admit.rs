@@ -40,7 +40,6 @@ impl Admitted {
     }
 
     /// The head of an answer that nobody but the HTTP stack can give, without a body.
-    #[cfg(feature = "service")]
     pub(crate) fn refuse(&self, status: u16) -> ResponseHead {
         let mut head = ResponseHead::new(status);
         self.cors.add_to(&mut head);

@@ -13,7 +13,7 @@ const PERIOD: Duration = Duration::from_secs(10);
 
 /// The limits that were reached, by their names.
 #[derive(Debug, Default)]
-pub(crate) struct Alarms(BTreeMap<&'static str, Alarm>);
+pub struct Alarms(BTreeMap<&'static str, Alarm>);
 
 #[derive(Debug)]
 struct Alarm {
@@ -26,7 +26,7 @@ struct Alarm {
 impl Alarms {
     /// Records that a limit was reached so many times. Returns how often it was since the last
     /// report, if a report is due.
-    pub(crate) fn count(&mut self, now: Instant, name: &'static str, times: usize) -> Option<u64> {
+    pub fn count(&mut self, now: Instant, name: &'static str, times: usize) -> Option<u64> {
         let alarm = self.0.entry(name).or_insert(Alarm { again: now, count: 0 });
         alarm.count = alarm.count.saturating_add(times as u64);
         if now < alarm.again {
@@ -37,13 +37,13 @@ impl Alarms {
     }
 
     /// Records that a limit of `Limits` was reached. Returns the report, if one is due.
-    pub(crate) fn reached(&mut self, now: Instant, limit: &'static str) -> Option<ServerEvent> {
+    pub fn reached(&mut self, now: Instant, limit: &'static str) -> Option<ServerEvent> {
         self.reached_times(now, limit, 1)
     }
 
     /// Records that a limit of `Limits` was reached so many times. Returns the report, if one is
     /// due.
-    pub(crate) fn reached_times(
+    pub fn reached_times(
         &mut self,
         now: Instant,
         limit: &'static str,

@@ -28,14 +28,12 @@ use bytes::Bytes;
 use super::admit::admit;
 use super::intake::Intake;
 use super::outgoing::Outgoing;
-#[cfg(feature = "service")]
-use super::request::Activity;
-use super::request::{Body, Request, State};
+use super::request::{Activity, Body, Request, State};
 use super::{Config, Endpoint, ExchangeAction};
 use crate::error::UsageError;
 use crate::frame::http1::{CONTINUE, Framing, Head, Incoming, RequestKind, ResponseHead};
-use crate::limits::Limits;
 use crate::machine::{Action, Machine};
+use crate::message::RequestId;
 use crate::server::{Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
 use crate::time::Instant;
 
@@ -155,7 +153,7 @@ impl Connection {
             return;
         }
         self.life = Life::Ending;
-        self.drains = now + self.limits().drain;
+        self.drains = now + self.config.server.limits.drain;
         match &self.state {
             State::Answering(_) | State::Lingering => {}
             State::Between | State::Body(_) => self.life = Life::Gone,
@@ -177,14 +175,15 @@ impl Connection {
         }
     }
 
-    /// The use that is made of it.
-    #[cfg(feature = "service")]
-    pub(crate) fn activity(&self) -> Activity {
-        self.state.activity()
+    /// The id that the client has given to a request that is being answered.
+    pub fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
+        let State::Answering(answering) = &self.state else { return None };
+        answering.exchange.request_id(about)
     }
 
-    fn limits(&self) -> &Limits {
-        &self.config.server.limits
+    /// The use of the connection, for whoever has to close one of several.
+    pub fn activity(&self) -> Activity {
+        self.state.activity()
     }
 
     /// Reads requests until one is to be answered.
@@ -282,7 +281,7 @@ impl Connection {
     fn linger(&mut self) {
         self.state = State::Lingering;
         let _ = self.reader.count(None);
-        self.watched = Some((self.now + self.limits().drain, Reason::Linger));
+        self.watched = Some((self.now + self.config.server.limits.drain, Reason::Linger));
     }
 
     /// Sets the deadline of the state that it is in.

@@ -18,6 +18,8 @@ use super::alarms::Alarms;
 use super::legacy::{Place, Sessions};
 use super::listeners::Listeners;
 use crate::error::UsageError;
+use crate::limits::Limits;
+use crate::message::RequestId;
 use crate::server::{
     Change, Declaration, InputId, List, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
     SessionRef,
@@ -103,9 +105,10 @@ impl<W: Clone> Endpoint<W> {
         Ok(())
     }
 
-    /// Tells all clients that what they have subscribed to has changed.
-    #[cfg(feature = "service")]
-    pub(crate) fn publish_all(&mut self, now: Instant) {
+    /// Tells all clients that whatever they have subscribed to has changed, if it is declared: for
+    /// an application that has lost track of its changes. After [`Endpoint::shutdown`] it does
+    /// nothing.
+    pub fn publish_all(&mut self, now: Instant) {
         if !self.closing {
             self.queue.extend(self.listeners.publish_all());
             self.sessions.for_each(now, Server::publish_all, &mut self.queue);
@@ -169,10 +172,9 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.in_session(now, input.session(), &mut self.queue, cancel)
     }
 
-    /// How long a client may take to give input, unless it is said.
-    #[cfg(feature = "service")]
-    pub(crate) fn input_timeout(&self) -> Duration {
-        self.sessions.input_timeout()
+    /// The bounds that its sessions keep.
+    pub fn limits(&self) -> &Limits {
+        self.sessions.limits()
     }
 
     /// Closes the stream on which a client waits for the answer to such a request, so that no
@@ -205,16 +207,21 @@ impl<W: Clone> Endpoint<W> {
         self.queue.pop_front()
     }
 
-    /// Whether a handler owes the answer to such a request.
-    #[cfg(feature = "service")]
-    pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
+    /// Whether a handler owes the answer to a request that
+    /// [belongs to a session](Reply::is_shared): it is neither answered nor cancelled.
+    pub fn is_owed(&self, about: ReplyId) -> bool {
         self.sessions.is_owed(about)
     }
 
     /// All of the next actions.
-    #[cfg(feature = "service")]
-    pub(crate) fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
+    pub fn take_actions(&mut self) -> VecDeque<EndpointAction<W>> {
         if self.queue.is_empty() { VecDeque::new() } else { core::mem::take(&mut self.queue) }
+    }
+
+    /// The id that the client of a session has given to a request; see
+    /// [`Server::request_id`](crate::server::Server::request_id).
+    pub fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
+        self.sessions.request_id(about)
     }
 
     /// Forgets what is kept for resumption, the oldest first, until all that the endpoint holds

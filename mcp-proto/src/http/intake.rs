@@ -5,7 +5,7 @@
 
 use core::ops::{Deref, DerefMut};
 
-use crate::budget::{Account, Full, Kind, SMALL};
+use crate::budget::{Account, Full, SMALL};
 use crate::frame::http1::RequestReader;
 use crate::server;
 
@@ -21,7 +21,7 @@ pub(super) struct Intake {
 
 impl Intake {
     pub(super) fn new(config: &server::Config) -> Self {
-        Self { reader: RequestReader::new(&config.limits), account: config.account(Kind::Work) }
+        Self { reader: RequestReader::new(&config.limits), account: config.account() }
     }
 
     /// Counts what is buffered. With so many bytes of a body before it, that is new work, which may

@@ -185,7 +185,6 @@ impl<W: Clone> Listeners<W> {
     }
 
     /// All that anybody listens to has changed.
-    #[cfg(feature = "service")]
     pub(super) fn publish_all(&mut self) -> Vec<EndpointAction<W>> {
         let woken = self.listeners.values_mut().filter_map(|listener| {
             listener.changed.extend(listener.filter.changes());

@@ -6,7 +6,7 @@
 //! | for whoever has | use |
 //! |---|---|
 //! | a socket | [`Connection`]: bytes in, bytes out |
-//! | an HTTP stack, such as hyper, a function as a service, a WASM host | [`Exchange`]: a head and a body in, a head and data out |
+//! | an HTTP stack, such as hyper, a function as a service, a WASM host | [`Exchange`]: a head and a body in, a head and data out; [`Admission`], if the head comes first |
 //! | a proxy that routes by headers | [`headers`](crate::headers), and [`frame::http1`](crate::frame::http1) |
 //!
 //! What exchanges share, sessions of legacy clients and listeners of modern ones, is an
@@ -36,9 +36,11 @@
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 #[cfg(feature = "server")]
+mod admission;
+#[cfg(feature = "server")]
 mod admit;
 #[cfg(feature = "server")]
-mod alarms;
+pub(crate) mod alarms;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "server")]
@@ -65,16 +67,14 @@ mod request;
 #[cfg(feature = "server")]
 mod security;
 #[cfg(feature = "server")]
-mod shares;
+pub(crate) mod shares;
 #[cfg(feature = "server")]
 pub mod status;
 #[cfg(feature = "client")]
 mod url;
 
-#[cfg(feature = "service")]
-pub(crate) use admit::{Admitted, admit};
-#[cfg(feature = "service")]
-pub(crate) use alarms::Alarms;
+#[cfg(feature = "server")]
+pub use admission::Admission;
 #[cfg(feature = "client")]
 pub use client::Client;
 #[cfg(feature = "server")]
@@ -85,10 +85,8 @@ pub use connection::Connection;
 pub use endpoint::{Endpoint, EndpointAction};
 #[cfg(feature = "server")]
 pub use exchange::{Exchange, ExchangeAction};
-#[cfg(feature = "service")]
-pub(crate) use request::{Activity, Body};
-#[cfg(feature = "service")]
-pub(crate) use shares::{Holder, Shares};
+#[cfg(feature = "server")]
+pub use request::Activity;
 #[cfg(feature = "server")]
 pub use status::status;
 #[cfg(feature = "client")]

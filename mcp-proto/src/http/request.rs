@@ -45,7 +45,6 @@ pub(super) enum State {
     Lingering,
 }
 
-#[cfg(feature = "service")]
 impl State {
     /// The use that is made of the connection.
     pub(super) fn activity(&self) -> Activity {
@@ -58,9 +57,8 @@ impl State {
 }
 
 /// The use of a connection, in the order in which it is missed if the connection ends.
-#[cfg(feature = "service")]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Activity {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Activity {
     /// It waits for a request.
     Idle,
     /// It reads the body of a request.
@@ -129,7 +127,6 @@ impl Request {
 }
 
 impl Answering {
-    #[cfg(feature = "service")]
     fn activity(&self) -> Activity {
         if self.exchange.only_listens() { Activity::Streaming } else { Activity::Answering }
     }

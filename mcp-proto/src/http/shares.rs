@@ -19,7 +19,7 @@ use super::Config;
 
 /// The party that sessions, listeners and connections are charged to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Holder {
+pub enum Holder {
     /// All clients that cannot be told apart. They have no limit of their own.
     Unknown,
     /// An IPv4 address, or the network of an IPv6 address: its first 64 bits.
@@ -31,7 +31,7 @@ pub(crate) enum Holder {
 impl Holder {
     /// The holder of what a request asks for: its principal, else the address that it came from,
     /// unless a proxy stands in between.
-    pub(crate) fn new(config: &Config, principal: Option<&Arc<str>>, peer: Option<IpAddr>) -> Self {
+    pub fn new(config: &Config, principal: Option<&Arc<str>>, peer: Option<IpAddr>) -> Self {
         match (principal, peer) {
             (Some(principal), _) => Self::Principal(principal.clone()),
             (None, Some(peer)) if !config.behind_proxy => Self::Address(network(peer)),
@@ -40,7 +40,7 @@ impl Holder {
     }
 
     /// Whether limits per holder apply.
-    pub(crate) fn is_known(&self) -> bool {
+    pub fn is_known(&self) -> bool {
         *self != Self::Unknown
     }
 }
@@ -60,7 +60,7 @@ const MAX_CANDIDATES: usize = 16;
 
 /// The amounts and the items of all holders.
 #[derive(Debug)]
-pub(crate) struct Shares<K> {
+pub struct Shares<K> {
     accounts: BTreeMap<Holder, Account<K>>,
     /// The holders by their amounts.
     ranking: BTreeSet<(usize, Holder)>,
@@ -81,12 +81,12 @@ impl<K> Default for Shares<K> {
 
 impl<K: Ord> Shares<K> {
     /// Charges an amount to a holder.
-    pub(crate) fn charge(&mut self, holder: &Holder, amount: usize) {
+    pub fn charge(&mut self, holder: &Holder, amount: usize) {
         self.change(holder, |before| before.saturating_add(amount));
     }
 
     /// Takes an amount back.
-    pub(crate) fn credit(&mut self, holder: &Holder, amount: usize) {
+    pub fn credit(&mut self, holder: &Holder, amount: usize) {
         self.change(holder, |before| before.saturating_sub(amount));
     }
 
@@ -105,41 +105,37 @@ impl<K: Ord> Shares<K> {
     }
 
     /// Adds an item of a holder that is charged for something.
-    pub(crate) fn insert(&mut self, holder: &Holder, item: K) {
+    pub fn insert(&mut self, holder: &Holder, item: K) {
         if let Some(account) = self.accounts.get_mut(holder) {
             account.items.insert(item);
         }
     }
 
-    pub(crate) fn remove(&mut self, holder: &Holder, item: &K) {
+    /// Removes an item of a holder.
+    pub fn remove(&mut self, holder: &Holder, item: &K) {
         if let Some(account) = self.accounts.get_mut(holder) {
             account.items.remove(item);
         }
     }
 
     /// The items of a holder, in order.
-    pub(crate) fn items(&self, holder: &Holder) -> impl DoubleEndedIterator<Item = &K> {
+    pub fn items(&self, holder: &Holder) -> impl DoubleEndedIterator<Item = &K> {
         self.accounts.get(holder).into_iter().flat_map(|account| &account.items)
     }
 
     /// The amount of a holder.
-    pub(crate) fn amount(&self, holder: &Holder) -> usize {
+    pub fn amount(&self, holder: &Holder) -> usize {
         self.accounts.get(holder).map_or(0, |account| account.amount)
     }
 
     /// The amounts of all holders.
-    pub(crate) fn total(&self) -> usize {
+    pub fn total(&self) -> usize {
         self.total
     }
 
     /// The holders that would be above their fair share of `max` if `asking` got `amount` more, the
     /// one with the most first. Among equals `asking` comes first.
-    pub(crate) fn above_fair_share(
-        &self,
-        asking: &Holder,
-        amount: usize,
-        max: usize,
-    ) -> Vec<Holder> {
+    pub fn above_fair_share(&self, asking: &Holder, amount: usize, max: usize) -> Vec<Holder> {
         let others = self.ranking.iter().rev().filter(|(_, holder)| holder != asking);
         let count = self.accounts.len() + usize::from(!self.accounts.contains_key(asking));
         let fair = max / count.max(1);

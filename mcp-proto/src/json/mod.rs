@@ -9,7 +9,7 @@ mod decode;
 mod integers;
 pub(crate) mod scan;
 pub(crate) mod walk;
-pub(crate) mod write;
+pub mod write;
 
 use alloc::borrow::Cow;
 use core::fmt;
@@ -154,26 +154,28 @@ impl core::error::Error for InvalidJson {}
 
 /// A borrowed value that a scanner accepted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Raw<'a>(pub(crate) &'a [u8]);
+pub struct Raw<'a>(pub &'a [u8]);
 
 impl<'a> Raw<'a> {
-    pub(crate) fn is_object(self) -> bool {
+    /// Whether the value is an object.
+    pub fn is_object(self) -> bool {
         self.0.first() == Some(&b'{')
     }
 
-    pub(crate) fn is_array(self) -> bool {
+    /// Whether the value is an array.
+    pub fn is_array(self) -> bool {
         self.0.first() == Some(&b'[')
     }
 
     /// Whether [`Raw::string`] is one.
-    pub(crate) fn is_string(self) -> bool {
+    pub fn is_string(self) -> bool {
         self.0.first() == Some(&b'"')
             && (memchr::memchr(b'\\', self.0).is_none() || self.string().is_some())
     }
 
     /// The string that the value is; `None` for other values, and for a string that escapes half
     /// a surrogate pair.
-    pub(crate) fn string(self) -> Option<Cow<'a, str>> {
+    pub fn string(self) -> Option<Cow<'a, str>> {
         let inner = self.0.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         if memchr::memchr(b'\\', inner).is_none() {
             return core::str::from_utf8(inner).ok().map(Cow::Borrowed);
@@ -183,7 +185,7 @@ impl<'a> Raw<'a> {
 
     /// Looks up a key that `known` tells by its plain spelling, quotes included; JSON allows
     /// others, and a key that only some readers recognise would be a way past the rest.
-    pub(crate) fn lookup<T>(self, known: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+    pub fn lookup<T>(self, known: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
         known(self.0).or_else(|| {
             memchr::memchr(b'\\', self.0)?;
             known(&[b"\"", self.string()?.as_bytes(), b"\""].concat())
@@ -191,7 +193,7 @@ impl<'a> Raw<'a> {
     }
 
     /// The member of this name of the object that the value is; the last one if there are several.
-    pub(crate) fn member(self, name: &str) -> Option<Self> {
+    pub fn member(self, name: &str) -> Option<Self> {
         let mut found = None;
         self.members(|key, value| {
             if key.string().as_deref() == Some(name) {
@@ -202,7 +204,7 @@ impl<'a> Raw<'a> {
     }
 
     /// Whether the value is an object with a member of this name that is an object.
-    pub(crate) fn has_object(self, name: &str) -> bool {
+    pub fn has_object(self, name: &str) -> bool {
         let mut found = false;
         self.members(|key, value| {
             found |= value.is_object() && key.string().as_deref() == Some(name);
@@ -211,7 +213,7 @@ impl<'a> Raw<'a> {
     }
 
     /// The members of the object that the value is, keys as written; none for other values.
-    pub(crate) fn members(self, mut visit: impl FnMut(Self, Self)) {
+    pub fn members(self, mut visit: impl FnMut(Self, Self)) {
         let bytes = self.0;
         let mut scanner = Scanner::new(bytes, scan::MAX_DEPTH);
         let _ = scanner.members(|scanner, key| {
@@ -223,7 +225,7 @@ impl<'a> Raw<'a> {
     }
 
     /// The elements of the array that the value is; none for other values.
-    pub(crate) fn elements(self, mut visit: impl FnMut(Self)) {
+    pub fn elements(self, mut visit: impl FnMut(Self)) {
         let bytes = self.0;
         let mut scanner = Scanner::new(bytes, scan::MAX_DEPTH);
         let _ = scanner.elements(|scanner| {

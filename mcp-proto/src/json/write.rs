@@ -8,7 +8,8 @@ use super::Raw;
 use super::scan::plain_run;
 
 /// Where JSON is written to.
-pub(crate) trait Sink {
+pub trait Sink {
+    /// Appends bytes.
     fn push(&mut self, bytes: &[u8]);
 }
 
@@ -25,7 +26,7 @@ impl Sink for BytesMut {
 }
 
 /// Writes `text` as a JSON string.
-pub(crate) fn string(out: &mut impl Sink, text: &str) {
+pub fn string(out: &mut impl Sink, text: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b"\"");
     let mut rest = text.as_bytes();
@@ -50,37 +51,39 @@ pub(crate) fn string(out: &mut impl Sink, text: &str) {
 }
 
 /// Writes an object member by member, or an array element by element.
-pub(crate) struct List<'a, S: Sink> {
+pub struct List<'a, S: Sink> {
     out: &'a mut S,
     close: &'static [u8],
     empty: bool,
 }
 
 impl<'a, S: Sink> List<'a, S> {
-    pub(crate) fn object(out: &'a mut S) -> Self {
+    /// Begins an object.
+    pub fn object(out: &'a mut S) -> Self {
         out.push(b"{");
         Self { out, close: b"}", empty: true }
     }
 
-    pub(crate) fn array(out: &'a mut S) -> Self {
+    /// Begins an array.
+    pub fn array(out: &'a mut S) -> Self {
         out.push(b"[");
         Self { out, close: b"]", empty: true }
     }
 
     /// A member whose value is written as it is.
-    pub(crate) fn member(&mut self, key: &str, value: &[u8]) {
+    pub fn member(&mut self, key: &str, value: &[u8]) {
         self.key(key);
         self.out.push(value);
     }
 
     /// A member whose value is a string.
-    pub(crate) fn text(&mut self, key: &str, value: &str) {
+    pub fn text(&mut self, key: &str, value: &str) {
         self.key(key);
         string(self.out, value);
     }
 
     /// A member as it stands in another object, key and value as written.
-    pub(crate) fn copy(&mut self, key: Raw<'_>, value: Raw<'_>) {
+    pub fn copy(&mut self, key: Raw<'_>, value: Raw<'_>) {
         let out = self.item();
         out.push(key.0);
         out.push(b":");
@@ -88,13 +91,13 @@ impl<'a, S: Sink> List<'a, S> {
     }
 
     /// The key of a member; its value goes where [`List::out`] says.
-    pub(crate) fn key(&mut self, key: &str) {
+    pub fn key(&mut self, key: &str) {
         string(self.item(), key);
         self.out.push(b":");
     }
 
     /// Room for the next item: the comma before it is written.
-    pub(crate) fn item(&mut self) -> &mut S {
+    pub fn item(&mut self) -> &mut S {
         if !core::mem::take(&mut self.empty) {
             self.out.push(b",");
         }
@@ -102,15 +105,17 @@ impl<'a, S: Sink> List<'a, S> {
     }
 
     /// The place where the value of a member goes whose key is written.
-    pub(crate) fn out(&mut self) -> &mut S {
+    pub fn out(&mut self) -> &mut S {
         self.out
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing was written between the brackets.
+    pub fn is_empty(&self) -> bool {
         self.empty
     }
 
-    pub(crate) fn end(self) {
+    /// Ends the object or the array.
+    pub fn end(self) {
         self.out.push(self.close);
     }
 }

@@ -1,36 +1,18 @@
-//! JSON Schemas: the supported dialects, and the schemas of tools, compiled to validators.
+//! JSON Schemas: the supported dialects.
 //!
-//! | part | feature | job |
-//! |---|---|---|
-//! | `dialect` | | reads `$schema`; [`Registry::add_tool`](crate::server::Registry::add_tool) refuses other dialects |
-//! | `tool` | `validate` | `ToolSchemas`: checks arguments and structured content |
-//! | `validator` | `validate` | one compiled schema, and the bounds of a check |
-//! | `budget` | `validate` | JSON values as the validator sees them, each visit counted |
-//! | `cost` | `validate` | the bounds of a schema that a peer has sent |
-//! | `reason` | `validate` | the text of a misfit |
+//! [`Registry::add_tool`](crate::server::Registry::add_tool) refuses other dialects. The crate
+//! `mcp-service` compiles schemas and checks values against them, with its feature `validate`.
 //!
 //! [Specification: JSON Schema Usage](https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage)
 
-#[cfg(feature = "validate")]
-mod budget;
-#[cfg(feature = "validate")]
-mod cost;
 mod dialect;
-#[cfg(feature = "validate")]
-mod reason;
-#[cfg(feature = "validate")]
-mod tool;
-#[cfg(feature = "validate")]
-mod validator;
 
 pub use dialect::Dialect;
-#[cfg(feature = "validate")]
-pub use reason::{Misfit, Misfits};
-#[cfg(feature = "validate")]
-pub use tool::ToolSchemas;
 
 pub use crate::error::SchemaError;
+use crate::error::UsageError;
 use crate::json::{Json, Raw};
+use crate::types::Tool;
 
 /// Whether a schema says `"type": "object"`.
 pub(crate) fn has_type_object(schema: &Json) -> bool {
@@ -41,4 +23,12 @@ pub(crate) fn has_type_object(schema: &Json) -> bool {
         }
     });
     found
+}
+
+/// Fails if a tool has a schema in a dialect that is not supported.
+pub(crate) fn check_dialects(tool: &Tool) -> Result<(), UsageError> {
+    let mut schemas = core::iter::once(&tool.input_schema).chain(&tool.output_schema);
+    schemas
+        .try_for_each(|schema| Dialect::of(schema).map(drop))
+        .map_err(|reason| UsageError::UnusableSchema { name: tool.name.clone(), reason })
 }

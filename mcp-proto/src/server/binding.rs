@@ -72,9 +72,14 @@ impl Server {
     }
 
     /// Whether a handler owes the answer to a request.
-    #[cfg(feature = "service")]
     pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
         about.scope == self.scope && self.calls.is_in_handler(about.serial)
+    }
+
+    /// The id that the client has given to a request that a handler owes the answer to, for logs.
+    pub fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
+        let call = self.calls.get(about.serial).filter(|_| about.scope == self.scope)?;
+        Some(&call.id)
     }
 
     /// The next action, without changes to tell of: they wait, and are told once.

@@ -183,7 +183,10 @@ impl Calls {
         self.queue.get_mut(at).map(|(_, call)| call)
     }
 
-    #[cfg(feature = "service")]
+    pub(super) fn get(&self, serial: u64) -> Option<&Call> {
+        self.queue.get(self.place(serial)?).map(|(_, call)| call)
+    }
+
     pub(super) fn is_in_handler(&self, serial: u64) -> bool {
         self.place(serial).is_some()
     }

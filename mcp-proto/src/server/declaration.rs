@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use super::HandlerId;
 use super::entries::{Entries, Listed};
 use super::legacy;
 use super::pages::Pages;
-use super::registry::{HandlerId, Reference, Registry};
+use super::registry::{Reference, Registry};
 use super::stamp::{COMPLETE, stamp};
 use super::template::UriTemplate;
 use super::{Cacheable, Change, List};
@@ -166,8 +167,10 @@ impl Declaration {
         }
     }
 
-    /// Whether a change may be published.
-    pub(crate) fn check(&self, change: &Change) -> Result<(), UsageError> {
+    /// Checks that a change is declared, so that it may be published.
+    ///
+    /// Fails with [`UsageError::Undeclared`].
+    pub fn check(&self, change: &Change) -> Result<(), UsageError> {
         let (declared, capability) = match change {
             Change::ListChanged(list) => (self.list_changed.contains(list), list.capability()),
             Change::ResourceUpdated(_) => {

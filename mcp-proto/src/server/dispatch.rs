@@ -182,8 +182,6 @@ impl Server {
         call.kind = if resource { CallKind::Resource { retried } } else { kind };
         let wants_progress = call.token.is_some();
         let charge = call.charge.take();
-        #[cfg(feature = "tracing")]
-        let id = Box::new(call.id.clone());
         let serial = put(&mut self.calls, call);
         self.event(ServerEvent::Request(Request {
             reply: Reply { id: self.reply_id(serial), charge },
@@ -195,8 +193,6 @@ impl Server {
             peer: asker.peer,
             wants_progress,
             log_level: asker.log_level,
-            #[cfg(feature = "tracing")]
-            id,
             trace: TraceContext::read(params).map(Arc::new),
         }));
     }

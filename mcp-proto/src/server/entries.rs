@@ -5,7 +5,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::registry::HandlerId;
+use super::HandlerId;
 use crate::error::UsageError;
 use crate::types::{Prompt, Resource, ResourceTemplate, Tool};
 

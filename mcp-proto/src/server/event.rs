@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 
+use super::HandlerId;
 use super::outcome::Input;
-use super::registry::HandlerId;
 use crate::budget::Charge;
 use crate::error::{ProtocolError, Rung};
 use crate::json::Json;
@@ -159,9 +159,6 @@ pub struct Request {
     pub wants_progress: bool,
     /// The least severe log messages that the client wants about this request; `None` if none.
     pub log_level: Option<LoggingLevel>,
-    /// What the client calls it.
-    #[cfg(feature = "tracing")]
-    pub(crate) id: Box<RequestId>,
     /// The trace that the request belongs to, if it says so.
     pub trace: Option<Arc<TraceContext>>,
 }
@@ -299,6 +296,14 @@ impl core::error::Error for InputFailure {}
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionRef(pub(crate) usize);
 
+impl SessionRef {
+    /// A number of the session: the [`ReplyId::scope`] of its requests.
+    #[inline]
+    pub fn scope(self) -> usize {
+        self.0
+    }
+}
+
 /// Which one it is depends on what else the process does.
 impl fmt::Debug for SessionRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -315,8 +320,10 @@ pub struct ReplyId {
 }
 
 impl ReplyId {
-    /// The machine whose request it is.
-    pub(crate) fn scope(self) -> usize {
+    /// A number of the machine whose request it is. Over HTTP each session has a machine, and so has
+    /// each request that belongs to none.
+    #[inline]
+    pub fn scope(self) -> usize {
         self.scope
     }
 

@@ -36,6 +36,7 @@ mod declaration;
 mod dispatch;
 mod entries;
 mod event;
+mod handler_id;
 mod input;
 mod legacy;
 mod modern;
@@ -50,13 +51,13 @@ mod serve;
 mod stamp;
 mod subscriptions;
 mod template;
-mod validation;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::budget::{self, Account, Budget, Charge, Full};
+pub use crate::budget::Account;
+use crate::budget::{self, Budget, Charge, Full};
 use crate::deadlines::Deadlines;
 use crate::error::{ProtocolError, Rung, UsageError};
 use crate::limits::Limits;
@@ -77,15 +78,15 @@ pub use event::{
     CancelCause, InputFailure, InputId, Peer, PingId, Reply, ReplyId, Request, ServerAction,
     ServerEvent, SessionRef, StreamId,
 };
+pub use handler_id::HandlerId;
 pub use notification::Notification;
 use outbox::Outbox;
 pub use outcome::{Input, InputRequired, Outcome};
 use reason::Reason;
-pub use registry::{HandlerId, Registry};
+pub use registry::Registry;
 pub(crate) use subscriptions::Filter;
 use subscriptions::Subscriptions;
-#[cfg(feature = "service")]
-pub(crate) use template::template_variables;
+pub use template::template_variables;
 
 /// How a server behaves. Clones share one budget of [`Limits::max_endpoint_bytes`].
 #[derive(Clone, Debug, Default)]
@@ -111,8 +112,14 @@ impl Config {
         charge.map_err(|Full| self.endpoint_full())
     }
 
+    /// An account of the bytes that a driver holds for the server, such as output that is not
+    /// written yet. They count against [`Limits::max_endpoint_bytes`].
+    pub fn account(&self) -> Account {
+        self.account_of(budget::Kind::Work)
+    }
+
     /// An account of nothing yet.
-    pub(crate) fn account(&self, kind: budget::Kind) -> Account {
+    pub(crate) fn account_of(&self, kind: budget::Kind) -> Account {
         self.budget.account(kind, self.limits.max_endpoint_bytes)
     }
 }

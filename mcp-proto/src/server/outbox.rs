@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 
 use super::event::{ServerAction, StreamId};
 use super::{Config, ServerEvent};
-use crate::budget::{Account, Kind, SMALL};
+use crate::budget::{Account, SMALL};
 use crate::error::Rung;
 use crate::machine::Action;
 use crate::message::{ErrorData, Outgoing};
@@ -54,7 +54,7 @@ impl Outbox {
                 config.budget.record_refusal();
                 message = without_result(message);
             } else {
-                let none = || Box::new(Counted { bytes: 0, account: config.account(Kind::Work) });
+                let none = || Box::new(Counted { bytes: 0, account: config.account() });
                 self.counted.get_or_insert_with(none).set(bytes);
             }
         }

@@ -4,47 +4,22 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::declaration::Declaration;
 use super::entries::Entries;
 use super::names::{has_scheme, is_tool_name};
 use super::template::UriTemplate;
-use super::validation::Validation;
-use super::{Cacheable, List};
+use super::{Cacheable, HandlerId, List};
 use crate::error::UsageError;
 use crate::headers::Plan;
 use crate::json::Json;
 use crate::message::Method;
 use crate::meta;
-use crate::schema::has_type_object;
+use crate::schema::{check_dialects, has_type_object};
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
-
-/// Names a handler in its [`Registry`], and never another one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HandlerId {
-    pub(super) serial: usize,
-    /// Whether it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
-    pub(super) asks: bool,
-}
-
-/// Whose it is depends on what else the process does.
-impl fmt::Debug for HandlerId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HandlerId")
-    }
-}
-
-impl HandlerId {
-    /// Whether it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
-    #[cfg(all(feature = "request-state", feature = "service"))]
-    pub(crate) fn asks(self) -> bool {
-        self.asks
-    }
-}
 
 /// What a server offers, each with a handler of the caller's type `H`.
 ///
@@ -83,7 +58,6 @@ pub struct Registry<H> {
     pub(super) extensions: BTreeMap<String, Json>,
     pub(super) experimental: BTreeMap<String, Json>,
     pub(super) cache: BTreeMap<Cacheable, CacheHint>,
-    pub(super) validation: Validation,
     handlers: BTreeMap<usize, H>,
 }
 
@@ -124,7 +98,6 @@ impl<H> Registry<H> {
             extensions: BTreeMap::new(),
             experimental: BTreeMap::new(),
             cache: BTreeMap::new(),
-            validation: Validation::default(),
             handlers: BTreeMap::new(),
         }
     }
@@ -224,13 +197,18 @@ impl<H> Registry<H> {
         self.insert_tool(tool, handler, true)
     }
 
-    /// The same for a handler of which it is known whether it may ask for input.
-    pub(crate) fn insert_tool(
+    /// Adds a tool whose handler never answers with
+    /// [`Outcome::InputRequired`](super::Outcome::InputRequired), so that the machine keeps nothing
+    /// of its calls for another round. Fails as [`Registry::add_tool`] does.
+    pub fn add_tool_without_input(
         &mut self,
         tool: Tool,
         handler: H,
-        asks: bool,
     ) -> Result<&mut Self, UsageError> {
+        self.insert_tool(tool, handler, false)
+    }
+
+    fn insert_tool(&mut self, tool: Tool, handler: H, asks: bool) -> Result<&mut Self, UsageError> {
         let output = tool.output_schema.as_ref().is_none_or(|schema| schema.raw().is_object());
         if !has_type_object(&tool.input_schema) || !output {
             return Err(UsageError::InvalidSchema { name: tool.name });
@@ -239,9 +217,8 @@ impl<H> Registry<H> {
             return Err(UsageError::InvalidHeader { name: tool.name, reason });
         }
         self.tools.check(&tool)?;
-        let schemas = self.validation.prepare(&tool)?;
+        check_dialects(&tool)?;
         let handler = self.keep(handler, asks);
-        self.validation.add(handler.serial, schemas);
         self.tools.add(tool, handler);
         Ok(self)
     }
@@ -374,7 +351,6 @@ impl<H> Registry<H> {
     /// Takes a tool out and returns its handler.
     pub fn remove_tool(&mut self, name: &str) -> Option<H> {
         let handler = self.tools.remove(name)?;
-        self.validation.remove(handler.serial);
         self.handlers.remove(&handler.serial)
     }
 
@@ -416,6 +392,11 @@ impl<H> Registry<H> {
             warnings.extend(of_tool);
         }
         warnings
+    }
+
+    /// The tools and their handlers, in the order in which they were added.
+    pub fn tools(&self) -> impl Iterator<Item = (&Tool, HandlerId)> {
+        self.tools.iter().map(|(tool, handler)| (tool, *handler))
     }
 
     /// The handler that a [`Request`](super::Request) names.

@@ -12,7 +12,6 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-#[cfg(feature = "service")]
 use super::Declaration;
 use super::names::has_scheme;
 use super::{Binding, Change, List, Server};
@@ -139,7 +138,6 @@ impl Subscriptions {
     }
 
     /// All that anybody has subscribed to has changed, as far as it is declared to change.
-    #[cfg(feature = "service")]
     fn publish_all(&mut self, declaration: &Declaration) {
         for (serial, listener) in self.listeners.iter_mut() {
             let silent = listener.untold.is_empty();
@@ -221,7 +219,6 @@ impl Filter {
     }
 
     /// All changes that it has.
-    #[cfg(feature = "service")]
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
         let lists = self.lists.iter().copied().map(Change::ListChanged);
         lists.chain(self.uris.iter().cloned().map(Change::ResourceUpdated))
@@ -255,9 +252,9 @@ impl Server {
         self.subscriptions.listeners.get(serial).map(|listener| listener.filter.clone())
     }
 
-    /// Tells the client that all it has subscribed to has changed.
-    #[cfg(feature = "service")]
-    pub(crate) fn publish_all(&mut self) {
+    /// Tells the client that whatever it has subscribed to has changed, if it is declared: for an
+    /// application that has lost track of its changes.
+    pub fn publish_all(&mut self) {
         self.subscriptions.publish_all(&self.declaration);
     }
 

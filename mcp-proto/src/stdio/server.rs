@@ -6,6 +6,7 @@ use super::{Connection, Side};
 use crate::error::UsageError;
 use crate::limits::Limits;
 use crate::machine::Action;
+use crate::message::RequestId;
 use crate::message::{Incoming, Malformed, Outgoing};
 use crate::server::{
     Change, Config, Declaration, InputId, Notification, Outcome, PingId, Reply, ReplyId, Server,
@@ -47,9 +48,8 @@ impl Connection<Server> {
         self.side.publish(now, change)
     }
 
-    /// Tells the client that all it has subscribed to has changed.
-    #[cfg(feature = "service")]
-    pub(crate) fn publish_all(&mut self) {
+    /// Tells the client that all it has subscribed to has changed; see [`Server::publish_all`].
+    pub fn publish_all(&mut self) {
         self.side.publish_all();
     }
 
@@ -87,10 +87,14 @@ impl Connection<Server> {
         self.side.cancel_input(now, input)
     }
 
-    /// How long a client may take to give input, unless it is said.
-    #[cfg(feature = "service")]
-    pub(crate) fn input_timeout(&self) -> Duration {
-        self.side.limits().input_timeout
+    /// The bounds that it keeps.
+    pub fn limits(&self) -> &Limits {
+        self.side.limits()
+    }
+
+    /// The id that the client has given to a request; see [`Server::request_id`].
+    pub fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
+        self.side.request_id(about)
     }
 
     /// The requests that a handler has not answered yet, oldest first.

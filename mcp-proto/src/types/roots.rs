@@ -50,7 +50,9 @@ impl Root {
 
     /// Checks that all roots are files or folders: the URI "MUST be a `file://` URI in the current
     /// specification".
-    pub(crate) fn check_all(roots: &[Self]) -> Result<(), UsageError> {
+    ///
+    /// Fails with [`UsageError::InvalidRoot`].
+    pub fn check_all(roots: &[Self]) -> Result<(), UsageError> {
         let is_file = |root: &Self| {
             let scheme = root.uri.get(.."file://".len());
             scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file://"))

@@ -8,10 +8,10 @@ use super::cache::ttl_ms;
 use super::codec::{is_false, present};
 #[cfg(feature = "schemars")]
 use super::derived;
-use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType};
+use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, TextContent};
 #[cfg(feature = "schemars")]
 use crate::error::UsageError;
-use crate::json::Json;
+use crate::json::{Json, write};
 
 /// A tool as it is listed.
 ///
@@ -265,6 +265,25 @@ impl CallToolResult {
         Self { is_error: true, ..Self::text(text) }
     }
 
+    /// A result of one block of text, as JSON.
+    pub fn text_json(text: &str) -> Json {
+        plain_text(text, false)
+    }
+
+    /// The result as JSON. Most are a text and nothing else, and written without serde.
+    ///
+    /// Fails as [`Json::encode`] does.
+    pub fn to_json(&self) -> Result<Json, serde_json::Error> {
+        if let Self { result_type: None, content, structured_content: None, is_error, meta: None } =
+            self
+            && let [ContentBlock::Text(TextContent { text, annotations: None, meta: None })] =
+                &**content
+        {
+            return Ok(plain_text(text, *is_error));
+        }
+        Json::encode(self)
+    }
+
     /// What a program reads, as a `T`; `None` if there is nothing for programs. `?` twice takes it
     /// out.
     ///
@@ -310,4 +329,16 @@ fn sole_result(content: &Json) -> Option<Json> {
         result = Some(value).filter(|_| key.string().as_deref() == Some("result"));
     });
     result.filter(|_| count == 1).map(|value| Json::trusted(value.0.to_vec()))
+}
+
+/// A result of one block of text.
+fn plain_text(text: &str, is_error: bool) -> Json {
+    let before = b"{\"content\":[{\"type\":\"text\",\"text\":";
+    let after: &[u8] = if is_error { b"}],\"isError\":true}" } else { b"}]}" };
+    // So much if nothing is to be escaped.
+    let mut out = Vec::with_capacity(before.len() + text.len() + 2 + after.len());
+    out.extend_from_slice(before);
+    write::string(&mut out, text);
+    out.extend_from_slice(after);
+    Json::trusted(out)
 }

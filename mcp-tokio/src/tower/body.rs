@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use mcp_proto::service::{Answering, Part};
+use mcp_service::{Answering, Part};
 
 use super::Shared;
 use crate::driver::Timer;

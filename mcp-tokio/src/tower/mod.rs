@@ -14,7 +14,7 @@ use http::{Extensions, Request, Response};
 use http_body::Body;
 use mcp_proto::Limits;
 use mcp_proto::http::Config;
-use mcp_proto::service::{Catalog, HttpServer};
+use mcp_service::{Catalog, HttpServer};
 use tokio::sync::watch;
 use tower_service::Service;
 

@@ -17,7 +17,7 @@ use http::{Request, Response};
 use http_body::Body;
 use mcp_proto::Instant;
 use mcp_proto::http::ResponseHead;
-use mcp_proto::service::{Admission, Part};
+use mcp_service::{Admission, Part};
 use pin_project_lite::pin_project;
 
 use super::body::{Answer, HttpBody};

@@ -15,7 +15,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use mcp_proto::service::{Command, InheritedEnv, Stderr};
+use mcp_service::{Command, InheritedEnv, Stderr};
 
 use super::{Check, Child};
 

@@ -10,7 +10,7 @@ use std::error::Error;
 use std::io;
 use std::process::ExitStatus;
 
-use mcp_proto::service::Command;
+use mcp_service::Command;
 
 pub use checks::*;
 

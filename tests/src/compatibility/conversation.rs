@@ -6,9 +6,9 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 
 use mcp_proto::client::{CallError, ConnectError};
-use mcp_proto::service::Client;
 use mcp_proto::types::{CallToolResult, ElicitResult};
 use mcp_proto::{Era, ErrorCode, Json, ProtocolVersion};
+use mcp_service::Client;
 use serde_json::json;
 
 use super::{Cell, Expected, Failure};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use libtest_mimic::{Failed, Trial};
 use mcp_proto::http::{Config, Sessions};
-use mcp_proto::service::{Client, HttpClientConfig};
+use mcp_service::{Client, HttpClientConfig};
 
 use super::server::registry;
 use super::{Cell, ServerKind, Tell, answer, meet_meanwhile};

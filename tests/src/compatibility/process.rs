@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use libtest_mimic::{Failed, Trial};
 use mcp_proto::Instant;
-use mcp_proto::service::{Client, Command, Driven, Stderr};
+use mcp_service::{Client, Command, Driven, Stderr};
 
 use super::{Cell, Met, ServerKind, Tell, answer};
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use bytes::Bytes;
-use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{Context, Driven, Handler, Interrupt, Service};
+use mcp_proto::server::Config;
 use mcp_proto::types::{ElicitRequestFormParams, Implementation, RequestedSchema, StringSchema};
 use mcp_proto::{EraPolicy, Instant, UsageError};
+use mcp_service::{Context, Driven, Handler, Interrupt, Registry, Service};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_proto::server::{InputRequired, Registry};
-use mcp_proto::service::{Context, Handler, Interrupt};
+use mcp_proto::server::InputRequired;
 use mcp_proto::types::{
     BooleanSchema, ClientCapabilities, CreateMessageRequestParams, CreateMessageResult,
     ElicitAction, ElicitRequestFormParams, ElicitResult, EnumOption, InputRequest, InputRequests,
@@ -12,6 +11,7 @@ use mcp_proto::types::{
     TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
 };
 use mcp_proto::{ErrorData, Json, UsageError};
+use mcp_service::{Context, Handler, Interrupt, Registry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -12,9 +12,9 @@ mod transport;
 use std::time::Duration;
 
 use mcp_proto::UsageError;
-use mcp_proto::server::{Cacheable, List, Registry};
-use mcp_proto::service::Handler;
+use mcp_proto::server::{Cacheable, List};
 use mcp_proto::types::{CacheHint, Implementation};
+use mcp_service::{Handler, Registry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,12 +1,11 @@
 //! Prompts: plain, with arguments that can be completed, with more than text, and one that asks.
 
 use mcp_proto::UsageError;
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Context, Handler, Interrupt};
 use mcp_proto::types::{
     CompleteRequestParams, CompletionReference, ContentBlock, Prompt, PromptMessage,
     ResourceContents, Role,
 };
+use mcp_service::{Context, Handler, Interrupt, Registry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

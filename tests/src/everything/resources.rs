@@ -1,11 +1,10 @@
 //! Resources: text, bytes, one that changes, and a family of them.
 
 use mcp_proto::UsageError;
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Context, Handler};
 use mcp_proto::types::{
     CompleteRequestParams, CompletionReference, Resource, ResourceContents, ResourceTemplate,
 };
+use mcp_service::{Context, Handler, Registry};
 use serde::Deserialize;
 
 use super::PIXEL;

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use mcp_proto::request_state::{RequestStateCodec, RequestStateKey};
 use mcp_proto::server::InputRequired;
-use mcp_proto::service::Context;
-use mcp_proto::service::Interrupt;
 use mcp_proto::{ErrorData, UsageError};
+use mcp_service::Context;
+use mcp_service::Interrupt;
 
 /// Seals what a handler wants to get back with the answers.
 pub(super) struct Seal(RequestStateCodec);

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mcp_proto::headers::Header;
-use mcp_proto::server::{Change, List, Progress, Registry};
-use mcp_proto::service::{Context, Handler};
+use mcp_proto::server::{Change, List, Progress};
 use mcp_proto::types::{CallToolResult, ContentBlock, LoggingLevel, ResourceContents, Tool};
 use mcp_proto::{Json, UsageError, header_name};
+use mcp_service::{Context, Handler, Registry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_proto::http::Config;
-use mcp_proto::service::Context;
+use mcp_service::Context;
 use serde_json::json;
 
 use super::server::Nothing;

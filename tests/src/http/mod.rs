@@ -16,7 +16,7 @@ use std::net::TcpListener;
 
 use libtest_mimic::{Failed, Trial};
 use mcp_proto::http::Config;
-use mcp_proto::service::Catalog;
+use mcp_service::Catalog;
 
 pub use client::{Client, Response};
 pub use server::{Server, Stop};

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use mcp_proto::UsageError;
 use mcp_proto::http::Config;
-use mcp_proto::server::{List, Progress, Registry};
-use mcp_proto::service::{Catalog, Context, Handler};
+use mcp_proto::server::{List, Progress};
 use mcp_proto::types::Implementation;
+use mcp_service::{Catalog, Context, Handler, Registry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

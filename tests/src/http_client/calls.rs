@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use mcp_proto::client::{CallError, Change, List};
-use mcp_proto::service::Client;
 use mcp_proto::types::{
     CallToolResult, CompleteRequestParams, CompletionReference, CreateMessageResult, ElicitResult,
     LoggingLevel, Root, SamplingMessageContentBlock, SubscriptionFilter,
 };
 use mcp_proto::{ErrorCode, Json};
+use mcp_service::Client;
 use serde_json::json;
 
 use super::{ALL, ASKING, ERAS, LEGACY, Named, Site};

@@ -21,9 +21,9 @@ use std::pin::Pin;
 use libtest_mimic::{Failed, Trial};
 use mcp_proto::client::{self, Negotiation, ServerInfo};
 use mcp_proto::http::{Config, Sessions};
-use mcp_proto::service::{Client, HttpClientConfig};
 use mcp_proto::types::Implementation;
 use mcp_proto::{EraPolicy, ProtocolVersion};
+use mcp_service::{Client, HttpClientConfig};
 
 use crate::compatibility;
 use crate::everything;

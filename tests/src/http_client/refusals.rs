@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_proto::client::{CallError, ConnectError};
 use mcp_proto::http::Authorization;
-use mcp_proto::service::{HttpClientConfig, Unreached};
+use mcp_service::{HttpClientConfig, Unreached};
 use serde_json::json;
 
 use super::{ALL, ERAS, MODERN, Named, Site, to};

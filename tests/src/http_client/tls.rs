@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use mcp_proto::client::ConnectError;
-use mcp_proto::service::HttpClientConfig;
+use mcp_service::HttpClientConfig;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
 };

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::io;
 
-use mcp_proto::service::HttpClientConfig;
+use mcp_service::HttpClientConfig;
 
 use super::{MODERN, Named, Site};
 use crate::http::Check;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io;
 
 use mcp_proto::client::Config;
-use mcp_proto::service::{Client, HttpClientConfig};
+use mcp_service::{Client, HttpClientConfig};
 
 use super::mode::Mode;
 use super::observe::{Observed, both, children};

@@ -23,8 +23,8 @@ use std::io;
 use std::process::ExitStatus;
 
 use mcp_proto::client::{Config, Verdict};
-use mcp_proto::service::{Client, Command, HttpClientConfig};
 use mcp_proto::types::Implementation;
+use mcp_service::{Client, Command, HttpClientConfig};
 
 use mode::{Expected, Mode};
 use observe::Observed;

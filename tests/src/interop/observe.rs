@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 
 use mcp_proto::ProtocolError;
 use mcp_proto::client::Change;
-use mcp_proto::service::Stderr;
+use mcp_service::Stderr;
 
 use super::servers::Server;
 use super::{Outcome, equal};

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitStatus;
 
 use mcp_proto::client::Config;
-use mcp_proto::service::{Client, Command};
+use mcp_service::{Client, Command};
 
 use super::observe::{Observed, both, children};
 use super::servers::{Doing, Server};

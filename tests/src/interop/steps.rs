@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcp_proto::client::{CallError, Change, List, Progress, ServerInfo};
-use mcp_proto::service::{Client, Subscription};
 use mcp_proto::types::{
     CallToolResult, ContentBlock, ElicitAction, ElicitResult, ResourceContents, Root,
     SubscriptionFilter,
 };
 use mcp_proto::{Json, ProtocolVersion};
+use mcp_service::{Client, Subscription};
 use serde_json::json;
 
 use super::observe::{Observed, meanwhile};

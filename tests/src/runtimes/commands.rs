@@ -11,8 +11,8 @@ use std::{env, fs, io, process};
 
 use libtest_mimic::{Failed, Trial};
 use mcp_proto::client::{CallError, Config, ConnectError, Restart};
-use mcp_proto::service::{Client, CloseCause, Command, Stderr, Unreached};
 use mcp_proto::types::Implementation;
+use mcp_service::{Client, CloseCause, Command, Stderr, Unreached};
 
 use super::Suite;
 use crate::http::Check;

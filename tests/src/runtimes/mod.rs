@@ -23,7 +23,7 @@ use libtest_mimic::{Arguments, Trial};
 use mcp_proto::client::ServerInfo;
 use mcp_proto::http;
 use mcp_proto::server::Config;
-use mcp_proto::service::{Catalog, Client, Command, HttpClientConfig, Spawned};
+use mcp_service::{Catalog, Client, Command, HttpClientConfig, Spawned};
 
 use crate::compatibility::{self, Connect, Met, meet_meanwhile};
 use crate::http::{Check, Serve, Stop};

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Failed, Trial};
 use mcp_proto::UsageError;
 use mcp_proto::client::{self, Negotiation};
-use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{self, Context, Handler};
+use mcp_proto::server::Config;
 use mcp_proto::types::Implementation;
+use mcp_service::{Context, Handler, Registry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -215,10 +215,10 @@ fn a_server_that_ends_is_told_to_a_client(suite: Suite) -> Check {
     (suite.meet)(our_client(Negotiation::Auto), ours, Box::new(script))
 }
 
-fn our_client(negotiation: Negotiation) -> service::Client {
+fn our_client(negotiation: Negotiation) -> mcp_service::Client {
     let mut config = client::Config::new(Implementation::new("suite", "1"));
     config.negotiation = negotiation;
-    service::Client::new(config)
+    mcp_service::Client::new(config)
 }
 
 /// Settings of a server that does not wait for handlers at its end.

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use mcp_proto::Json;
 use mcp_proto::client::{CallError, Negotiation};
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Call, Catalog, Client, Context, Handler, IntoToolResult};
-use mcp_proto::testing::Pair;
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
+use mcp_service::testing::Pair;
+use mcp_service::{Call, Catalog, Client, Context, Handler, IntoToolResult, Registry};
 use serde_json::{Value, json};
 
 /// How the two eras are come to.

@@ -1,6 +1,6 @@
 //! Calls that are dropped.
 
-use mcp_proto::testing::Network;
+use mcp_service::testing::Network;
 use serde_json::Value;
 
 use crate::bench::{Log, SECOND, WAYS, call, pair, said, text, thinking};

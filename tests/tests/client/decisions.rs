@@ -1,9 +1,9 @@
 //! How a negotiation went, as the handle of a client tells it.
 
 use mcp_proto::client::{ConnectError, Decision, Negotiation};
-use mcp_proto::service::Client;
-use mcp_proto::testing::{Network, Pair};
 use mcp_proto::{EraPolicy, ProtocolVersion};
+use mcp_service::Client;
+use mcp_service::testing::{Network, Pair};
 use serde_json::Value;
 
 use crate::bench::{Over, SECOND, Way, call, pair, text};

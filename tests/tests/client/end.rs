@@ -4,10 +4,10 @@ use std::io;
 use std::task::Waker;
 
 use mcp_proto::client::{CallError, Config, ConnectError, Negotiation};
-use mcp_proto::service::{Client, ClientService, CloseCause, Closed, Driven};
-use mcp_proto::testing::Network;
 use mcp_proto::types::{Implementation, LoggingLevel, Root, SubscriptionFilter};
 use mcp_proto::{Bytes, Instant, UsageError};
+use mcp_service::testing::Network;
+use mcp_service::{Client, ClientService, CloseCause, Closed, Driven};
 use serde_json::{Value, json};
 
 use crate::bench::{ERAS, Log, Over, SECOND, WAYS, call, pair, registry, text, thinking};

@@ -6,9 +6,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_proto::client::{CallError, Config, Negotiation};
-use mcp_proto::service::{self, ClientService, Driven};
 use mcp_proto::types::{CallToolResult, Implementation};
 use mcp_proto::{Bytes, Instant, UsageError};
+use mcp_service::{ClientService, Driven};
 use serde_json::{Value, json};
 
 use crate::bench::ERAS;
@@ -99,19 +99,19 @@ fn second_hour_08_cancellations_go_first() {
 
 /// A client whose server reads by hand.
 struct Client {
-    handle: service::Client,
+    handle: mcp_service::Client,
     service: ClientService,
     now: Instant,
 }
 
-type Call = service::Call<CallToolResult>;
+type Call = mcp_service::Call<CallToolResult>;
 
 impl Client {
     fn new(negotiation: Negotiation, max_unsent_bytes: usize) -> Self {
         let mut config = Config::new(Implementation::new("app", "1"));
         config.negotiation = negotiation;
         config.limits.max_unsent_bytes = max_unsent_bytes;
-        let handle = service::Client::new(config);
+        let handle = mcp_service::Client::new(config);
         let mut service = ClientService::new(&handle).unwrap();
         service.handle_opened(Instant::ZERO);
         Self { handle, service, now: Instant::ZERO }

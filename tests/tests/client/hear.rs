@@ -4,11 +4,11 @@ use std::task::Waker;
 
 use bytes::Bytes;
 use mcp_proto::client::Negotiation;
-use mcp_proto::server::{Config, Notification, Registry};
-use mcp_proto::service::{Client, Context, Driven, Handler, Service};
-use mcp_proto::testing::{Network, Pair};
+use mcp_proto::server::{Config, Notification};
 use mcp_proto::types::LoggingLevel;
 use mcp_proto::{Instant, Json};
+use mcp_service::testing::{Network, Pair};
+use mcp_service::{Client, Context, Driven, Handler, Registry, Service};
 use serde_json::{Value, json};
 
 use crate::bench::{ERAS, Log, WAYS, call, pair, panic_quietly, registry, said, text};

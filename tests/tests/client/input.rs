@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
 use mcp_proto::client::{CallError, Negotiation};
-use mcp_proto::service::{Client, Context, Interrupt};
-use mcp_proto::testing::Network;
 use mcp_proto::types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
     ElicitRequestURLParams, ElicitResult, InputRequests, RequestedSchema, Role, Root,
     SamplingMessage, SamplingMessageContentBlock, StringSchema,
 };
 use mcp_proto::{Era, ErrorCode, ErrorData, Json, UsageError};
+use mcp_service::testing::Network;
+use mcp_service::{Client, Context, Interrupt};
 use serde_json::{Value, json};
 
 use crate::bench::{

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use mcp_proto::client::{CallError, Negotiation};
-use mcp_proto::server::Registry;
-use mcp_proto::service::Handler;
-use mcp_proto::testing::{Network, Pair};
 use mcp_proto::types::{
     CompleteRequestParams, CompletionReference, Prompt, PromptMessage, Resource, ResourceContents,
     ResourceTemplate, Role,
 };
 use mcp_proto::{Era, ErrorCode, Json, ProtocolError, UsageError};
+use mcp_service::testing::{Network, Pair};
+use mcp_service::{Handler, Registry};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

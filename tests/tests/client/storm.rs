@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use mcp_proto::client::CallError;
 use mcp_proto::server::Progress;
-use mcp_proto::service::{Client, Context, Interrupt};
-use mcp_proto::testing::{Network, Pair};
 use mcp_proto::types::{
     CallToolResult, ElicitAction, ElicitRequestFormParams, ElicitResult, RequestedSchema,
 };
+use mcp_service::testing::{Network, Pair};
+use mcp_service::{Client, Context, Interrupt};
 use serde_json::{Value, json};
 
 use crate::bench::{Log, MINUTE, WAYS, registry};

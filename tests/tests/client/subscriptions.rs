@@ -3,10 +3,9 @@
 use std::task::Poll;
 
 use mcp_proto::client::{CallError, Change, List};
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Catalog, Client, Handler, Subscription};
-use mcp_proto::testing::{Network, Pair};
 use mcp_proto::types::{Resource, ResourceContents, SubscriptionFilter};
+use mcp_service::testing::{Network, Pair};
+use mcp_service::{Catalog, Client, Handler, Registry, Subscription};
 use serde_json::Value;
 
 use crate::bench::{ERAS, Log, SECOND, WAYS, registry, said};

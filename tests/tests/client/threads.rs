@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use mcp_proto::service::{Call, Client, ClientService, Subscription};
-use mcp_proto::testing::{Clock, Network};
 use mcp_proto::types::CallToolResult;
+use mcp_service::testing::{Clock, Network};
+use mcp_service::{Call, Client, ClientService, Subscription};
 use serde_json::{Value, json};
 
 use crate::bench::{ERAS, pair, text};

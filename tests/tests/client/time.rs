@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use mcp_proto::client::{CallError, CallOptions};
-use mcp_proto::service::{Context, Interrupt};
-use mcp_proto::testing::{Network, Pair};
 use mcp_proto::types::{
     ElicitAction, ElicitRequestFormParams, ElicitResult, EmptyResult, LoggingLevel, RequestedSchema,
 };
 use mcp_proto::{Era, Instant, server};
+use mcp_service::testing::{Network, Pair};
+use mcp_service::{Context, Interrupt};
 use serde_json::Value;
 
 use crate::bench::{Log, MINUTE, SECOND, WAYS, call, pair, registry, said, text, thinking};

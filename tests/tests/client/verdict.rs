@@ -1,8 +1,8 @@
 //! What is found out about a server, and believed the next time.
 
 use mcp_proto::client::{Negotiation, Verdict};
-use mcp_proto::testing::Pair;
 use mcp_proto::{Era, EraPolicy};
+use mcp_service::testing::Pair;
 use serde_json::Value;
 
 use crate::bench::{call, pair, said, text};

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use std::sync::mpsc::channel;
 
-use mcp_proto::testing::Pair;
+use mcp_service::testing::Pair;
 use mcp_tokio::types::{
     Prompt, PromptMessage, RequestedSchema, Resource, Role, SamplingMessage, StringSchema,
 };

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fs;
 
-use mcp_proto::testing::Pair;
+use mcp_service::testing::Pair;
 use mcp_tokio::{
     Context, EraPolicy, Handler, Implementation, Negotiation, ProtocolVersion, Registry, UsageError,
 };

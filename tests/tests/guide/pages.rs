@@ -56,10 +56,10 @@ fn every_block_of_code_is_a_quote() {
 
 #[test]
 fn every_name_is_one_of_the_api() {
-    let api = ["mcp-proto", "mcp-tokio", "mcp-async-std"];
+    let api = ["mcp-proto", "mcp-service", "mcp-tokio", "mcp-async-std"];
     let api = api.map(|name| read(&root().join(format!("tests/api/{name}.txt"))));
     // What is generic is spoken of without its parameters.
-    let parameters = ["<H>::", "<R>::", "<mcp_proto::service::Handler>::", " "];
+    let parameters = ["<H>::", "<R>::", "<mcp_service::Handler>::", " "];
     let api = parameters.iter().fold(api.concat(), |api, parameter| api.replace(parameter, "::"));
     let known = |name: &str| {
         let aliased = |(alias, own): &(&str, &str)| Some([own, name.strip_prefix(alias)?].concat());

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use mcp_proto::testing::Pair;
+use mcp_service::testing::Pair;
 use mcp_tokio::types::{ElicitRequestFormParams, RequestedSchema, StringSchema};
 use mcp_tokio::{
     CallToolResult, Context, ErrorData, Handler, Implementation, Interrupt, Negotiation, Progress,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_proto::request_state::{RequestStateCodec, RequestStateKey};
-use mcp_proto::testing::Pair;
+use mcp_service::testing::Pair;
 use mcp_tokio::types::{CacheHint, ElicitRequestFormParams, RequestedSchema};
 use mcp_tokio::{
     Cacheable, CallError, Context, ErrorData, Handler, HttpConfig, Implementation, InputRequired,

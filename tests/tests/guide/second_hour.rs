@@ -2,10 +2,9 @@
 
 use std::error::Error;
 
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Context, Handler};
-use mcp_proto::testing::Pair;
 use mcp_proto::{Duration, UsageError};
+use mcp_service::testing::Pair;
+use mcp_service::{Context, Handler, Registry};
 use mcp_tokio::types::CallToolResult;
 use mcp_tokio::{CallError, Client, ClientConfig, Implementation, Restart};
 use schemars::JsonSchema;

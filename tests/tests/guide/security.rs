@@ -6,9 +6,9 @@ use std::task::Waker;
 use std::time::Duration;
 
 use mcp_proto::frame::http1::Head;
-use mcp_proto::service::{HttpServer, Part};
-use mcp_proto::testing::Pair;
 use mcp_proto::{Bytes, Instant};
+use mcp_service::testing::Pair;
+use mcp_service::{HttpServer, Part};
 use mcp_tokio::{
     Authorization, CallError, Config, ConnectError, Context, Handler, HttpClientConfig, HttpConfig,
     Implementation, Negotiation, Registry, UsageError,

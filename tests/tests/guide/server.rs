@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use mcp_proto::testing::Pair;
+use mcp_service::testing::Pair;
 use mcp_tokio::types::{CompleteRequestParams, Root, SubscriptionFilter};
 use mcp_tokio::{Client, ClientConfig, Config, HttpClientConfig, Negotiation, connect_http};
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use mcp_proto::testing::Pair;
+use mcp_service::testing::Pair;
 
 #[derive(Deserialize, JsonSchema)]
 struct Outlook {

@@ -1,6 +1,6 @@
 //! Conversations as the pages show them: what `_meta` holds is left out.
 
-use mcp_proto::testing::Pair;
+use mcp_service::testing::Pair;
 
 /// Fails unless all lines of a text have been said, one after the other.
 pub(crate) fn assert_said(pair: &Pair, shown: &str) {

@@ -2,10 +2,10 @@
 
 use std::task::Waker;
 
-use mcp_proto::server::{Change, Config, Registry};
-use mcp_proto::service::{Catalog, Driven, Handler, HttpServer, Service};
+use mcp_proto::server::{Change, Config};
 use mcp_proto::types::Implementation;
 use mcp_proto::{Instant, http};
+use mcp_service::{Catalog, Driven, Handler, HttpServer, Registry, Service};
 
 use super::{MIB, Meter};
 

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use mcp_proto::client::{CallError, Config, Restart, Verdict};
 use mcp_proto::http::{self, Sessions};
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Catalog, Context, Handler};
-use mcp_proto::testing::{Network, Pair};
 use mcp_proto::types::{CallToolResult, Implementation};
 use mcp_proto::{EraPolicy, ErrorCode, ErrorData, ProtocolVersion};
+use mcp_service::testing::{Network, Pair};
+use mcp_service::{Catalog, Context, Handler, Registry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

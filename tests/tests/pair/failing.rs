@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::task::Poll;
 
-use mcp_proto::testing::{Network, Pair};
+use mcp_service::testing::{Network, Pair};
 
 use crate::recorder::{Heard, Notes, recorded};
 

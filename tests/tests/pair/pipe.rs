@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use mcp_proto::Instant;
 use mcp_proto::client::{CallError, Negotiation};
-use mcp_proto::service::Client;
-use mcp_proto::testing::{Network, Pair};
 use mcp_proto::types::CallToolResult;
+use mcp_service::Client;
+use mcp_service::testing::{Network, Pair};
 use serde_json::json;
 
 use crate::recorder::{Heard, Notes, recorded};
@@ -216,7 +216,7 @@ fn echo(pair: &mut Pair, what: &str) -> String {
     text(pair.run(call))
 }
 
-fn echoing(client: &Client, what: &str) -> mcp_proto::service::Call<CallToolResult> {
+fn echoing(client: &Client, what: &str) -> mcp_service::Call<CallToolResult> {
     client.call_tool("echo", &json!({ "text": what }))
 }
 

@@ -5,10 +5,10 @@ use std::task::Waker;
 
 use bytes::Bytes;
 use mcp_proto::Instant;
-use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{Context, Driven, Handler, Service};
-use mcp_proto::testing::Pair;
+use mcp_proto::server::Config;
 use mcp_proto::types::Implementation;
+use mcp_service::testing::Pair;
+use mcp_service::{Context, Driven, Handler, Registry, Service};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

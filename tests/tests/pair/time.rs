@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use mcp_proto::Instant;
-use mcp_proto::testing::Pair;
+use mcp_service::testing::Pair;
 use serde_json::json;
 
 use crate::recorder::{Heard, Notes, recorded};

@@ -7,10 +7,10 @@ use std::task::{self, Poll, Wake, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcp_proto::server::{Config, Registry};
-use mcp_proto::service::{Catalog, Context, Driven, Handler, IntoToolResult, Service, Spawned};
+use mcp_proto::server::Config;
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Instant, Json};
+use mcp_service::{Catalog, Context, Driven, Handler, IntoToolResult, Registry, Service, Spawned};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
-use mcp_proto::service::{Context, Driven};
+use mcp_service::{Context, Driven};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, Gate, Log, answer, failure};

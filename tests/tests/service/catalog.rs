@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use mcp_proto::server::{Change, Config, List, Registry};
-use mcp_proto::service::{Catalog, Context, Handler};
+use mcp_proto::server::{Change, Config, List};
 use mcp_proto::types::{Implementation, Resource, ResourceContents, Tool};
 use mcp_proto::{Era, Json, UsageError};
+use mcp_service::{Catalog, Context, Handler, Registry};
 use serde_json::{Value, json};
 
 use crate::bench::Gate;

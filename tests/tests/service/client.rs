@@ -2,7 +2,7 @@
 
 use mcp_proto::Era;
 use mcp_proto::server::Config;
-use mcp_proto::service::Catalog;
+use mcp_service::Catalog;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, Hands};

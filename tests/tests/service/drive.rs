@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
-use mcp_proto::service::{Context, Io, Service, drive};
+use mcp_service::{Context, Io, Service, drive};
 use serde_json::{Value, json};
 
 use crate::bench::{INITIALIZE, answer, call, registry};

@@ -3,8 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use mcp_proto::server::{Config, InputRequired, Registry};
-use mcp_proto::service::{Context, Handler, Interrupt, IntoToolError, IntoToolResult};
+use mcp_proto::server::{Config, InputRequired};
 use mcp_proto::types::{
     CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitAction,
     ElicitRequestFormParams, ElicitRequestURLParams, Implementation, InputRequest, InputRequests,
@@ -12,6 +11,7 @@ use mcp_proto::types::{
     SamplingMessage, SamplingMessageContentBlock, Tool,
 };
 use mcp_proto::{Era, ErrorData, Json};
+use mcp_service::{Context, Handler, Interrupt, IntoToolError, IntoToolResult, Registry};
 use serde_json::{Value, json};
 
 use crate::bench::{Log, panic_quietly, registry, yield_now};

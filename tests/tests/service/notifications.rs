@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::server::{Config, Notification, Progress, Registry};
-use mcp_proto::service::{Context, Handler};
+use mcp_proto::server::{Config, Notification, Progress};
 use mcp_proto::types::{Implementation, LoggingLevel};
 use mcp_proto::{Era, Json};
+use mcp_service::{Context, Handler, Registry};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 

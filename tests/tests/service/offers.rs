@@ -2,14 +2,13 @@
 
 use std::error::Error;
 
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Context, Handler};
 use mcp_proto::types::{
     CompleteRequestParams, CompletionReference, ContentBlock, GetPromptResult, Implementation,
     Prompt, PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents,
     ResourceTemplate, Role,
 };
 use mcp_proto::{Era, ErrorData, Json};
+use mcp_service::{Context, Handler, Registry};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Bytes on their way out.
 
-use mcp_proto::service::Driven;
+use mcp_service::Driven;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, answer};

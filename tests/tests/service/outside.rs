@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
-use mcp_proto::server::{Config, Notification, Registry};
-use mcp_proto::service::{Context, Driven, Handler, Session, SessionError};
+use mcp_proto::server::{Config, Notification};
 use mcp_proto::types::{
     CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams, InputRequest,
     ListRootsResult, LoggingLevel, RequestedSchema,
 };
 use mcp_proto::{Era, Json, UsageError};
+use mcp_service::{Context, Driven, Handler, Registry, Session, SessionError};
 use serde_json::{Value, json};
 
 use crate::bench::{Wakes, registry};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::server::Progress;
-use mcp_proto::service::Context;
+use mcp_service::Context;
 use serde_json::Value;
 
 use crate::bench::{Bench, Gate, answer, yield_now};

@@ -1,8 +1,8 @@
 //! What goes into a handler, and what may come out.
 
-use mcp_proto::service::IntoToolResult;
 use mcp_proto::types::{CallToolResult, ContentBlock, ImageContent};
 use mcp_proto::{ErrorCode, ErrorData};
+use mcp_service::IntoToolResult;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

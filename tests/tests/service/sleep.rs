@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_proto::server::Config;
-use mcp_proto::service::Context;
+use mcp_service::Context;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,9 +1,8 @@
 //! Content for programs.
 
 use mcp_proto::Era;
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Handler, IntoToolResult, Structured};
 use mcp_proto::types::{CallToolResult, Implementation};
+use mcp_service::{Handler, IntoToolResult, Registry, Structured};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};

@@ -1,13 +1,12 @@
 //! The trace that a request belongs to: from an application to a handler.
 
 use mcp_proto::client::{CallOptions, Negotiation};
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Client, Context, Handler, Interrupt};
-use mcp_proto::testing::Pair;
 use mcp_proto::types::{
     ElicitAction, ElicitRequestFormParams, ElicitResult, Implementation, RequestedSchema,
 };
 use mcp_proto::{Json, TraceContext};
+use mcp_service::testing::Pair;
+use mcp_service::{Client, Context, Handler, Interrupt, Registry};
 use serde_json::{Value, json};
 
 const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";

@@ -14,14 +14,13 @@ use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 use mcp_proto::client::{CallError, Negotiation};
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Catalog, Context, Driven, Handler, Interrupt, Service, Spawned};
-use mcp_proto::testing::Pair;
 use mcp_proto::types::{
     CallToolResult, ElicitAction, ElicitRequestFormParams, ElicitResult, GetPromptResult,
     Implementation, Prompt, ReadResourceResult, RequestedSchema, Resource, ResourceContents, Tool,
 };
 use mcp_proto::{Bytes, ErrorCode, ErrorData, Instant, Json, TraceContext};
+use mcp_service::testing::Pair;
+use mcp_service::{Catalog, Context, Driven, Handler, Interrupt, Registry, Service, Spawned};
 use serde_json::{Value, json};
 
 use collector::{Collector, Span};
@@ -290,7 +289,7 @@ fn with_tool<F, Fut, R>(name: &str, f: F) -> Registry<Handler>
 where
     F: Fn(Value, Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = R> + Send + 'static,
-    R: mcp_proto::service::IntoToolResult,
+    R: mcp_service::IntoToolResult,
 {
     let mut registry = Registry::new(Implementation::new("shop", "1.0.0"));
     registry.tool_with(tool(name), f).unwrap();

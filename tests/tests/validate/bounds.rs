@@ -137,7 +137,7 @@ fn second_hour_17_the_deepest_check_fits_a_small_stack() {
         }
         schema["$defs"]["d28"] = json!({"type": "array", "items": {"$ref": "#"}});
         let tool = mcp_proto::types::Tool::new("t", crate::json(&schema));
-        let schemas = mcp_proto::schema::ToolSchemas::of_peer(&tool).unwrap();
+        let schemas = mcp_service::schema::ToolSchemas::of_peer(&tool).unwrap();
         let value = format!("{}7{}", "[".repeat(120), "]".repeat(120));
         let misfits = schemas.check_arguments(&Json::parse(value).unwrap()).unwrap_err();
         assert!(misfits.to_string().contains("expected an array"), "{misfits}");

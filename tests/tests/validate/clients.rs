@@ -1,7 +1,7 @@
 //! What a client checks of a server's tools.
 
-use mcp_proto::schema::{SchemaError, ToolSchemas};
 use mcp_proto::types::{CallToolResult, Tool};
+use mcp_service::schema::{SchemaError, ToolSchemas};
 use serde_json::{Value, json};
 
 use crate::json;

@@ -9,8 +9,8 @@ mod official;
 mod servers;
 
 use mcp_proto::Json;
-use mcp_proto::schema::ToolSchemas;
 use mcp_proto::types::Tool;
+use mcp_service::schema::ToolSchemas;
 use serde_json::Value;
 
 /// A tool with this schema, compiled.

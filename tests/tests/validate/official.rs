@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use mcp_proto::schema::ToolSchemas;
 use mcp_proto::types::Tool;
+use mcp_service::schema::ToolSchemas;
 use serde_json::{Value, json};
 
 use crate::json;

@@ -7,13 +7,12 @@ use mcp_proto::ErrorCode;
 use mcp_proto::UsageError;
 use mcp_proto::client::{CallError, Negotiation};
 use mcp_proto::schema::SchemaError;
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Catalog, Context, Handler, Interrupt};
-use mcp_proto::testing::Pair;
 use mcp_proto::types::{
     CallToolResult, ElicitRequestFormParams, ElicitResult, Implementation, NumberSchema,
     RequestedSchema, Tool,
 };
+use mcp_service::testing::Pair;
+use mcp_service::{Catalog, Context, Handler, Interrupt, Registry};
 use serde_json::{Value, json};
 
 use crate::json;

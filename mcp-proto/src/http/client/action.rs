@@ -96,7 +96,8 @@ pub struct Config {
     pub(super) fields: Fields,
 }
 
-pub(crate) type Fields = Vec<(Cow<'static, str>, Cow<'static, str>)>;
+/// Names and values of HTTP fields.
+pub type Fields = Vec<(Cow<'static, str>, Cow<'static, str>)>;
 
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,7 +174,11 @@ fn is_own(name: &str) -> bool {
         || start.is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
 }
 
-pub(crate) fn set_field(fields: &mut Fields, name: &str, value: &str) -> Result<(), UsageError> {
+/// Sets a field that requests are to have, in place of one of the same name.
+///
+/// Fails with [`UsageError::InvalidField`] if the name is no token or one of the machine's, or if
+/// the value is not what a field may hold.
+pub fn set_field(fields: &mut Fields, name: &str, value: &str) -> Result<(), UsageError> {
     if is_own(name) || !is_name(name) || !is_value(value) {
         return Err(UsageError::InvalidField { name: name.into() });
     }

@@ -61,10 +61,7 @@ use crate::limits::Limits;
 use crate::message::RequestId;
 use crate::time::Instant;
 
-use action::Fields;
-#[cfg(feature = "service")]
-pub(crate) use action::set_field;
-pub use action::{Action, Config, ExchangeId, Request};
+pub use action::{Action, Config, ExchangeId, Fields, Request, set_field};
 use exchange::Streaming;
 use exchanges::{Due, Exchanges};
 use listener::Listener;

@@ -36,6 +36,7 @@ use super::listeners::ListenerId;
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
 use crate::headers::Mirrored;
+use crate::message::RequestId;
 use crate::message::{self, Incoming, Message};
 use crate::negotiate::{self, Opened, Route};
 use crate::server::{
@@ -111,8 +112,7 @@ impl Exchange {
     }
 
     /// One whose body the server has no room for.
-    #[cfg(feature = "service")]
-    pub(crate) fn refused_full(config: &Arc<Config>, admitted: &Admitted) -> Self {
+    pub(super) fn refused_full(config: &Arc<Config>, admitted: &Admitted) -> Self {
         Self::refused(config, admitted.refuse_full(config))
     }
 
@@ -343,8 +343,9 @@ impl Exchange {
         self.poll_part().or_else(|| self.answer.pop_whole())
     }
 
-    /// The next action, unless it begins an answer in one piece: that is to be taken then.
-    pub(crate) fn poll_part(&mut self) -> Option<ExchangeAction> {
+    /// The next action, unless it begins an answer in one piece: [`Exchange::take_whole`] has that.
+    #[inline]
+    pub fn poll_part(&mut self) -> Option<ExchangeAction> {
         if self.answer.is_empty()
             && let Some(event) = self.act()
         {
@@ -353,8 +354,10 @@ impl Exchange {
         self.answer.pop()
     }
 
-    /// The answer, if it is in one piece and no action comes before it.
-    pub(crate) fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
+    /// The answer, head and body, if it is in one piece and no action comes before it: its length is
+    /// known, so that it needs no chunks.
+    #[inline]
+    pub fn take_whole(&mut self) -> Option<(ResponseHead, Option<Bytes>)> {
         self.answer.take_whole()
     }
 
@@ -369,6 +372,15 @@ impl Exchange {
         server.into_iter().chain(self.answer.poll_timeout()).min()
     }
 
+    /// The id that the client has given to a request of this exchange's own; see
+    /// [`Server::request_id`].
+    pub fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
+        let (State::Alone(server) | State::Listening { server, .. }) = &self.state else {
+            return None;
+        };
+        server.request_id(about)
+    }
+
     /// Whether all is said and done.
     pub fn is_over(&self) -> bool {
         self.answer.is_over()
@@ -378,7 +390,6 @@ impl Exchange {
     }
 
     /// Whether it has a stream that answers no request.
-    #[cfg(feature = "service")]
     pub(super) fn only_listens(&self) -> bool {
         match &self.state {
             State::Listening { .. } => true,

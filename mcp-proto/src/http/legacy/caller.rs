@@ -193,7 +193,6 @@ impl Place {
     }
 
     /// Whether it is at the stream of a GET, which answers no request.
-    #[cfg(feature = "service")]
     pub(in super::super) fn is_common(&self) -> bool {
         self.stream == super::streams::COMMON
     }

@@ -79,10 +79,13 @@ impl<W: Clone> Directory<W> {
     }
 
     /// Whether a handler owes the answer to a request.
-    #[cfg(feature = "service")]
     pub(super) fn is_owed(&self, about: ReplyId) -> bool {
-        let session = self.scopes.get(&about.scope()).and_then(|key| self.get(key));
-        session.is_some_and(|session| session.server.is_owed(about))
+        self.of_request(about).is_some_and(|session| session.server.is_owed(about))
+    }
+
+    /// The session that a request belongs to.
+    pub(super) fn of_request(&self, about: ReplyId) -> Option<&Session<W>> {
+        self.scopes.get(&about.scope()).and_then(|key| self.get(key))
     }
 
     /// All of them.

@@ -41,7 +41,7 @@ impl Holdings {
 
 impl Kept {
     pub(super) fn new(config: &server::Config) -> Self {
-        let sum = |kind| Sum { bytes: 0, account: config.account(kind) };
+        let sum = |kind| Sum { bytes: 0, account: config.account_of(kind) };
         Self { order: BTreeSet::new(), work: sum(Kind::Work), replay: sum(Kind::Replay) }
     }
 

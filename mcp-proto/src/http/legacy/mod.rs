@@ -324,7 +324,10 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// Whether a handler owes the answer to a request.
-    #[cfg(feature = "service")]
+    pub(super) fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
+        self.sessions.of_request(about)?.server.request_id(about)
+    }
+
     pub(super) fn is_owed(&self, about: ReplyId) -> bool {
         self.sessions.is_owed(about)
     }

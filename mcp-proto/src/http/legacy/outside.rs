@@ -6,9 +6,8 @@
 use super::Sessions;
 use super::session::Queue;
 use crate::error::UsageError;
+use crate::limits::Limits;
 use crate::server::{Server, SessionRef};
-#[cfg(feature = "service")]
-use crate::time::Duration;
 use crate::time::Instant;
 
 impl<W: Clone> Sessions<W> {
@@ -28,8 +27,7 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// How long a client may take to give input, unless it is said.
-    #[cfg(feature = "service")]
-    pub(in super::super) fn input_timeout(&self) -> Duration {
-        self.config.server.limits.input_timeout
+    pub(in super::super) fn limits(&self) -> &Limits {
+        &self.config.server.limits
     }
 }

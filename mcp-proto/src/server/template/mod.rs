@@ -33,11 +33,13 @@ use part::{Class, Part, decode};
 const OPERATORS: &str = "+#./;?&=,!@|";
 const QUERY_IS_LAST: &str = "only `{&…}` can follow a query";
 
-/// The names of the variables of a `uriTemplate`.
+/// The names of the variables of a `uriTemplate`: the members of [`Request::arguments`] that the
+/// handler of the template gets.
 ///
 /// Fails with [`UsageError::InvalidUriTemplate`].
-#[cfg(feature = "service")]
-pub(crate) fn template_variables(text: &str) -> Result<Vec<String>, UsageError> {
+///
+/// [`Request::arguments`]: super::Request::arguments
+pub fn template_variables(text: &str) -> Result<Vec<String>, UsageError> {
     Ok(UriTemplate::parse(text)?.variables().map(String::from).collect())
 }
 

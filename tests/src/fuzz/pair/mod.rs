@@ -15,14 +15,15 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_proto::client::{CallError, Change, List};
 use mcp_proto::http::Url;
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Call, Catalog, Client, Handler, HttpClientConfig, Service, Subscription};
-use mcp_proto::testing::Pair;
 use mcp_proto::types::{
     CallToolResult, ContentBlock, GetPromptResult, ListPromptsResult, ListResourcesResult,
     ListToolsResult, LoggingLevel, ReadResourceResult, ResourceContents, Root, SubscriptionFilter,
 };
 use mcp_proto::{Duration, ErrorCode, UsageError};
+use mcp_service::testing::Pair;
+use mcp_service::{
+    Call, Catalog, Client, Handler, HttpClientConfig, Registry, Service, Subscription,
+};
 use serde_json::json;
 
 use offers::{Given, Runs, Servers, Waiting, Watched};

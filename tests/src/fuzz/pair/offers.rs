@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 
-use mcp_proto::server::{List, Registry};
-use mcp_proto::service::{Catalog, Client, Context, Driven, Handler, Interrupt, Service};
+use mcp_proto::server::List;
 use mcp_proto::types::{
     ContentBlock, ElicitAction, ElicitRequestFormParams, ElicitResult, GetPromptResult,
     Implementation, LoggingLevel, Prompt, PromptArgument, PromptMessage, RequestedSchema, Resource,
     ResourceContents, ResourceTemplate, Role,
 };
 use mcp_proto::{Bytes, Duration, ErrorCode, ErrorData, Instant, Json, UsageError};
+use mcp_service::{Catalog, Client, Context, Driven, Handler, Interrupt, Registry, Service};
 use serde::Deserialize;
 
 use super::outside::Sessions;

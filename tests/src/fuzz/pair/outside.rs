@@ -4,12 +4,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use mcp_proto::server::{Notification, Registry};
-use mcp_proto::service::{Handler, Session, SessionError};
+use mcp_proto::server::Notification;
 use mcp_proto::types::{
     CreateMessageRequestParams, ElicitRequestFormParams, LoggingLevel, RequestedSchema,
 };
 use mcp_proto::{Duration, Json, UsageError};
+use mcp_service::{Handler, Registry, Session, SessionError};
 
 use super::offers::Waiting;
 

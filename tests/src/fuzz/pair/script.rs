@@ -5,9 +5,9 @@
 
 use mcp_proto::client::{self, Negotiation, Restart, Verdict};
 use mcp_proto::http::{self, Sessions};
-use mcp_proto::testing::Network;
 use mcp_proto::types::Implementation;
 use mcp_proto::{Duration, Era, EraPolicy, ProtocolVersion};
+use mcp_service::testing::Network;
 
 /// One step; the number in brackets is the first of its two bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -146,7 +146,7 @@ fn a_cut_cancels_what_is_modern_and_no_session() {
 fn an_end_lets_through_what_is_under_way() {
     for negotiation in ERAS {
         let (pair, notes, _) = pair(negotiation);
-        let network = mcp_proto::testing::Network::calm().latency(SECOND, SECOND);
+        let network = mcp_service::testing::Network::calm().latency(SECOND, SECOND);
         let mut pair = pair.network(network);
         let client = pair.client();
         pair.run(client.connected()).unwrap();

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mcp_proto::client::{CallError, ConnectError, Negotiation};
 use mcp_proto::http::{Authorization, Config, Sessions};
-use mcp_proto::service::HttpClientConfig;
-use mcp_proto::testing::Pair;
 use mcp_proto::types::LoggingLevel;
 use mcp_proto::{Era, EraPolicy, ErrorCode};
+use mcp_service::HttpClientConfig;
+use mcp_service::testing::Pair;
 
 use super::site::{
     ERAS, config, decline, echo, echoing, era, filter, hear, pair, said, sent, steps, take, text,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_proto::Instant;
 use mcp_proto::client::{CallError, ConnectError};
-use mcp_proto::testing::Network;
+use mcp_service::testing::Network;
 
 use super::site::{ERAS, SECOND, echo, echoing, pair, steps, text, walking};
 

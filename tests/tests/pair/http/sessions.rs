@@ -1,9 +1,9 @@
 //! Sessions that end: by the client, by their time, by a server that forgets them.
 
 use mcp_proto::client::{CallError, Change, List, Negotiation};
-use mcp_proto::service::HttpClientConfig;
-use mcp_proto::testing::Network;
 use mcp_proto::types::LoggingLevel;
+use mcp_service::HttpClientConfig;
+use mcp_service::testing::Network;
 use serde_json::json;
 
 use super::site::{

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use mcp_proto::client::{CallError, Change, List, Negotiation};
 use mcp_proto::http::{Config, Sessions};
-use mcp_proto::server::Registry;
-use mcp_proto::service::{Call, Catalog, Client, Context, Handler, Interrupt};
-use mcp_proto::testing::Pair;
 use mcp_proto::types::{
     CallToolResult, ElicitAction, ElicitRequestFormParams, ElicitResult, Implementation,
     LoggingLevel, RequestedSchema, Resource, ResourceContents, SubscriptionFilter,
 };
 use mcp_proto::{Era, EraPolicy, Json};
+use mcp_service::testing::Pair;
+use mcp_service::{Call, Catalog, Client, Context, Handler, Interrupt, Registry};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

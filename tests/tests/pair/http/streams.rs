@@ -3,7 +3,7 @@
 
 use mcp_proto::Instant;
 use mcp_proto::client::{Change, List, Negotiation};
-use mcp_proto::testing::Network;
+use mcp_service::testing::Network;
 
 use super::site::{
     ERAS, MINUTE, SECOND, filter, hear, pair, said, sent, steps, take, text, updated, walking,

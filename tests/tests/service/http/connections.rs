@@ -8,8 +8,8 @@ use std::time::Duration;
 use mcp_proto::Json;
 use mcp_proto::http::Config;
 use mcp_proto::server::{Change, List, ServerEvent};
-use mcp_proto::service::{Catalog, Driven};
 use mcp_proto::types::Tool;
+use mcp_service::{Catalog, Driven};
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, modern};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::http::Head;
 use mcp_proto::server::{List, Progress};
-use mcp_proto::service::{Catalog, Context, Driven};
 use mcp_proto::types::LoggingLevel;
+use mcp_service::{Catalog, Context, Driven};
 use serde_json::{Value, json};
 
 use super::site::Site;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_proto::UsageError;
 use mcp_proto::http::{Config, Sessions};
-use mcp_proto::service::{Driven, SessionError};
 use mcp_proto::types::{ElicitAction, LoggingLevel};
+use mcp_service::{Driven, SessionError};
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, call};

@@ -7,10 +7,10 @@ use std::time::Duration;
 use mcp_proto::Json;
 use mcp_proto::http::{Config, Head};
 use mcp_proto::server::{Change, List, Progress, ServerEvent};
-use mcp_proto::service::{Catalog, Context, Driven, Interrupt};
 use mcp_proto::types::{
     BooleanSchema, ElicitRequestFormParams, LoggingLevel, RequestedSchema, Tool,
 };
+use mcp_service::{Catalog, Context, Driven, Interrupt};
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, call, request};

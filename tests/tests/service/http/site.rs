@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::http::{Config, Head};
-use mcp_proto::service::{Answering, Catalog, Clock, Driven, HttpLink, HttpServer, Part, Service};
+use mcp_service::{Answering, Catalog, Clock, Driven, HttpLink, HttpServer, Part, Service};
 use serde_json::{Value, json};
 
 use crate::bench::{Hands, Wakes};

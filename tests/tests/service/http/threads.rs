@@ -9,8 +9,8 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use mcp_proto::Instant;
-use mcp_proto::service::{Clock, Context, HttpServer};
 use mcp_proto::types::LoggingLevel;
+use mcp_service::{Clock, Context, HttpServer};
 use serde_json::Value;
 
 use super::site::{Site, call};

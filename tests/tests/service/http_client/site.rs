@@ -12,11 +12,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::client::{CallError, Config, ConnectError, Negotiation};
 use mcp_proto::http::Url;
-use mcp_proto::service::{
-    Client, Clock, Connecting, Connector, HttpClientConfig, HttpClientService, Socket,
-};
 use mcp_proto::types::{Implementation, ListToolsResult};
 use mcp_proto::{Instant, UsageError};
+use mcp_service::{
+    Client, Clock, Connecting, Connector, HttpClientConfig, HttpClientService, Socket,
+};
 use serde_json::json;
 
 use super::Called;

@@ -1,0 +1,188 @@
+//! Catalog of a server: the offer that all its connections share, and the services to tell of changes.
+//!
+//! Services of streams join, and are told of each change. Connections over HTTP do not: their server
+//! joins once for all of them, and each asks for the offer when it has something to do.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::Registry;
+use super::lock::Lock;
+use super::port::Port;
+use super::trace::Hook;
+use mcp_proto::UsageError;
+use mcp_proto::server::{Change, Declaration};
+
+/// What a server offers, to be changed while it runs. Cheap to clone; all clones are the same
+/// catalog.
+///
+/// ```
+/// use mcp_proto::server::{Change, List};
+/// use mcp_service::{Catalog, Registry};
+/// use mcp_proto::types::Implementation;
+///
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Nothing {}
+/// let mut registry = Registry::new(Implementation::new("workshop", "1.0.0"));
+/// registry.list_changed(List::Tools);
+/// let catalog = Catalog::from(registry);
+/// // Serve it, and later on:
+/// catalog.update(|registry| {
+///     registry.remove_tool("axe");
+///     registry.tool("saw", "Saws", |_: Nothing, _| async { "sawn" })?;
+///     Ok(())
+/// })?;
+/// # Ok::<(), mcp_proto::UsageError>(())
+/// ```
+#[derive(Clone)]
+pub struct Catalog {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    state: Lock<State>,
+    /// That of the offer, to be seen without the lock.
+    generation: AtomicU64,
+    /// Held for as long as somebody changes the registry.
+    updating: Lock<()>,
+    hook: Hook,
+}
+
+struct State {
+    offer: Offer,
+    /// Those of the services that have joined, by their addresses.
+    ports: BTreeMap<usize, Weak<Port>>,
+}
+
+/// A registry and what its machines know of it.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    pub(super) registry: Arc<Registry>,
+    pub(super) declaration: Arc<Declaration>,
+    /// How many there were before.
+    pub(super) generation: u64,
+}
+
+impl Offer {
+    fn new(registry: Registry, generation: u64) -> Self {
+        let declaration = registry.declaration();
+        Self { registry: Arc::new(registry), declaration, generation }
+    }
+}
+
+impl From<Registry> for Catalog {
+    fn from(registry: Registry) -> Self {
+        let state = State { offer: Offer::new(registry, 0), ports: BTreeMap::new() };
+        let shared = Shared {
+            state: Lock::new(state),
+            generation: AtomicU64::new(0),
+            updating: Lock::new(()),
+            hook: Hook::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+}
+
+impl Catalog {
+    /// Changes what is offered. Clients are told which lists have changed by that, as far as
+    /// [`Registry::list_changed`] declares it, and else not. What is removed while it runs runs on.
+    ///
+    /// `change` gets a copy, which is what is offered once it returns `Ok`; its value is returned.
+    /// Updates wait for each other: `change` must not update the same catalog.
+    ///
+    /// Fails as `change` does, and nothing changes then.
+    pub fn update<T>(
+        &self,
+        change: impl FnOnce(&mut Registry) -> Result<T, UsageError>,
+    ) -> Result<T, UsageError> {
+        let (result, offer, _before, ports) = {
+            let _alone = self.shared.updating.lock();
+            let before = self.with(|state| state.offer.clone());
+            let mut registry = Registry::clone(&before.registry);
+            let result = change(&mut registry)?;
+            let offer = Offer::new(registry, before.generation + 1);
+            let ports = self.with(|state| {
+                state.offer = offer.clone();
+                self.shared.generation.store(offer.generation, Ordering::Release);
+                state.ports()
+            });
+            (result, offer, before, ports)
+        };
+        // Waking a driver or dropping a handler may run anything, an update too.
+        for port in ports {
+            port.offer(offer.clone());
+        }
+        Ok(result)
+    }
+
+    /// Tells all clients that want to know of a change.
+    ///
+    /// Fails with [`UsageError::Undeclared`] without [`Registry::list_changed`] or
+    /// [`Registry::subscribe`].
+    pub fn publish(&self, change: &Change) -> Result<(), UsageError> {
+        let (offer, ports) = self.with(|state| (state.offer.clone(), state.ports()));
+        offer.declaration.check(change)?;
+        let change = Arc::new(change.clone());
+        for port in ports {
+            port.publish(&change);
+        }
+        Ok(())
+    }
+
+    /// Has `port` told of all that changes from now on, and says what is offered until then.
+    pub(super) fn join(&self, port: &Arc<Port>) -> Offer {
+        self.with(|state| {
+            state.ports.insert(address(port), Arc::downgrade(port));
+            state.offer.clone()
+        })
+    }
+
+    /// What is offered.
+    pub(super) fn offer(&self) -> Offer {
+        self.with(|state| state.offer.clone())
+    }
+
+    /// How many offers there were before this one.
+    pub(super) fn generation(&self) -> u64 {
+        self.shared.generation.load(Ordering::Acquire)
+    }
+
+    /// Who is told of spans.
+    pub(super) fn hook(&self) -> &Hook {
+        &self.shared.hook
+    }
+
+    /// `port` is not to be told any more.
+    pub(super) fn leave(&self, port: &Arc<Port>) {
+        // Nobody else knows those that have not joined.
+        if Arc::weak_count(port) == 0 {
+            return;
+        }
+        self.with(|state| state.ports.remove(&address(port)));
+    }
+
+    /// Nothing that may run code of others is called with this.
+    fn with<R>(&self, look: impl FnOnce(&mut State) -> R) -> R {
+        look(&mut self.shared.state.lock())
+    }
+}
+
+impl State {
+    fn ports(&self) -> Vec<Arc<Port>> {
+        self.ports.values().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// No other port has it for as long as anybody knows this one.
+fn address(port: &Arc<Port>) -> usize {
+    Arc::as_ptr(port).addr()
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalog").finish_non_exhaustive()
+    }
+}

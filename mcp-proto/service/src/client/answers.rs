@@ -1,0 +1,105 @@
+//! What an application gives to servers, and what it wants to hear of them.
+//!
+//! In: functions. Out: a future for each input that a server needs.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::future::Future;
+use core::pin::Pin;
+
+use serde::Serialize;
+
+use mcp_proto::ErrorData;
+use mcp_proto::Json;
+use mcp_proto::client::{CallError, Change, ConnectError, Listing, Undelivered};
+use mcp_proto::http::Unauthorized;
+use mcp_proto::types::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestURLParams, ElicitResult, InputRequest, LoggingMessageNotificationParams,
+};
+use mcp_proto::{ProtocolError, headers::PlanError};
+
+/// What a handler of input comes to.
+pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Json, ErrorData>> + Send>>;
+
+type Answer<P> = Arc<dyn Fn(P) -> Answering + Send + Sync>;
+pub(super) type Hear<T> = Arc<dyn Fn(&T) + Send + Sync>;
+
+type HearRejection = Arc<dyn Fn(&str, &PlanError) + Send + Sync>;
+type HearUndelivered = Arc<dyn Fn(&Undelivered, &CallError) + Send + Sync>;
+type HearEntry = Arc<dyn Fn(Listing, usize, &str) + Send + Sync>;
+type HearNotification = Arc<dyn Fn(&str, &Json) + Send + Sync>;
+
+/// The functions of an application.
+#[derive(Clone, Default)]
+pub(super) struct Answers {
+    pub(super) form: Option<Answer<ElicitRequestFormParams>>,
+    pub(super) url: Option<Answer<ElicitRequestURLParams>>,
+    pub(super) message: Option<Answer<CreateMessageRequestParams>>,
+    pub(super) log: Option<Hear<LoggingMessageNotificationParams>>,
+    pub(super) change: Option<Hear<Change>>,
+    pub(super) elicitation_complete: Option<Hear<str>>,
+    pub(super) notification: Option<HearNotification>,
+    pub(super) fault: Option<Hear<ProtocolError>>,
+    pub(super) disconnected: Option<Hear<ConnectError>>,
+    pub(super) tool_rejected: Option<HearRejection>,
+    pub(super) entry_rejected: Option<HearEntry>,
+    pub(super) undelivered: Option<HearUndelivered>,
+    pub(super) unauthorized: Option<Hear<Unauthorized>>,
+    pub(super) no_stream: Option<Hear<CallError>>,
+    pub(super) wire: Option<Hear<str>>,
+}
+
+impl Answers {
+    /// Gives an input, if there is a function for it.
+    pub(super) fn answer(self, request: InputRequest) -> Option<Answering> {
+        match request {
+            InputRequest::Elicit(ElicitRequestParams::Form(form)) => self.form.map(|f| f(form)),
+            InputRequest::Elicit(ElicitRequestParams::Url(url)) => self.url.map(|f| f(url)),
+            InputRequest::CreateMessage(params) => self.message.map(|f| f(*params)),
+            // The machine gives roots itself.
+            _ => None,
+        }
+    }
+}
+
+/// What a function that gives input may return: the result, or an error instead of it.
+pub trait IntoAnswer<T> {
+    /// The result, or the error that the server is answered with.
+    fn into_answer(self) -> Result<T, ErrorData>;
+}
+
+impl IntoAnswer<Self> for ElicitResult {
+    fn into_answer(self) -> Result<Self, ErrorData> {
+        Ok(self)
+    }
+}
+
+impl IntoAnswer<Self> for CreateMessageResult {
+    fn into_answer(self) -> Result<Self, ErrorData> {
+        Ok(self)
+    }
+}
+
+impl<T> IntoAnswer<T> for Result<T, ErrorData> {
+    fn into_answer(self) -> Self {
+        self
+    }
+}
+
+/// A function that gives input.
+pub(super) fn answer<P, T, F, Fut, A>(f: F) -> Answer<P>
+where
+    F: Fn(P) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = A> + Send + 'static,
+    A: IntoAnswer<T>,
+    T: Serialize,
+{
+    Arc::new(move |params| {
+        let answering = f(params);
+        Box::pin(async move {
+            let result = answering.await.into_answer()?;
+            Json::encode(&result).map_err(|_| ErrorData::internal("the answer is no JSON"))
+        })
+    })
+}

@@ -1,0 +1,86 @@
+//! A request of an application.
+//!
+//! In: a method with its parameters, in whatever Rust types they are. Out: what the machine is asked
+//! for; or an error, if the parameters are not what the method takes.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use mcp_proto::Json;
+use mcp_proto::UsageError;
+use mcp_proto::client::{CallError, Listing};
+use mcp_proto::internals::write::List as Writer;
+use mcp_proto::internals::{raw, trusted};
+use mcp_proto::types::LoggingLevel;
+
+/// What a call asks for.
+pub(super) enum Ask {
+    Call { method: Cow<'static, str>, params: Json },
+    List(Listing),
+    Ping,
+    Level(LoggingLevel),
+}
+
+impl Ask {
+    /// A method with these parameters; `None` if they are no JSON.
+    pub(super) fn call(
+        method: impl Into<Cow<'static, str>>,
+        params: Option<Json>,
+    ) -> Result<Self, CallError> {
+        let method = method.into();
+        match params {
+            Some(params) => Ok(Self::Call { method, params }),
+            None => Err(CallError::Usage(UsageError::NotJson { name: method.into_owned() })),
+        }
+    }
+
+    /// A method about the resource with this URI.
+    pub(super) fn of_resource(method: &'static str, uri: &str) -> Result<Self, CallError> {
+        Self::call(method, Some(object(uri.len(), |params| params.text("uri", uri))))
+    }
+
+    /// A method about something with a name, with arguments.
+    pub(super) fn with_arguments(
+        method: &'static str,
+        name: &str,
+        arguments: &(impl Serialize + ?Sized),
+    ) -> Result<Self, CallError> {
+        let arguments = Json::encode(arguments).ok();
+        if let Some(arguments) = &arguments
+            && !raw(arguments).is_object()
+            && arguments.as_bytes() != b"null"
+        {
+            return Err(CallError::Usage(UsageError::NotAnObject { name: name.into() }));
+        }
+        let params = arguments.map(|arguments| {
+            object(name.len() + arguments.as_bytes().len(), |params| {
+                params.text("name", name);
+                if raw(&arguments).is_object() {
+                    params.member("arguments", arguments.as_bytes());
+                }
+            })
+        });
+        Self::call(method, params)
+    }
+
+    /// Its method, and its parameters as far as they say what it is about.
+    pub(super) fn about(&self) -> (&str, Option<&Json>) {
+        match self {
+            Self::Call { method, params } => (method, Some(params)),
+            Self::List(listing) => (listing.method(), None),
+            Self::Ping => ("ping", None),
+            Self::Level(_) => ("logging/setLevel", None),
+        }
+    }
+}
+
+/// An object whose members are about as long as this, without their names.
+fn object(length: usize, write: impl FnOnce(&mut Writer<'_, Vec<u8>>)) -> Json {
+    let mut out = Vec::with_capacity(length + 64);
+    let mut object = Writer::object(&mut out);
+    write(&mut object);
+    object.end();
+    trusted(out)
+}

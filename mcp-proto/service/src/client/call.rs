@@ -1,0 +1,201 @@
+//! A call as a future.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+
+use super::super::driver::wake;
+use super::super::lock::Lock;
+use super::super::trace::Span;
+use super::ask::Ask;
+use super::port::{Command, OnProgress, Port};
+use mcp_proto::Duration;
+use mcp_proto::Json;
+use mcp_proto::TraceContext;
+use mcp_proto::client::{CallError, CallId, CallOptions, Progress};
+use mcp_proto::types::LoggingLevel;
+
+/// A call of a server, to be awaited: its result is an `R`. It begins when it is first polled, and
+/// dropping it cancels it.
+#[must_use = "a call begins when it is awaited"]
+pub struct Call<R> {
+    port: Arc<Port>,
+    state: State,
+    decode: fn(&Port, &Json) -> Result<R, CallError>,
+}
+
+enum State {
+    New { ask: Result<Ask, CallError>, options: CallOptions, on_progress: Option<OnProgress> },
+    Running(Arc<Slot>, Span),
+    Done,
+}
+
+impl<R> Call<R> {
+    pub(super) fn new(
+        port: &Arc<Port>,
+        ask: Result<Ask, CallError>,
+        decode: fn(&Port, &Json) -> Result<R, CallError>,
+    ) -> Self {
+        let state = State::New { ask, options: CallOptions::default(), on_progress: None };
+        Self { port: port.clone(), state, decode }
+    }
+
+    /// Sets all options at once; see [`CallOptions`].
+    pub fn options(mut self, set: CallOptions) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            *options = set;
+        }
+        self
+    }
+
+    /// Sets how long the response may take, from when the request is sent; default 60 s.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.timeout = timeout;
+        }
+        self
+    }
+
+    /// Sets how long the call may take whatever happens; default 1 hour.
+    pub fn max_total(mut self, max_total: Duration) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.max_total = max_total;
+        }
+        self
+    }
+
+    /// Sets whether progress starts the time for the response anew; default true.
+    pub fn reset_on_progress(mut self, resets: bool) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.reset_on_progress = resets;
+        }
+        self
+    }
+
+    /// Sets the least severe log messages that are wanted about this call; see
+    /// [`CallOptions::log_level`].
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.log_level = Some(level);
+        }
+        self
+    }
+
+    /// Sets the trace that the call belongs to; see
+    /// [`Client::trace_with`](super::Client::trace_with).
+    pub fn trace(mut self, trace: TraceContext) -> Self {
+        if let State::New { options, .. } = &mut self.state {
+            options.trace = Some(Box::new(trace));
+        }
+        self
+    }
+
+    /// Asks the server to tell of progress, and tells `f`, where the client is driven.
+    pub fn on_progress(mut self, f: impl FnMut(Progress) + Send + 'static) -> Self {
+        if let State::New { options, on_progress, .. } = &mut self.state {
+            options.progress = true;
+            *on_progress = Some(Box::new(f));
+        }
+        self
+    }
+
+    fn start(&mut self) -> Result<(), CallError> {
+        let State::New { ask, mut options, on_progress } =
+            core::mem::replace(&mut self.state, State::Done)
+        else {
+            return Ok(());
+        };
+        let (ask, slot) = (ask?, Arc::new(Slot::default()));
+        let span = Span::of_call(|| ask.about());
+        options.progress |= on_progress.is_some();
+        if options.trace.is_none() {
+            options.trace = span.within(|| self.port.trace());
+        }
+        self.port.command(Command::Start { slot: slot.clone(), ask, options, on_progress });
+        self.state = State::Running(slot, span);
+        Ok(())
+    }
+}
+
+impl<R> Future for Call<R> {
+    type Output = Result<R, CallError>;
+
+    /// After it was ready it is ready with [`CallError::Closed`].
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let State::New { .. } = self.state {
+            self.start()?;
+        }
+        let Self { port, state, decode } = &mut *self;
+        let State::Running(slot, span) = state else {
+            return Poll::Ready(Err(CallError::Closed));
+        };
+        let Some(result) = span.within(|| slot.take(context.waker())) else {
+            return Poll::Pending;
+        };
+        span.responded(|| (slot.call(), port.version()), &result);
+        *state = State::Done;
+        Poll::Ready(result.and_then(|result| decode(port, &result)))
+    }
+}
+
+impl<R> Drop for Call<R> {
+    fn drop(&mut self) {
+        if let State::Running(slot, _) = &self.state {
+            self.port.command(Command::Cancel(slot.clone()));
+        }
+    }
+}
+
+impl<R> fmt::Debug for Call<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").finish_non_exhaustive()
+    }
+}
+
+/// Where the response to a call is put.
+#[derive(Default)]
+pub(super) struct Slot {
+    state: Lock<SlotState>,
+}
+
+#[derive(Default)]
+struct SlotState {
+    /// What the machine calls it, once it does.
+    call: Option<CallId>,
+    result: Option<Result<Json, CallError>>,
+    waker: Option<Waker>,
+}
+
+impl Slot {
+    pub(super) fn begin(&self, call: CallId) {
+        self.state.lock().call = Some(call);
+    }
+
+    pub(super) fn call(&self) -> Option<CallId> {
+        self.state.lock().call
+    }
+
+    pub(super) fn finish(&self, result: Result<Json, CallError>) {
+        let mut state = self.state.lock();
+        state.result = Some(result);
+        let waker = state.waker.take();
+        drop(state);
+        wake(waker);
+    }
+
+    /// The response; if there is none yet, `waker` is woken then.
+    fn take(&self, waker: &Waker) -> Option<Result<Json, CallError>> {
+        let mut state = self.state.lock();
+        let result = state.result.take();
+        let known = state.waker.as_ref().is_some_and(|known| known.will_wake(waker));
+        let before =
+            if known || result.is_some() { None } else { state.waker.replace(waker.clone()) };
+        drop(state);
+        // Dropping a waker may run anything, and must not find the lock held.
+        drop(before);
+        result
+    }
+}

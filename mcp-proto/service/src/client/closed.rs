@@ -1,0 +1,125 @@
+//! The end of a client's connection.
+//!
+//! In: what ended it, as the machine, the application and the adapter report it; the first cause
+//! counts. Out: [`Closed`], for everybody who waits for it.
+
+use alloc::string::{String, ToString};
+use core::error::Error;
+use core::fmt;
+use std::io;
+use std::process::ExitStatus;
+
+use mcp_proto::client::ConnectError;
+
+/// The end of a client's connection: its cause and, of a server in a process of its own, how that
+/// has exited. See [`Client::closed`](super::Client::closed).
+///
+/// ```
+/// use mcp_proto::client::ConnectError;
+/// use mcp_service::{CloseCause, Closed};
+///
+/// let closed = Closed::new(CloseCause::Connect(ConnectError::Http { status: 404 }));
+/// assert_eq!(closed.to_string(), "the server has answered with HTTP status 404");
+/// assert_eq!(Closed::new(CloseCause::Ended).to_string(), "the server has ended the connection");
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Closed {
+    /// What ended it.
+    pub cause: CloseCause,
+    /// How the server has exited; `None` if it is no child process, or if that is not known.
+    pub exit: Option<ExitStatus>,
+}
+
+/// What ended a client's connection.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum CloseCause {
+    /// [`Client::close`](super::Client::close) was called.
+    Requested,
+    /// The server has ended its output; a server in a process of its own has exited, or was ended
+    /// then.
+    Ended,
+    /// There was no connection, for this reason.
+    Connect(ConnectError),
+    /// Reading, writing, or starting the server again has failed.
+    Io {
+        /// The kind of the error.
+        kind: io::ErrorKind,
+        /// Its text.
+        message: String,
+    },
+    /// The future that drove the client was dropped.
+    Dropped,
+}
+
+impl Closed {
+    /// The end of a connection, without an exit status.
+    pub fn new(cause: CloseCause) -> Self {
+        Self { cause, exit: None }
+    }
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            CloseCause::Requested => f.write_str("the client was closed")?,
+            CloseCause::Ended => f.write_str("the server has ended the connection")?,
+            CloseCause::Connect(error) => error.fmt(f)?,
+            CloseCause::Io { message, .. } => f.write_str(message)?,
+            CloseCause::Dropped => f.write_str("the driver of the client was dropped")?,
+        }
+        match self.exit {
+            Some(exit) => write!(f, " ({exit})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error for Closed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.cause {
+            CloseCause::Connect(error) => Some(error),
+            CloseCause::Requested
+            | CloseCause::Ended
+            | CloseCause::Io { .. }
+            | CloseCause::Dropped => None,
+        }
+    }
+}
+
+/// The end of a connection as far as it is known.
+#[derive(Debug, Default)]
+pub(super) struct Ending {
+    cause: Option<CloseCause>,
+    exit: Option<ExitStatus>,
+}
+
+impl Ending {
+    /// The end by an error of a stream or a process.
+    pub(super) fn of(error: &io::Error) -> Self {
+        let mut ending = Self::default();
+        ending.fail(error);
+        ending
+    }
+
+    /// Something has ended the connection, unless something else did before.
+    pub(super) fn begin(&mut self, cause: CloseCause) {
+        self.cause.get_or_insert(cause);
+    }
+
+    /// The same, for an error of a stream or a process.
+    pub(super) fn fail(&mut self, error: &io::Error) {
+        self.begin(CloseCause::Io { kind: error.kind(), message: error.to_string() });
+    }
+
+    /// The process of the server has exited.
+    pub(super) fn exited(&mut self, status: ExitStatus) {
+        self.exit = Some(status);
+    }
+
+    /// Nothing more is found out.
+    pub(super) fn finish(&mut self) -> Closed {
+        Closed { cause: self.cause.take().unwrap_or(CloseCause::Dropped), exit: self.exit }
+    }
+}

@@ -1,0 +1,103 @@
+//! Where a client finds its server over HTTP, and how.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use core::fmt;
+
+use mcp_proto::Duration;
+use mcp_proto::client;
+use mcp_proto::http::Url;
+use mcp_proto::http::client::{Config, set_field};
+use mcp_proto::{UsageError, http::UrlError};
+
+/// How long a connection may take by default.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where a client finds its server over HTTP, and how; [`client::Config`] has the rest.
+///
+/// ```
+/// use mcp_service::HttpClientConfig;
+///
+/// let config = HttpClientConfig::parse("https://mcp.example.com/mcp")?;
+/// let config = config.field("Authorization", "Bearer 0123")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct HttpClientConfig {
+    /// Where the server is.
+    pub url: Url,
+    /// Whether a legacy server is asked, with a GET, for what it says by itself; default true.
+    /// Without it changes are told while a call is in flight, or not at all.
+    pub listens: bool,
+    /// How long a connection may take to be made, TLS included; default 10 s.
+    pub connect_timeout: Duration,
+    /// For `https`, the certificates of the authorities to trust, as PEM; default `None`, which are
+    /// those of the platform.
+    pub trusted: Option<Vec<u8>>,
+    fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+}
+
+impl HttpClientConfig {
+    /// The default settings for the server at `url`.
+    pub fn new(url: Url) -> Self {
+        Self {
+            url,
+            listens: true,
+            connect_timeout: CONNECT_TIMEOUT,
+            trusted: None,
+            fields: Vec::new(),
+        }
+    }
+
+    /// The default settings for the server at a URL that is yet to be read.
+    ///
+    /// Fails with a [`UrlError`] that says what is wrong with it.
+    pub fn parse(url: &str) -> Result<Self, UrlError> {
+        Url::parse(url).map(Self::new)
+    }
+
+    /// Gives every request a field, such as `Authorization` with a token, in place of one of the same
+    /// name; [`Client::set_field`](crate::Client::set_field) does so later on. It goes to
+    /// the origin of the URL and to no other.
+    ///
+    /// Fails with [`UsageError::InvalidField`] if the name is no token or one that the client writes
+    /// itself, or if the value is not what a field may hold.
+    pub fn field(mut self, name: &str, value: &str) -> Result<Self, UsageError> {
+        set_field(&mut self.fields, name, value)?;
+        Ok(self)
+    }
+
+    /// Trusts the authorities with these certificates, as PEM, and not those of the platform.
+    pub fn trust(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.trusted = Some(pem.into());
+        self
+    }
+
+    /// The settings of a machine.
+    pub(super) fn of_machine(self, client: client::Config) -> Result<Config, UsageError> {
+        let mut config = Config::new(self.url, client);
+        config.listens = self.listens;
+        self.fields.iter().try_fold(config, |config, (name, value)| config.field(name, value))
+    }
+}
+
+impl From<Url> for HttpClientConfig {
+    fn from(url: Url) -> Self {
+        Self::new(url)
+    }
+}
+
+/// Shows the names of fields, and not their values, which may be secrets.
+impl fmt::Debug for HttpClientConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields: Vec<&str> = self.fields.iter().map(|(name, _)| &**name).collect();
+        f.debug_struct("HttpClientConfig")
+            .field("url", &self.url)
+            .field("listens", &self.listens)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("trusted", &self.trusted.is_some())
+            .field("fields", &fields)
+            .finish()
+    }
+}

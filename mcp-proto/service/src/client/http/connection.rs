@@ -1,0 +1,215 @@
+//! One connection to a server, with one request at a time.
+//!
+//! In: a request, and what a socket brings. Out: the head, the body and the end of the answer, or why
+//! there is none. Reading and writing go on at the same time: a server may answer before it has read
+//! everything, and may close the connection then.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::task::{Context, Poll, Waker, ready};
+use std::io;
+
+use bytes::Bytes;
+
+use super::super::super::drive::is_gone;
+use super::super::super::output::Output;
+use super::super::super::wire::Wire;
+use super::socket::Socket;
+use mcp_proto::Instant;
+use mcp_proto::Limits;
+use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader, StatusHead};
+use mcp_proto::http::client::Request;
+
+/// A body up to this length goes out with its head in one piece.
+const SHORT: usize = 16 * 1024;
+
+pub(super) struct Connection {
+    socket: Box<dyn Socket>,
+    reader: ResponseReader,
+    output: Output,
+    writing: Writing,
+    /// Whether there was another request before.
+    is_reused: bool,
+    /// Whether anything has come since the request.
+    is_answered: bool,
+    wire: Option<Wire>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Writing {
+    /// All that was written is handed on.
+    Flushed,
+    Buffered,
+    /// The server does not read any more.
+    Deaf,
+}
+
+/// What has come of an answer.
+pub(super) enum Heard {
+    Head(StatusHead),
+    Body(Bytes),
+    End,
+    Failed(Failure),
+}
+
+/// Why there is no answer.
+pub(super) struct Failure {
+    pub(super) reason: String,
+    /// Nothing of an answer had come, and there was an answer to another request before: mostly the
+    /// server has closed the connection before it got this one.
+    pub(super) is_stale: bool,
+    /// The server cannot have got all of the request.
+    pub(super) is_cut: bool,
+}
+
+impl Failure {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_stale: false, is_cut: false }
+    }
+}
+
+impl Connection {
+    pub(super) fn new(socket: Box<dyn Socket>, limits: &Limits, wire: Option<Wire>) -> Self {
+        Self {
+            socket,
+            reader: ResponseReader::new(limits),
+            output: Output::default(),
+            writing: Writing::Flushed,
+            is_reused: false,
+            is_answered: false,
+            wire,
+        }
+    }
+
+    /// Sends a request to a host.
+    pub(super) fn send(
+        &mut self,
+        now: Instant,
+        request: &Request,
+        host: &str,
+    ) -> Result<(), Failure> {
+        let head = RequestHead::new(request.method, &request.target, host).and_then(|mut head| {
+            for (name, value) in &request.fields {
+                head.push(name, value.as_bytes())?;
+            }
+            Ok(head)
+        });
+        let unsent = |reason: &dyn core::fmt::Display| {
+            Failure::new(format!("the request cannot be sent: {reason}"))
+        };
+        let head = head.map_err(|refusal| unsent(&refusal))?;
+        self.reader.expect(request.method).map_err(|error| unsent(&error))?;
+        let body = &request.body;
+        let length = u64::try_from(body.len()).ok().filter(|_| request.method == "POST");
+        let mut text = Vec::new();
+        head.encode(length, &mut text);
+        if body.len() <= SHORT {
+            text.extend_from_slice(body);
+            self.write(now, text.into());
+        } else {
+            self.write(now, text.into());
+            self.write(now, body.clone());
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, now: Instant, bytes: Bytes) {
+        if let Some(wire) = &mut self.wire {
+            wire.sent(now, bytes.clone());
+        }
+        self.output.push(bytes);
+    }
+
+    /// What comes next of the answer.
+    pub(super) fn poll(&mut self, now: Instant, context: &mut Context<'_>) -> Poll<Heard> {
+        loop {
+            if let Some(incoming) = self.reader.poll() {
+                return Poll::Ready(self.hear(incoming));
+            }
+            if let Poll::Ready(Err(error)) = self.poll_write(context) {
+                // What it has said before may still be on its way.
+                if !is_gone(&error) {
+                    return Poll::Ready(Heard::Failed(self.failure(error.to_string())));
+                }
+                self.writing = Writing::Deaf;
+            }
+            match ready!(self.socket.poll_read(context)) {
+                Ok(data) if data.is_empty() => {
+                    if let Some(wire) = &mut self.wire {
+                        wire.ended(now);
+                    }
+                    self.reader.end();
+                }
+                Ok(data) => {
+                    self.is_answered = true;
+                    if let Some(wire) = &mut self.wire {
+                        wire.received(now, data.clone());
+                    }
+                    self.reader.push(data);
+                }
+                Err(error) => return Poll::Ready(Heard::Failed(self.failure(error.to_string()))),
+            }
+        }
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.writing == Writing::Deaf {
+            return Poll::Ready(Ok(()));
+        }
+        while self.output.waiting() > 0 {
+            match ready!(self.socket.poll_write(context, self.output.front()))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+                count => self.output.advance(count),
+            }
+            self.writing = Writing::Buffered;
+        }
+        if self.writing == Writing::Buffered {
+            ready!(self.socket.poll_flush(context))?;
+            self.writing = Writing::Flushed;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn hear(&mut self, incoming: IncomingResponse) -> Heard {
+        match incoming {
+            IncomingResponse::Head { head, .. } => Heard::Head(head),
+            IncomingResponse::Body(data) => Heard::Body(data),
+            IncomingResponse::End => {
+                self.is_reused = true;
+                self.is_answered = false;
+                Heard::End
+            }
+            IncomingResponse::Refused(refusal) => {
+                Heard::Failed(self.failure(format!("the answer cannot be read: {refusal}")))
+            }
+            IncomingResponse::Truncated => {
+                Heard::Failed(self.failure("the connection has ended in the middle of the answer"))
+            }
+            IncomingResponse::Closed => {
+                Heard::Failed(self.failure("the connection has ended without an answer"))
+            }
+        }
+    }
+
+    fn failure(&self, reason: impl Into<String>) -> Failure {
+        Failure {
+            reason: reason.into(),
+            is_stale: self.is_reused && !self.is_answered,
+            is_cut: self.output.waiting() > 0,
+        }
+    }
+
+    /// Whether there may be another request, as far as is known.
+    pub(super) fn is_idle(&self) -> bool {
+        let is_said = self.output.waiting() == 0 && self.writing == Writing::Flushed;
+        is_said && self.reader.is_idle()
+    }
+
+    /// Whether the server has said nothing since the last answer, and has not closed the connection.
+    pub(super) fn is_silent(&mut self) -> bool {
+        self.socket.poll_read(&mut Context::from_waker(Waker::noop())).is_pending()
+            && self.socket.is_quiet()
+    }
+}

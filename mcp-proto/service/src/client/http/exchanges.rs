@@ -1,0 +1,318 @@
+//! The exchanges that are under way, each on a connection of its own, and the connection that is kept
+//! for the next one.
+//!
+//! In: requests, wakes and time. Out: what has come of their answers.
+//!
+//! A connection is kept for 4 s behind an answer, one at a time. It is looked at before it is used
+//! again: one that has ended, or on which anything has come, is dropped. Should it end at that very
+//! moment, so that there is no byte of an answer, the request is sent once more on a fresh
+//! connection, if that is safe: if sending it twice does what sending it once does
+//! ([`Request::is_idempotent`]), or if not all of it was written, so that no server can have done
+//! what it asks for. All other requests fail: a tool must not be called twice.
+//!
+//! A server that closes each connection after its answer may do so while the next request is on its
+//! way. A request that must not be sent twice therefore goes out on a connection that was kept only
+//! if the server is known to keep connections: it has answered on one that was kept, or has left one
+//! open for a second; and it has not closed one since.
+//!
+//! [RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2),
+//! [RFC 9112, section 9.3.1](https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1)
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::task::{Context, Poll, Waker, ready};
+
+use super::super::super::wire::Wire;
+use super::connection::{Connection, Failure, Heard};
+use super::socket::{Connecting, Connector};
+use super::woken::{Bell, Woken};
+use mcp_proto::Limits;
+use mcp_proto::http::Url;
+use mcp_proto::http::client::{ExchangeId, Request};
+use mcp_proto::internals::Deadlines;
+use mcp_proto::{Duration, Instant};
+
+/// How long a connection is kept. Many servers close one after 5 s.
+const KEPT: Duration = Duration::from_secs(4);
+
+/// How long after its answer a server that does not keep connections has closed one.
+const SETTLED: Duration = Duration::from_secs(1);
+
+pub(super) struct Exchanges {
+    all: BTreeMap<ExchangeId, Exchange>,
+    /// With the time of its last answer.
+    idle: Option<(Instant, Box<Connection>)>,
+    reuse: Reuse,
+    deadlines: Deadlines<Reason>,
+    woken: Arc<Woken>,
+    limits: Limits,
+    connect_timeout: Duration,
+    /// How many connections there were.
+    connections: u64,
+    shown: Option<Box<Shown>>,
+}
+
+/// What is known of a server and connections that are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reuse {
+    /// It has not answered on one, or has closed one since.
+    Unproven,
+    /// It has answered on one, or has left one open for [`SETTLED`].
+    Proven,
+}
+
+/// Shows the connection with a number.
+pub(super) type Shown = dyn FnMut(u64) -> Wire + Send;
+
+/// What a deadline is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Reason {
+    /// A connection is to be made.
+    Connecting(ExchangeId),
+    /// A connection is kept.
+    Kept,
+}
+
+struct Exchange {
+    state: State,
+    bell: Arc<Bell>,
+    waker: Waker,
+}
+
+enum State {
+    /// With what is to be sent.
+    Connecting(Connecting, Box<Request>),
+    Connected(Box<Connection>, Again),
+}
+
+/// What may have to be sent once more, on a connection that was kept, until an answer begins.
+type Again = Option<Box<Request>>;
+
+impl Exchanges {
+    pub(super) fn new(limits: Limits, connect_timeout: Duration) -> Self {
+        Self {
+            all: BTreeMap::new(),
+            idle: None,
+            reuse: Reuse::Unproven,
+            deadlines: Deadlines::new(),
+            woken: Arc::default(),
+            limits,
+            connect_timeout,
+            connections: 0,
+            shown: None,
+        }
+    }
+
+    pub(super) fn show(&mut self, shown: Box<Shown>) {
+        self.shown = Some(shown);
+    }
+
+    pub(super) fn woken(&self) -> &Woken {
+        &self.woken
+    }
+
+    /// Begins an exchange, which is woken at once.
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        request: Request,
+        url: &Url,
+        connector: &mut impl Connector,
+    ) {
+        let request = Box::new(request);
+        let state = match self.reuse(now, &request, url) {
+            Some(connection) => State::Connected(connection, Some(request)),
+            None => State::Connecting(self.connect(now, id, url, connector), request),
+        };
+        let bell = Bell::new(id, &self.woken);
+        let waker = Waker::from(bell.clone());
+        bell.ring();
+        self.all.insert(id, Exchange { state, bell, waker });
+    }
+
+    /// The connection that was kept, with a request on its way.
+    fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Box<Connection>> {
+        self.look_at_idle(now);
+        if !request.is_idempotent && self.reuse == Reuse::Unproven {
+            return None;
+        }
+        let (_, mut connection) = self.idle.take()?;
+        self.deadlines.clear(Reason::Kept);
+        connection.send(now, request, url.authority()).ok()?;
+        Some(connection)
+    }
+
+    /// Drops the connection that was kept if it has ended, or was kept for too long although nobody
+    /// has looked; and learns from it.
+    fn look_at_idle(&mut self, now: Instant) {
+        let Some((since, connection)) = &mut self.idle else { return };
+        let is_silent = connection.is_silent();
+        if !is_silent {
+            self.reuse = Reuse::Unproven;
+        } else if now >= *since + SETTLED {
+            self.reuse = Reuse::Proven;
+        }
+        if !is_silent || now >= *since + KEPT {
+            self.idle = None;
+            self.deadlines.clear(Reason::Kept);
+        }
+    }
+
+    fn connect(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        url: &Url,
+        connector: &mut impl Connector,
+    ) -> Connecting {
+        self.deadlines.set(Reason::Connecting(id), now + self.connect_timeout);
+        connector.connect(url)
+    }
+
+    /// An answer is of no interest any more.
+    pub(super) fn abort(&mut self, id: ExchangeId) {
+        self.deadlines.clear(Reason::Connecting(id));
+        self.all.remove(&id);
+    }
+
+    /// What comes next of an answer; nothing comes behind an end and a failure.
+    pub(super) fn poll(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        url: &Url,
+        connector: &mut impl Connector,
+    ) -> Poll<Heard> {
+        let Some(exchange) = self.all.get(&id) else { return Poll::Pending };
+        exchange.bell.reset();
+        let waker = exchange.waker.clone();
+        let mut context = Context::from_waker(&waker);
+        loop {
+            let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
+            let heard = match &mut exchange.state {
+                State::Connecting(connecting, request) => {
+                    match ready!(connecting.as_mut().poll(&mut context)) {
+                        Err(error) => Heard::Failed(Failure::new(error.to_string())),
+                        Ok(socket) => {
+                            self.deadlines.clear(Reason::Connecting(id));
+                            self.connections += 1;
+                            let wire = self.shown.as_mut().map(|shown| shown(self.connections));
+                            let mut connection = Connection::new(socket, &self.limits, wire);
+                            match connection.send(now, request, url.authority()) {
+                                Ok(()) => {
+                                    exchange.state = State::Connected(Box::new(connection), None);
+                                    continue;
+                                }
+                                Err(failure) => Heard::Failed(failure),
+                            }
+                        }
+                    }
+                }
+                State::Connected(connection, _) => ready!(connection.poll(now, &mut context)),
+            };
+            match heard {
+                Heard::Head(_) => {
+                    if exchange.forget_request() {
+                        self.reuse = Reuse::Proven;
+                    }
+                    return Poll::Ready(heard);
+                }
+                Heard::Body(_) => return Poll::Ready(heard),
+                Heard::End => {
+                    self.keep(now, id);
+                    return Poll::Ready(heard);
+                }
+                Heard::Failed(failure) => {
+                    if failure.is_stale {
+                        self.reuse = Reuse::Unproven;
+                    }
+                    let Some(request) = exchange.take_again(&failure) else {
+                        self.abort(id);
+                        return Poll::Ready(Heard::Failed(failure));
+                    };
+                    let connecting = self.connect(now, id, url, connector);
+                    if let Some(exchange) = self.all.get_mut(&id) {
+                        exchange.state = State::Connecting(connecting, request);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An exchange that is not done goes on behind others.
+    pub(super) fn yield_now(&self, id: ExchangeId) {
+        if let Some(exchange) = self.all.get(&id) {
+            exchange.bell.ring();
+        }
+    }
+
+    /// An answer has ended: its connection is kept, in place of another one. While nothing is known
+    /// of the server the one before stays, to see how long that is.
+    fn keep(&mut self, now: Instant, id: ExchangeId) {
+        if let Some(Exchange { state: State::Connected(connection, _), .. }) = self.all.remove(&id)
+            && connection.is_idle()
+        {
+            self.look_at_idle(now);
+            if self.idle.is_none() || self.reuse == Reuse::Proven {
+                self.idle = Some((now, connection));
+                self.deadlines.set(Reason::Kept, now + KEPT);
+            }
+        }
+    }
+
+    /// When [`Exchanges::expire`] is to be called at the latest.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.next()
+    }
+
+    /// The next exchange that has found no connection in time, and why.
+    pub(super) fn expire(&mut self, now: Instant) -> Option<(ExchangeId, Failure)> {
+        while let Some(reason) = self.deadlines.expire(now) {
+            match reason {
+                Reason::Kept => self.idle = None,
+                Reason::Connecting(id) => {
+                    self.all.remove(&id);
+                    let timeout = self.connect_timeout;
+                    return Some((id, Failure::new(format!("no connection within {timeout:?}"))));
+                }
+            }
+        }
+        None
+    }
+
+    /// Closes all connections.
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.idle = None;
+        self.deadlines = Deadlines::new();
+    }
+
+    /// Takes those that were woken, and leaves `ids`, which are none, for more.
+    pub(super) fn take_woken(&self, ids: &mut Vec<ExchangeId>) {
+        self.woken.take(ids);
+    }
+}
+
+impl Exchange {
+    /// The request, if it is to be sent once more.
+    fn take_again(&mut self, failure: &Failure) -> Again {
+        let State::Connected(_, again) = &mut self.state else { return None };
+        again.take().filter(|request| {
+            let is_safe = request.is_idempotent || failure.is_cut;
+            failure.is_stale && is_safe
+        })
+    }
+
+    /// An answer has begun; returns whether that is the first thing on a connection that was kept.
+    fn forget_request(&mut self) -> bool {
+        match &mut self.state {
+            State::Connected(_, again) => again.take().is_some(),
+            State::Connecting(..) => false,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A client over HTTP: its machine, its handlers and its exchanges.
+//!
+//! In: what handles ask for, what sockets bring, and time. Out: a future that ends when the client is
+//! closed. An adapter supplies a [`Connector`] and a [`Clock`]; [`HttpClientService::drive`] is the
+//! loop, for every runtime. It always reads: what a server says is bounded by `Limits` where it is
+//! kept, and answers are as many as what the client asks.
+
+mod config;
+mod connection;
+mod exchanges;
+mod socket;
+mod woken;
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::poll_fn;
+use core::task::{Context, Poll, Waker};
+
+use super::super::http::Clock;
+use super::super::wire::Wire;
+use super::handle::Client;
+use super::runner::Runner;
+use crate::drive::TURN_ROUNDS;
+use mcp_proto::Instant;
+use mcp_proto::UsageError;
+use mcp_proto::client::{ClientEvent, ConnectError};
+use mcp_proto::http;
+use mcp_proto::http::client::{Action, ExchangeId};
+
+pub use config::HttpClientConfig;
+use connection::Heard;
+use exchanges::Exchanges;
+pub use socket::{Connecting, Connector, Socket};
+
+/// A client of a server over HTTP, to be driven by [`drive`](Self::drive): an adapter supplies a
+/// [`Connector`] and a [`Clock`].
+///
+/// Each request that is not answered has a connection of its own. One more is kept, for 4 s, as many
+/// servers close one after 5 s. If a connection that was kept ends at the very moment at which it is
+/// used, before anything of an answer, a request is sent once more only if that is safe: if it
+/// [is idempotent](mcp_proto::http::client::Request::is_idempotent), or not all of it was written. A
+/// tool is not called twice: it is called on a connection that was kept only if the server has
+/// answered on one before, so that a server that closes each connection costs no call.
+pub struct HttpClientService {
+    machine: http::Client,
+    runner: Runner,
+    exchanges: Exchanges,
+    /// Nothing, with room for the exchanges that are woken in the next turn.
+    woken: Vec<ExchangeId>,
+    wire: Option<Wire>,
+    /// Once the client is closed, why, if it has not been connected.
+    closed: Option<ConnectError>,
+    life: Life,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Life {
+    Unopened,
+    Open,
+    Closed,
+}
+
+impl HttpClientService {
+    /// The service of a client. `random` gives bytes that nobody can guess, or any: they only spread
+    /// the times of clients that all try again.
+    ///
+    /// Fails with [`UsageError::AlreadyConnected`] if the client has had one.
+    pub fn new(
+        client: &Client,
+        config: impl Into<HttpClientConfig>,
+        random: impl FnMut() -> [u8; 16] + Send + 'static,
+    ) -> Result<Self, UsageError> {
+        let config = config.into();
+        let (runner, client) = Runner::new(&client.port)?;
+        let exchanges = Exchanges::new(client.limits.clone(), config.connect_timeout);
+        Ok(Self {
+            machine: http::Client::new(config.of_machine(client)?, Box::new(random)),
+            runner,
+            exchanges,
+            woken: Vec::new(),
+            wire: None,
+            closed: None,
+            life: Life::Unopened,
+        })
+    }
+
+    /// Shows the conversation to `sink`, line by line: `1> ` and `1< ` are what the client and the
+    /// server send on the first connection, `@ ` the time that has passed, `! ` what happens. Strings
+    /// under keys that look secret are masked, and so are values of such fields.
+    /// [`Client::on_wire`] sees it as well.
+    pub fn show_wire(&mut self, now: Instant, sink: impl Fn(&str) + Send + Sync + 'static) {
+        let watcher = self.runner.watcher();
+        let sink = Arc::new(move |line: &str| {
+            if let Some(watcher) = &watcher {
+                watcher(line);
+            }
+            sink(line);
+        });
+        let all = sink.clone();
+        let wire = Wire::of_client(now, Box::new(move |line: &str| all(line)));
+        let told = wire.told();
+        self.wire = Some(wire);
+        self.exchanges.show(Box::new(move |number| {
+            let sink = sink.clone();
+            Wire::to_server(number, told.clone(), Box::new(move |line: &str| sink(line)))
+        }));
+    }
+
+    /// Drives the client until it is closed, by [`Client::close`] or because there is no connection.
+    /// Dropping this closes all connections.
+    ///
+    /// Fails with why the client could not be connected, at the beginning or anew.
+    pub async fn drive(
+        &mut self,
+        clock: &mut impl Clock,
+        connector: &mut impl Connector,
+    ) -> Result<(), ConnectError> {
+        poll_fn(|context| self.poll(context, clock, connector)).await;
+        self.closed.clone().map_or(Ok(()), Err)
+    }
+
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        clock: &mut impl Clock,
+        connector: &mut impl Connector,
+    ) -> Poll<()> {
+        for _ in 0..TURN_ROUNDS {
+            self.turn(clock.now(), context.waker(), connector);
+            if self.life == Life::Closed {
+                return Poll::Ready(());
+            }
+            let due = self.exchanges.next_deadline().into_iter().chain(self.machine.poll_timeout());
+            if !due.min().is_some_and(|at| clock.poll_timer(context, at).is_ready()) {
+                return Poll::Pending;
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Runs everything that can run.
+    fn turn(&mut self, now: Instant, waker: &Waker, connector: &mut impl Connector) {
+        self.runner.begin_turn(waker);
+        self.exchanges.woken().begin_turn(waker);
+        if self.life == Life::Unopened {
+            // What was set before the client is driven comes before its first message.
+            self.life = Life::Open;
+            self.runner.work(now, &mut self.machine);
+            if self.wire.is_none() && self.runner.watcher().is_some() {
+                self.show_wire(now, |_| ());
+            }
+            self.machine.handle_opened(now);
+        }
+        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+            self.machine.handle_timeout(now);
+        }
+        while let Some((exchange, failure)) = self.exchanges.expire(now) {
+            self.machine.handle_failure(now, exchange, &failure.reason);
+        }
+        // What is left after that many rounds has the driver woken again.
+        for _ in 0..TURN_ROUNDS {
+            self.act_on_all(now, connector);
+            let has_worked = self.runner.work(now, &mut self.machine);
+            if !self.go_on_with_all(now, connector) && !has_worked {
+                break;
+            }
+        }
+        self.act_on_all(now, connector);
+        self.exchanges.woken().end_turn();
+        self.runner.end_turn(&self.machine);
+    }
+
+    fn act_on_all(&mut self, now: Instant, connector: &mut impl Connector) {
+        while let Some(action) = self.machine.poll_action() {
+            match action {
+                Action::Open { exchange, request } => {
+                    let url = self.machine.url();
+                    self.exchanges.begin(now, exchange, request, url, connector);
+                }
+                Action::Abort { exchange } => self.exchanges.abort(exchange),
+                Action::Event(event) => {
+                    if let Some(wire) = &mut self.wire {
+                        wire.client_event(now, &event);
+                    }
+                    if let ClientEvent::Closed(error) = &event {
+                        self.closed.clone_from(error);
+                    }
+                    self.runner.react(now, &mut self.machine, event);
+                }
+                Action::Close => {
+                    self.exchanges.clear();
+                    self.life = Life::Closed;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Has the exchanges that were woken go on; false if there are none.
+    fn go_on_with_all(&mut self, now: Instant, connector: &mut impl Connector) -> bool {
+        let mut woken = core::mem::take(&mut self.woken);
+        self.exchanges.take_woken(&mut woken);
+        let has_some = !woken.is_empty();
+        for exchange in woken.drain(..) {
+            self.go_on(now, exchange, connector);
+        }
+        self.woken = woken;
+        has_some
+    }
+
+    fn go_on(&mut self, now: Instant, id: ExchangeId, connector: &mut impl Connector) {
+        for _ in 0..TURN_ROUNDS {
+            match self.exchanges.poll(now, id, self.machine.url(), connector) {
+                Poll::Pending => return,
+                Poll::Ready(Heard::Head(head)) => self.machine.handle_head(now, id, &head),
+                Poll::Ready(Heard::Body(data)) => self.machine.handle_body(now, id, data),
+                Poll::Ready(Heard::End) => return self.machine.handle_end(now, id),
+                Poll::Ready(Heard::Failed(failure)) => {
+                    return self.machine.handle_failure(now, id, &failure.reason);
+                }
+            }
+            self.act_on_all(now, connector);
+        }
+        // Others get their turn.
+        self.exchanges.yield_now(id);
+    }
+}
+
+impl fmt::Debug for HttpClientService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClientService").field("machine", &self.machine).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,91 @@
+//! Typed lists of a server, as far as their entries can be read.
+//!
+//! In: the result of a list. Out: the typed result, without the entries that are not as the schema
+//! says; each of those goes to the callback of the application.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use serde::de::DeserializeOwned;
+
+use super::handle::decode;
+use super::port::Port;
+use super::runner::unharmed;
+use mcp_proto::Json;
+use mcp_proto::client::{CallError, Listing};
+use mcp_proto::internals::write::List as Writer;
+use mcp_proto::internals::{raw, trusted};
+use mcp_proto::types::{
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt,
+    Resource, ResourceTemplate, Tool,
+};
+
+/// The typed result of a list.
+pub(super) trait TypedList: DeserializeOwned {
+    /// What it lists.
+    const LISTING: Listing;
+    /// One of its entries.
+    type Entry: DeserializeOwned;
+}
+
+impl TypedList for ListToolsResult {
+    const LISTING: Listing = Listing::Tools;
+    type Entry = Tool;
+}
+
+impl TypedList for ListPromptsResult {
+    const LISTING: Listing = Listing::Prompts;
+    type Entry = Prompt;
+}
+
+impl TypedList for ListResourcesResult {
+    const LISTING: Listing = Listing::Resources;
+    type Entry = Resource;
+}
+
+impl TypedList for ListResourceTemplatesResult {
+    const LISTING: Listing = Listing::ResourceTemplates;
+    type Entry = ResourceTemplate;
+}
+
+/// The result of a list; entries that cannot be read are left out and reported.
+pub(super) fn decode_list<L: TypedList>(port: &Port, result: &Json) -> Result<L, CallError> {
+    // An entry that cannot be read is the exception.
+    decode(port, result).or_else(|error| {
+        let readable = without_unreadable::<L>(port, result);
+        readable.map_or(Err(error), |readable| decode(port, &readable))
+    })
+}
+
+/// The same result without the entries that cannot be read; `None` if all of them can.
+fn without_unreadable<L: TypedList>(port: &Port, result: &Json) -> Option<Json> {
+    let rejected = port.answers().entry_rejected;
+    let (mut text, mut entries) = (Vec::new(), Vec::new());
+    let (mut index, mut count) = (0_usize, 0_usize);
+    let mut object = Writer::object(&mut text);
+    raw(result).members(|key, value| {
+        if key.string().as_deref() != Some(L::LISTING.member()) {
+            return object.copy(key, value);
+        }
+        value.elements(|entry| {
+            match trusted(entry.0.to_vec()).decode::<L::Entry>() {
+                Ok(_) => {
+                    if !entries.is_empty() {
+                        entries.push(b',');
+                    }
+                    entries.extend_from_slice(entry.0);
+                }
+                Err(reason) => {
+                    count += 1;
+                    if let Some(rejected) = &rejected {
+                        unharmed(|| rejected(L::LISTING, index, &reason.to_string()));
+                    }
+                }
+            }
+            index += 1;
+        });
+    });
+    object.member(L::LISTING.member(), &[b"[", &*entries, b"]"].concat());
+    object.end();
+    (count > 0).then(|| trusted(text))
+}

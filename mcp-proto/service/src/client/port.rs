@@ -1,0 +1,300 @@
+//! What the handles of a client and its service share, behind a lock.
+//!
+//! Handles put commands in; the service takes them out in its turn, and puts in what is known of
+//! the connection. The lock is held for the time of a push or a take, never across a poll.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem;
+use core::task::Waker;
+use std::sync::OnceLock;
+
+use super::super::driver::{Driver, wake};
+use super::super::lock::Lock;
+use super::answers::Answers;
+use super::ask::Ask;
+use super::call::Slot;
+use super::closed::Closed;
+use super::subscription::Feed;
+use mcp_proto::Json;
+use mcp_proto::ProtocolVersion;
+use mcp_proto::TraceContext;
+use mcp_proto::UsageError;
+use mcp_proto::client::{
+    CallError, CallOptions, Config, ConnectError, Decision, InputId, Progress, ServerInfo, Verdict,
+};
+use mcp_proto::types::{ClientCapabilities, Root, SubscriptionFilter};
+
+/// What a handle asks of the service.
+pub(super) enum Command {
+    Start { slot: Arc<Slot>, ask: Ask, options: CallOptions, on_progress: Option<OnProgress> },
+    Cancel(Arc<Slot>),
+    Subscribe { feed: Arc<Feed>, filter: SubscriptionFilter },
+    Unsubscribe(Arc<Feed>),
+    Notify { method: String, params: Json },
+    Roots(Vec<Root>),
+    Capabilities(ClientCapabilities),
+    Field { name: String, value: String },
+    Close,
+}
+
+pub(super) type OnProgress = Box<dyn FnMut(Progress) + Send>;
+
+/// What has come in since the last look.
+#[derive(Default)]
+pub(super) struct Work {
+    pub(super) commands: Vec<Command>,
+    /// The inputs whose handlers were woken.
+    pub(super) ready: Vec<InputId>,
+}
+
+impl Work {
+    fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.ready.is_empty()
+    }
+}
+
+/// How far the connection has come.
+#[derive(Clone)]
+pub(super) enum Stage {
+    /// Nothing drives the client.
+    Idle(Box<Config>),
+    Connecting,
+    Connected(Box<(ServerInfo, Verdict)>),
+    /// It is over, with an error if there has not been a connection.
+    Closed(Option<ConnectError>),
+}
+
+pub(super) struct Port {
+    state: Lock<State>,
+    /// Held for as long as somebody changes what is declared.
+    changing: Lock<()>,
+    trace: OnceLock<Box<Trace>>,
+}
+
+/// The trace that calls belong to.
+pub(super) type Trace = dyn Fn() -> TraceContext + Send + Sync;
+
+struct State {
+    stage: Stage,
+    /// How the negotiation went, as far as it has come.
+    decisions: Vec<Decision>,
+    /// How the connection has ended, once the service is gone: nobody looks any more.
+    closed: Option<Closed>,
+    driver: Driver,
+    work: Work,
+    answers: Answers,
+    capabilities: ClientCapabilities,
+    /// Who waits for another stage, or for the end.
+    watchers: Vec<Waker>,
+}
+
+impl Port {
+    pub(super) fn new(config: Config) -> Self {
+        let capabilities = config.capabilities.clone();
+        let state = Lock::new(State {
+            stage: Stage::Idle(Box::new(config)),
+            decisions: Vec::new(),
+            closed: None,
+            driver: Driver::default(),
+            work: Work::default(),
+            answers: Answers::default(),
+            capabilities,
+            watchers: Vec::new(),
+        });
+        Self { state, changing: Lock::default(), trace: OnceLock::new() }
+    }
+
+    /// A service is there; it may be only once.
+    pub(super) fn connect(&self) -> Result<Config, UsageError> {
+        let mut state = self.state.lock();
+        let Stage::Idle(config) = &state.stage else { return Err(UsageError::AlreadyConnected) };
+        let config = (**config).clone();
+        state.stage = Stage::Connecting;
+        Ok(config)
+    }
+
+    pub(super) fn begin_turn(&self, waker: &Waker) {
+        let before = self.state.lock().driver.begin_turn(waker);
+        drop(before);
+    }
+
+    /// Takes what has come in, and leaves `work`, which is empty, for more to come; false if there
+    /// is nothing.
+    pub(super) fn take_work(&self, work: &mut Work) -> bool {
+        let mut state = self.state.lock();
+        if state.work.is_empty() {
+            return false;
+        }
+        mem::swap(&mut state.work, work);
+        true
+    }
+
+    /// Ends the turn; what has come in meanwhile asks for another one.
+    pub(super) fn end_turn(&self) {
+        let mut state = self.state.lock();
+        let has_work = !state.work.is_empty();
+        let driver = state.driver.end_turn(has_work);
+        drop(state);
+        wake(driver);
+    }
+
+    /// Passes a command on. What comes after the end goes nowhere, and a call has its response at
+    /// once.
+    pub(super) fn command(&self, command: Command) {
+        let mut state = self.state.lock();
+        if state.closed.is_some() {
+            let cause = state.stage.cause();
+            drop(state);
+            return refuse(command, &cause);
+        }
+        state.work.commands.push(command);
+        let driver = state.driver.sleeping();
+        drop(state);
+        wake(driver);
+    }
+
+    pub(super) fn ready(&self, input: InputId) {
+        let mut state = self.state.lock();
+        if state.closed.is_none() && !state.work.ready.contains(&input) {
+            state.work.ready.push(input);
+        }
+        let driver = state.driver.sleeping();
+        drop(state);
+        wake(driver);
+    }
+
+    /// Why nobody can be asked any more.
+    pub(super) fn cause(&self) -> CallError {
+        self.state.lock().stage.cause()
+    }
+
+    /// The connection has come as far as this.
+    pub(super) fn set_stage(&self, stage: Stage) {
+        let watchers = {
+            let mut port = self.state.lock();
+            port.stage = stage;
+            mem::take(&mut port.watchers)
+        };
+        watchers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The negotiation has come as far as this.
+    pub(super) fn set_decisions(&self, decisions: &[Decision]) {
+        let mut state = self.state.lock();
+        state.decisions.clear();
+        state.decisions.extend_from_slice(decisions);
+    }
+
+    pub(super) fn decisions(&self) -> Vec<Decision> {
+        self.state.lock().decisions.clone()
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        self.state.lock().stage.clone()
+    }
+
+    /// What the server speaks, while it is connected.
+    pub(super) fn version(&self) -> Option<ProtocolVersion> {
+        match &self.state.lock().stage {
+            Stage::Connected(known) => Some(known.0.version),
+            Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
+        }
+    }
+
+    /// What `look` sees; if that is nothing, `waker` is woken when something else might be seen.
+    pub(super) fn watch<T>(
+        &self,
+        waker: &Waker,
+        look: impl FnOnce(&Stage, Option<&Closed>) -> Option<T>,
+    ) -> Option<T> {
+        let mut state = self.state.lock();
+        let seen = look(&state.stage, state.closed.as_ref());
+        if seen.is_none() && !state.watchers.iter().any(|watcher| watcher.will_wake(waker)) {
+            state.watchers.push(waker.clone());
+        }
+        seen
+    }
+
+    /// The service is gone, and the connection has ended so.
+    pub(super) fn end(&self, closed: Closed) {
+        let mut state = self.state.lock();
+        state.closed = Some(closed);
+        let (work, watchers) = (mem::take(&mut state.work), mem::take(&mut state.watchers));
+        // A function may hold on to the client that it was given to.
+        let answers = mem::take(&mut state.answers);
+        let cause = state.stage.cause();
+        drop(state);
+        drop(answers);
+        work.commands.into_iter().for_each(|command| refuse(command, &cause));
+        watchers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(super) fn answers(&self) -> Answers {
+        self.state.lock().answers.clone()
+    }
+
+    /// Changes what the client answers with, and what it declares. Changes wait for each other;
+    /// `change` may look at the client, and must not change it.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Answers, &mut ClientCapabilities)) {
+        let (before, driver) = {
+            let _alone = self.changing.lock();
+            let (mut answers, mut capabilities) = {
+                let state = self.state.lock();
+                (state.answers.clone(), state.capabilities.clone())
+            };
+            change(&mut answers, &mut capabilities);
+            let mut state = self.state.lock();
+            let tells = state.capabilities != capabilities && state.closed.is_none();
+            if tells {
+                state.work.commands.push(Command::Capabilities(capabilities.clone()));
+            }
+            state.capabilities = capabilities;
+            let before = mem::replace(&mut state.answers, answers);
+            (before, if tells { state.driver.sleeping() } else { None })
+        };
+        wake(driver);
+        // Handlers may run anything when they are dropped.
+        drop(before);
+    }
+
+    /// Whom to ask for the trace of a call; the first one stays.
+    pub(super) fn trace_with(&self, f: Box<Trace>) {
+        let _ = self.trace.set(f);
+    }
+
+    /// The trace that a call belongs to that begins here.
+    pub(super) fn trace(&self) -> Option<Box<TraceContext>> {
+        let trace = self.trace.get()?();
+        (!trace.is_empty()).then(|| Box::new(trace))
+    }
+}
+
+impl Stage {
+    /// Why nobody can be asked any more.
+    fn cause(&self) -> CallError {
+        match self {
+            Self::Closed(Some(error)) => CallError::Connect(error.clone()),
+            Self::Idle(_) | Self::Connecting | Self::Connected(_) | Self::Closed(None) => {
+                CallError::Closed
+            }
+        }
+    }
+}
+
+/// There is nobody to ask, for this reason.
+fn refuse(command: Command, cause: &CallError) {
+    match command {
+        Command::Start { slot, .. } => slot.finish(Err(cause.clone())),
+        Command::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
+        Command::Cancel(_)
+        | Command::Unsubscribe(_)
+        | Command::Notify { .. }
+        | Command::Roots(_)
+        | Command::Capabilities(_)
+        | Command::Field { .. }
+        | Command::Close => {}
+    }
+}

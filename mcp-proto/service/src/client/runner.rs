@@ -1,0 +1,292 @@
+//! What a client does for its application, whatever it travels on.
+//!
+//! In: what handles ask for, what a machine tells of, and the wakes of handlers of inputs. Out:
+//! commands to the machine; responses, changes and answers to those that wait for them.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use core::task::Waker;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::super::trace::fault;
+use super::answers::Hear;
+use super::ask::Ask;
+use super::call::Slot;
+use super::closed::{CloseCause, Ending};
+use super::inputs::Inputs;
+use super::port::{Command, OnProgress, Port, Stage, Work};
+use super::side::Side;
+use super::subscription::Feed;
+use mcp_proto::Instant;
+use mcp_proto::UsageError;
+use mcp_proto::client::{CallError, ClientEvent, Config, SubscriptionId};
+use mcp_proto::internals::Row;
+
+/// The calls, subscriptions and inputs of a client that is driven.
+pub(super) struct Runner {
+    port: Arc<Port>,
+    /// By the numbers of their ids.
+    calls: Row<Pending>,
+    feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
+    inputs: Inputs,
+    /// What is known of the end of the connection.
+    pub(super) ending: Ending,
+    /// How many decisions handles can see.
+    decided: usize,
+    /// Nothing, with room for what the next turn brings.
+    work: Work,
+}
+
+/// A call that has had no response yet.
+struct Pending {
+    slot: Arc<Slot>,
+    on_progress: Option<OnProgress>,
+}
+
+impl Runner {
+    /// The runner of a client that has had none, and the settings of its machine.
+    pub(super) fn new(port: &Arc<Port>) -> Result<(Self, Config), UsageError> {
+        let config = port.connect()?;
+        let runner = Self {
+            port: port.clone(),
+            calls: Row::default(),
+            feeds: BTreeMap::new(),
+            inputs: Inputs::default(),
+            ending: Ending::default(),
+            decided: 0,
+            work: Work::default(),
+        };
+        Ok((runner, config))
+    }
+
+    /// Who wants to see the conversation.
+    pub(super) fn watcher(&self) -> Option<Hear<str>> {
+        let f = self.port.answers().wire?;
+        Some(Arc::new(move |line: &str| unharmed(|| f(line))))
+    }
+
+    /// A turn begins; `waker` is woken when there is more to do after it.
+    pub(super) fn begin_turn(&self, waker: &Waker) {
+        self.port.begin_turn(waker);
+    }
+
+    /// A turn ends.
+    pub(super) fn end_turn(&mut self, side: &impl Side) {
+        if self.decided != side.decisions().len() {
+            self.show_decisions(side);
+        }
+        self.port.end_turn();
+    }
+
+    /// Handles can see how the negotiation has gone.
+    fn show_decisions(&mut self, side: &impl Side) {
+        let decisions = side.decisions();
+        self.decided = decisions.len();
+        self.port.set_decisions(decisions);
+    }
+
+    /// Does what was asked for, and has woken handlers go on; false if there was nothing to do.
+    pub(super) fn work(&mut self, now: Instant, side: &mut impl Side) -> bool {
+        let mut work = core::mem::take(&mut self.work);
+        let has_work = self.port.take_work(&mut work);
+        for command in work.commands.drain(..) {
+            self.obey(now, side, command);
+        }
+        for input in work.ready.drain(..) {
+            self.inputs.go_on(now, side, input);
+        }
+        self.work = work;
+        has_work
+    }
+
+    /// Something happened that concerns the application.
+    pub(super) fn react(&mut self, now: Instant, side: &mut impl Side, event: ClientEvent) {
+        match event {
+            ClientEvent::Connected(server) => {
+                self.show_decisions(side);
+                if let Some(verdict) = side.verdict() {
+                    self.port.set_stage(Stage::Connected(Box::new((server, verdict))));
+                }
+            }
+            ClientEvent::Disconnected(error) => {
+                self.show_decisions(side);
+                self.tell(ClientEvent::Disconnected(error));
+            }
+            // That is for whoever has the stream.
+            ClientEvent::Reopen => {}
+            ClientEvent::Response { call, result } => {
+                if let Some(Pending { slot, on_progress }) = self.calls.remove(call.number()) {
+                    slot.finish(result);
+                    unharmed(|| drop(on_progress));
+                }
+            }
+            ClientEvent::Progress { call, progress } => {
+                let pending = self.calls.get_mut(call.number());
+                if let Some(on_progress) = pending.and_then(|pending| pending.on_progress.as_mut())
+                {
+                    unharmed(|| on_progress(progress));
+                }
+            }
+            ClientEvent::Input(input) => self.inputs.give(now, side, &self.port, input),
+            ClientEvent::InputCancelled { input } => self.inputs.cancel(input),
+            ClientEvent::Subscribed { subscription, honoured } => {
+                if let Some(feed) = self.feeds.get(&subscription) {
+                    feed.honour(honoured);
+                }
+            }
+            ClientEvent::SubscriptionEnded { subscription, cause } => {
+                if let Some(feed) = self.feeds.remove(&subscription) {
+                    feed.end(cause);
+                }
+            }
+            ClientEvent::Changed { subscription, change } => {
+                if let Some(feed) = subscription.and_then(|open| self.feeds.get(&open)) {
+                    feed.push(&change);
+                }
+                if let Some(f) = self.port.answers().change {
+                    unharmed(|| f(&change));
+                }
+            }
+            ClientEvent::Closed(error) => {
+                self.show_decisions(side);
+                self.ending.begin(error.clone().map_or(CloseCause::Ended, CloseCause::Connect));
+                self.port.set_stage(Stage::Closed(error));
+            }
+            event => self.tell(event),
+        }
+    }
+
+    /// Tells the application's functions.
+    fn tell(&self, event: ClientEvent) {
+        let answers = self.port.answers();
+        match event {
+            ClientEvent::Log(message) => {
+                if let Some(f) = answers.log {
+                    unharmed(|| f(&message));
+                }
+            }
+            ClientEvent::ElicitationComplete { elicitation_id } => {
+                if let Some(f) = answers.elicitation_complete {
+                    unharmed(|| f(&elicitation_id));
+                }
+            }
+            ClientEvent::Notification { method, params } => {
+                if let Some(f) = answers.notification {
+                    unharmed(|| f(&method, &params));
+                }
+            }
+            ClientEvent::ToolRejected { tool, reason } => {
+                if let Some(f) = answers.tool_rejected {
+                    unharmed(|| f(&tool, &reason));
+                }
+            }
+            ClientEvent::Unauthorized { unauthorized, .. } => {
+                if let Some(f) = answers.unauthorized {
+                    unharmed(|| f(&unauthorized));
+                }
+            }
+            ClientEvent::NoStream { error } => {
+                if let Some(f) = answers.no_stream {
+                    unharmed(|| f(&error));
+                }
+            }
+            ClientEvent::Undelivered { message, error } => {
+                if let Some(f) = answers.undelivered {
+                    unharmed(|| f(&message, &error));
+                }
+            }
+            ClientEvent::PeerFault(error) => {
+                fault(&error);
+                if let Some(f) = answers.fault {
+                    unharmed(|| f(&error));
+                }
+            }
+            ClientEvent::Disconnected(error) => {
+                if let Some(f) = answers.disconnected {
+                    unharmed(|| f(&error));
+                }
+            }
+            // The others have no function of the application.
+            _ => {}
+        }
+    }
+
+    fn obey(&mut self, now: Instant, side: &mut impl Side, command: Command) {
+        match command {
+            Command::Start { slot, ask, options, on_progress } => {
+                let started = match ask {
+                    Ask::Call { method, params } => side.call(now, method, params, options),
+                    Ask::List(listing) => side.list(now, listing, options),
+                    Ask::Ping => side.ping(now, options),
+                    Ask::Level(level) => side.set_log_level(now, level, options),
+                };
+                match started {
+                    Ok(call) => {
+                        slot.begin(call);
+                        self.calls.insert(call.number(), Pending { slot, on_progress });
+                    }
+                    Err(UsageError::Closed) => slot.finish(Err(self.port.cause())),
+                    Err(error) => slot.finish(Err(CallError::Usage(error))),
+                }
+            }
+            Command::Cancel(slot) => {
+                if let Some(call) = slot.call() {
+                    // It may have had its response meanwhile.
+                    let _ = side.cancel(now, call);
+                }
+            }
+            Command::Subscribe { feed, filter } => match side.subscribe(now, filter) {
+                Ok(subscription) => {
+                    feed.begin(subscription);
+                    self.feeds.insert(subscription, feed);
+                }
+                Err(UsageError::Closed) => feed.end(Err(self.port.cause())),
+                Err(error) => feed.end(Err(CallError::Usage(error))),
+            },
+            Command::Unsubscribe(feed) => {
+                if let Some(subscription) = feed.subscription() {
+                    // It may have ended meanwhile.
+                    let _ = side.unsubscribe(now, subscription);
+                }
+            }
+            // What may not be sent, or not any more, goes nowhere.
+            Command::Notify { method, params } => {
+                let _ = side.notify(now, method.into(), params);
+            }
+            Command::Roots(roots) => {
+                let _ = side.set_roots(now, roots);
+            }
+            Command::Capabilities(capabilities) => side.set_capabilities(capabilities),
+            // It was checked.
+            Command::Field { name, value } => {
+                let _ = side.set_field(now, &name, &value);
+            }
+            Command::Close => {
+                self.ending.begin(CloseCause::Requested);
+                side.close(now);
+            }
+        }
+    }
+}
+
+impl Drop for Runner {
+    /// Tells those that wait that nobody will answer; their calls may have been sent.
+    fn drop(&mut self) {
+        for pending in self.calls.values_mut() {
+            pending.slot.finish(Err(CallError::Interrupted));
+        }
+        for feed in core::mem::take(&mut self.feeds).into_values() {
+            feed.end(Err(CallError::Closed));
+        }
+        if !matches!(self.port.stage(), Stage::Closed(_)) {
+            self.port.set_stage(Stage::Closed(None));
+        }
+        self.port.end(self.ending.finish());
+    }
+}
+
+/// Runs what an application gave; there is nobody to tell of a panic.
+pub(super) fn unharmed(f: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(f));
+}

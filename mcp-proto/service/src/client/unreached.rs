@@ -1,0 +1,88 @@
+//! Why there is no connection, and to what.
+//!
+//! In, from an adapter: the machine's reason, and the program or URL, which the machine does not
+//! know. Out: the error that an application prints.
+
+use alloc::string::{String, ToString};
+use core::error::Error;
+use core::fmt;
+use std::io;
+use std::process::ExitStatus;
+
+use crate::Command;
+use mcp_proto::client::ConnectError;
+use mcp_proto::http::Url;
+
+/// What the adapters' `connect_command` and `connect_http` fail with, inside of an
+/// [`io::Error`]: why there is no connection, and to what. Its text has both.
+///
+/// ```
+/// use mcp_proto::client::ConnectError;
+/// use mcp_proto::http::Url;
+/// use mcp_service::Unreached;
+/// use std::error::Error;
+///
+/// let url = Url::parse("http://127.0.0.1:8000/mpc?key=0123")?;
+/// let error = std::io::Error::from(Unreached::url(&url, ConnectError::Http { status: 404 }));
+/// let text = "http://127.0.0.1:8000/mpc: the server has answered with HTTP status 404";
+/// assert_eq!(error.to_string(), text);
+///
+/// let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<Unreached>());
+/// assert_eq!(unreached.ok_or("another error")?.error, ConnectError::Http { status: 404 });
+/// // Or straight away:
+/// assert!(error.source().is_some_and(|error| error.is::<ConnectError>()));
+/// # Ok::<(), Box<dyn Error>>(())
+/// ```
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Unreached {
+    /// The program, without its arguments, or the URL, without its query: both may hold secrets.
+    pub target: String,
+    /// Why there is no connection.
+    pub error: ConnectError,
+    /// How the program has ended; `None` if it was not its end that there is no connection.
+    pub exit: Option<ExitStatus>,
+}
+
+impl Unreached {
+    /// For adapters: a server that was started.
+    pub fn command(command: &Command, error: ConnectError, exit: Option<ExitStatus>) -> Self {
+        Self { target: command.program.display().to_string(), error, exit }
+    }
+
+    /// For adapters: a server over HTTP.
+    pub fn url(url: &Url, error: ConnectError) -> Self {
+        let target = url.as_str().split('?').next().unwrap_or_default();
+        Self { target: target.into(), error, exit: None }
+    }
+}
+
+impl fmt::Display for Unreached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, error, exit } = self;
+        write!(f, "{target}: {error}")?;
+        match exit {
+            Some(exit) => write!(f, " ({exit})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The same text: it is what `main` prints of an error that it returns.
+impl fmt::Debug for Unreached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for Unreached {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl From<Unreached> for io::Error {
+    fn from(error: Unreached) -> Self {
+        Self::other(error)
+    }
+}

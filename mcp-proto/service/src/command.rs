@@ -1,0 +1,194 @@
+//! A server as a program to run.
+//!
+//! In: the program, its arguments and environment, and how long it may take to end. Out, for an
+//! adapter: a [`std::process::Command`] that is ready to be started, with the protocol on its
+//! standard input and output, in a process group of its own.
+//!
+//! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::{InheritedEnv, Stderr};
+use mcp_proto::Duration;
+
+/// A server that a client starts as a child process, over its standard input and output.
+///
+/// ```
+/// use mcp_service::{Command, Stderr};
+///
+/// let command = Command::new("npx")
+///     .args(["-y", "@modelcontextprotocol/server-everything"])
+///     .env("NO_COLOR", "1")
+///     .stderr(Stderr::lines(|line| eprintln!("everything: {line}")));
+/// assert_eq!(command.args.len(), 2);
+/// ```
+///
+/// It is data: a server that is started again is started from the same. It inherits the variables
+/// of [`InheritedEnv::Safe`] and no others, unless [`Command::inherit_env`] or
+/// [`Command::env_clear`] is called. Values of variables are not shown by `Debug`.
+///
+/// On Unix the server has a process group of its own. ^C in a terminal does not reach it, so a
+/// program that ends on ^C closes its clients first; and a server that reads from the terminal
+/// itself, such as `ssh` asking for a password, is stopped by the system.
+///
+/// [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Command {
+    /// A path, or a name that is looked up in `PATH`.
+    pub program: OsString,
+    /// What it is given, without its own name.
+    pub args: Vec<OsString>,
+    /// Variables in addition to the inherited ones, or in their place; the last of a name counts.
+    pub env: Vec<(OsString, OsString)>,
+    /// The variables that it inherits from the client; by default [`InheritedEnv::Safe`].
+    pub inherited_env: InheritedEnv,
+    /// Where it runs; by default where the client does.
+    pub current_dir: Option<PathBuf>,
+    /// Where its standard error goes; by default where the client's goes.
+    pub stderr: Stderr,
+    /// How long it has to exit once its input has ended, and as long again once it is told to by
+    /// SIGTERM (where there are signals); then it is killed. By default 2 s.
+    pub grace: Duration,
+}
+
+impl Command {
+    /// A program without arguments. If it is a relative path and there is a
+    /// [`Command::current_dir`], it depends on the system which of the two comes first.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            inherited_env: InheritedEnv::Safe,
+            current_dir: None,
+            stderr: Stderr::Inherit,
+            grace: Duration::from_secs(2),
+        }
+    }
+
+    /// Adds an argument. No shell reads it.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds several arguments.
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets a variable of its environment.
+    pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((key.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Lets it inherit all variables of the client, secrets included.
+    pub fn inherit_env(mut self) -> Self {
+        self.inherited_env = InheritedEnv::All;
+        self
+    }
+
+    /// Clears the environment: nothing is inherited, and variables that were set before are removed.
+    pub fn env_clear(mut self) -> Self {
+        self.env.clear();
+        self.inherited_env = InheritedEnv::Nothing;
+        self
+    }
+
+    /// Sets where it runs.
+    pub fn current_dir(mut self, current_dir: impl AsRef<Path>) -> Self {
+        self.current_dir = Some(current_dir.as_ref().to_owned());
+        self
+    }
+
+    /// Sets where its standard error goes.
+    pub fn stderr(mut self, stderr: Stderr) -> Self {
+        self.stderr = stderr;
+        self
+    }
+
+    /// Sets how long it has to exit once its input has ended, and once more after SIGTERM.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// For adapters: the command to start. Standard input and output are pipes; standard error is
+    /// [`Stderr::stdio`]. On Unix the process leads a group of its own, to be ended by a
+    /// [`ProcessGroup`](super::ProcessGroup).
+    pub fn to_std(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(&self.program);
+        self.inherited_env.apply(&mut command);
+        command.args(&self.args).envs(self.env.iter().map(|(key, value)| (key, value)));
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        if let Some(current_dir) = &self.current_dir {
+            command.current_dir(current_dir);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.stdio());
+        command
+    }
+
+    /// For adapters: why it could not be started, and what "it" is. The kind stays the same.
+    pub fn not_started(&self, error: &io::Error) -> io::Error {
+        let program = self.program.display();
+        // A folder that is not there is the same error as a program that is not.
+        let place =
+            self.current_dir.as_ref().map(|folder| alloc::format!(" in {}", folder.display()));
+        let place = place.unwrap_or_default();
+        io::Error::new(error.kind(), alloc::format!("cannot start {program}{place}: {error}"))
+    }
+}
+
+impl core::fmt::Debug for Command {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // Values are what secrets are handed over in.
+        let env: Vec<_> = self.env.iter().map(|(key, _)| key).collect();
+        f.debug_struct("Command")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("env", &env)
+            .field("inherited_env", &self.inherited_env)
+            .field("current_dir", &self.current_dir)
+            .field("stderr", &self.stderr)
+            .field("grace", &self.grace)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::ToString;
+
+    #[test]
+    fn clearing_the_environment_takes_what_was_set_before() {
+        let command = Command::new("x").env("A", "1").env_clear().env("B", "2").env("B", "3");
+        let std = command.to_std();
+        let env: Vec<_> = std.get_envs().collect();
+        assert_eq!(env, [(OsStr::new("B"), Some(OsStr::new("3")))]);
+    }
+
+    #[test]
+    fn values_of_variables_are_not_shown() {
+        let shown = format!("{:?}", Command::new("x").env("TOKEN", "secret"));
+        assert!(shown.contains("TOKEN") && !shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn an_error_names_what_did_not_start() {
+        let error = io::Error::from(io::ErrorKind::NotFound);
+        let told = Command::new("server").current_dir("/nowhere").not_started(&error);
+        assert_eq!(told.kind(), io::ErrorKind::NotFound);
+        assert_eq!(told.to_string(), format!("cannot start server in /nowhere: {error}"));
+    }
+}

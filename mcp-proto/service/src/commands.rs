@@ -1,0 +1,134 @@
+//! The commands of handlers that wait for the service.
+//!
+//! In: commands. Out: the same, in order. Of each peer, 1,024 notifications and commands of its session
+//! may wait. What is above that is dropped: a command says how many notifications were, before the
+//! answer to their request, and a command of a session fails.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::session::SessionCommand;
+use mcp_proto::server::{Notification, Outcome, Reply, ReplyId};
+
+/// What a handler asks of the service.
+#[derive(Debug)]
+pub(super) enum Command {
+    Notify(ReplyId, Notification),
+    Respond(Reply, Outcome),
+    CloseStream(ReplyId),
+    /// About no request.
+    Session(Box<SessionCommand>),
+}
+
+impl Command {
+    /// The peer for which it counts as a message that waits.
+    fn counts_for(&self) -> Option<usize> {
+        match self {
+            Self::Notify(about, _) => Some(about.scope()),
+            Self::Session(command) => command.counts_for(),
+            Self::Respond(..) | Self::CloseStream(_) => None,
+        }
+    }
+}
+
+/// So many notifications and commands of the session of one peer may wait.
+const MAX_NOTIFICATIONS: usize = 1024;
+
+/// The commands of handlers that wait for the service.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    waiting: Vec<Command>,
+    /// How many of them wait for each peer. Not known before any peer can have too many.
+    notifications: Option<BTreeMap<usize, usize>>,
+    lost: Lost,
+}
+
+/// How many notifications about each request were dropped.
+#[derive(Debug, Default)]
+pub(super) struct Lost(BTreeMap<ReplyId, u64>);
+
+impl Commands {
+    pub(super) fn push(&mut self, command: Command) {
+        match &command {
+            Command::Notify(about, _) => {
+                if !self.has_room(about.scope()) {
+                    return self.lost.add(*about);
+                }
+            }
+            Command::Respond(reply, _) => {
+                let lost = self.lost.take(reply.id());
+                self.waiting.extend(lost.map(|lost| Command::Notify(reply.id(), lost)));
+            }
+            Command::CloseStream(_) | Command::Session(_) => {}
+        }
+        self.waiting.push(command);
+    }
+
+    /// Takes a command of a session, or gives it back if there is no room for it.
+    pub(super) fn push_session(
+        &mut self,
+        command: Box<SessionCommand>,
+    ) -> Result<(), Box<SessionCommand>> {
+        if command.counts_for().is_some_and(|peer| !self.has_room(peer)) {
+            return Err(command);
+        }
+        self.waiting.push(Command::Session(command));
+        Ok(())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether another one of the same peer may wait. Counts it, if so.
+    fn has_room(&mut self, peer: usize) -> bool {
+        if self.waiting.len() < MAX_NOTIFICATIONS {
+            return true;
+        }
+        let waiting = &self.waiting;
+        let notifications = self.notifications.get_or_insert_with(|| {
+            let mut counts = BTreeMap::new();
+            for peer in waiting.iter().filter_map(Command::counts_for) {
+                *counts.entry(peer).or_default() += 1;
+            }
+            counts
+        });
+        let count = notifications.entry(peer).or_default();
+        let fits = *count < MAX_NOTIFICATIONS;
+        *count += usize::from(fits);
+        fits
+    }
+}
+
+impl IntoIterator for Commands {
+    type Item = Command;
+    type IntoIter = alloc::vec::IntoIter<Command>;
+
+    fn into_iter(mut self) -> Self::IntoIter {
+        self.waiting.extend(self.lost.take_all());
+        self.waiting.into_iter()
+    }
+}
+
+impl Lost {
+    /// A notification about a request was dropped.
+    pub(super) fn add(&mut self, about: ReplyId) {
+        let count = self.0.entry(about).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// What says how many were dropped about a request, if any were.
+    pub(super) fn take(&mut self, about: ReplyId) -> Option<Notification> {
+        // Mostly none were.
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.remove(&about).map(|count| Notification::Lost { count })
+    }
+
+    fn take_all(&mut self) -> impl Iterator<Item = Command> {
+        let lost = core::mem::take(&mut self.0).into_iter();
+        lost.map(|(about, count)| Command::Notify(about, Notification::Lost { count }))
+    }
+}

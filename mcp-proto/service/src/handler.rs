@@ -1,0 +1,405 @@
+//! From functions to handlers.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+
+use serde::de::DeserializeOwned;
+
+use super::result::{IntoResult, IntoToolResult, outcome, tool_outcome};
+use super::{Context, Interrupt, Registry, Session};
+use mcp_proto::ErrorData;
+use mcp_proto::Json;
+use mcp_proto::UsageError;
+use mcp_proto::server::{Outcome, template_variables};
+use mcp_proto::types::{
+    CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
+    Prompt, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
+};
+
+/// A handler of requests, which is async, or of notifications, which is not.
+#[derive(Clone)]
+pub struct Handler(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Request(Arc<Call>),
+    Notification(Arc<Notify>),
+}
+
+type Call = dyn Fn(Given, Context) -> Running + Send + Sync;
+type Notify = dyn Fn(&Json, Session) + Send + Sync;
+
+/// What a request brings. It may be the whole buffer that arrived, so it is dropped once it is
+/// typed.
+pub(super) struct Given {
+    pub(super) params: Json,
+    pub(super) arguments: Json,
+}
+
+/// What a handler's call comes to.
+pub(super) type BoxFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// A handler that was called.
+pub(super) enum Running {
+    /// It did not get as far as a future.
+    Done(Outcome),
+    Future(BoxFuture),
+}
+
+impl Running {
+    /// A handler on its way to a result of the type `T`.
+    fn to<T, R>(future: impl Future<Output = R> + Send + 'static) -> Self
+    where
+        T: serde::Serialize,
+        R: IntoResult<T>,
+    {
+        Self::Future(Box::pin(async move { outcome(future.await.into_result()) }))
+    }
+
+    fn invalid(error: &serde_json::Error) -> Self {
+        let message = alloc::format!("the parameters do not fit: {}", without_place(error));
+        Self::Done(Interrupt::from(ErrorData::invalid_params(message)).into())
+    }
+}
+
+impl Handler {
+    /// A handler for a tool with arguments of type `A`.
+    ///
+    /// Arguments that are no `A` become a result with `isError`, so that a model can correct
+    /// itself, as the specification asks of input that does not validate.
+    pub fn tool<A, F, Fut, R>(f: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoToolResult,
+    {
+        Self::request(move |given, context| {
+            let arguments = given.arguments.decode_arguments();
+            drop(given);
+            match arguments {
+                Ok(arguments) => {
+                    let future = f(arguments, context);
+                    Running::Future(Box::pin(async move { future.await.into_tool_outcome() }))
+                }
+                Err(error) => {
+                    let what = without_place(&error);
+                    let text = alloc::format!("The arguments do not fit the input schema: {what}");
+                    Running::Done(tool_outcome(Ok(CallToolResult::error(text))))
+                }
+            }
+        })
+    }
+
+    /// A handler for a resource; it gets the URI.
+    pub fn resource<F, Fut, R>(f: F) -> Self
+    where
+        F: Fn(String, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        Self::request(move |given, context| match given.params.decode() {
+            Ok(ReadResourceRequestParams { uri, .. }) => Running::to(f(uri, context)),
+            Err(error) => Running::invalid(&error),
+        })
+    }
+
+    /// A handler for a resource template; it gets the URI, and the variables of the template as
+    /// an `A`: strings, and sequences of strings for lists (`{?tags*}`).
+    ///
+    /// A URI whose variables are no `A` is one of a resource that does not exist. An `A` that fits no
+    /// URI, since it wants another type than these, is -32603.
+    pub fn resource_template<A, F, Fut, R>(f: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(String, A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        Self::template(None, f)
+    }
+
+    /// The same for a template whose variables are known.
+    fn template<A, F, Fut, R>(known: Option<Vec<String>>, f: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(String, A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        Self::request(move |given, context| match given.params.decode() {
+            Ok(ReadResourceRequestParams { uri, .. }) => match given.arguments.decode() {
+                Ok(variables) => Running::to(f(uri, variables, context)),
+                Err(error) => {
+                    let error = misfit(&uri, known.as_deref(), &error);
+                    Running::Done(Outcome::Error(error))
+                }
+            },
+            Err(error) => Running::invalid(&error),
+        })
+    }
+
+    /// A handler for a prompt with arguments of type `A`; they arrive as strings. Arguments that
+    /// are no `A` are answered with -32602.
+    pub fn prompt<A, F, Fut, R>(f: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<GetPromptResult>,
+    {
+        Self::request(move |given, context| match given.arguments.decode() {
+            Ok(arguments) => Running::to(f(arguments, context)),
+            Err(error) => Running::invalid(&error),
+        })
+    }
+
+    /// A handler for completions, which cannot ask for input. Of more than 100 values the first 100
+    /// are sent.
+    pub fn completion<F, Fut, R>(f: F) -> Self
+    where
+        F: Fn(CompleteRequestParams, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<CompleteResult>,
+    {
+        Self::request(move |given, context| match given.params.decode() {
+            Ok(params) => Running::to(f(params, context)),
+            Err(error) => Running::invalid(&error),
+        })
+    }
+
+    /// A handler for a method with parameters of type `P`, whose result is an object. It cannot ask
+    /// for input. Parameters that are no `P` are answered with -32602.
+    pub fn method<P, F, Fut, R>(f: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(P, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<Json>,
+    {
+        Self::request(move |given, context| match given.params.decode_arguments() {
+            Ok(params) => Running::to(f(params, context)),
+            Err(error) => Running::invalid(&error),
+        })
+    }
+
+    /// A handler for a notification with parameters of type `P`; others are dropped. It runs in
+    /// the adapter's task and must not block.
+    pub fn notification<P, F>(f: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(P) + Send + Sync + 'static,
+    {
+        Self(Kind::Notification(Arc::new(move |params, _| drop(params.decode().map(&f)))))
+    }
+
+    /// The same with the session that the notification is of, to send something to a legacy client.
+    /// Over a modern connection, and without a session over HTTP, it can be sent nothing.
+    pub fn session_notification<P, F>(f: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(P, Session) + Send + Sync + 'static,
+    {
+        Self(Kind::Notification(Arc::new(move |params, session| {
+            drop(params.decode().map(|params| f(params, session)));
+        })))
+    }
+
+    fn request(call: impl Fn(Given, Context) -> Running + Send + Sync + 'static) -> Self {
+        Self(Kind::Request(Arc::new(call)))
+    }
+
+    pub(super) fn call(&self, given: Given, context: Context) -> Running {
+        match &self.0 {
+            Kind::Request(call) => call(given, context),
+            Kind::Notification(_) => {
+                let error = ErrorData::internal("the handler is one of notifications");
+                Running::Done(Outcome::Error(error))
+            }
+        }
+    }
+
+    pub(super) fn notify(&self, params: &Json, session: Session) {
+        if let Kind::Notification(notify) = &self.0 {
+            notify(params, session);
+        }
+    }
+}
+
+/// What is said of a URI whose variables do not fit. There is no such resource, unless no URI can
+/// fit: then it is the server's fault, which should not look like the client's.
+fn misfit(uri: &str, known: Option<&[String]>, error: &serde_json::Error) -> ErrorData {
+    let what = without_place(error);
+    let wanted = what.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    let is_unknown = |name| known.is_some_and(|known| known.iter().all(|it| it != name));
+    if what.starts_with("invalid type") {
+        let message = alloc::format!(
+            "the variables of a template are strings, or lists of strings, and its handler wants \
+             others: {what}"
+        );
+        return ErrorData::internal(message);
+    }
+    match wanted {
+        Some(name) if is_unknown(name) => ErrorData::internal(alloc::format!(
+            "the template has no variable `{name}`, which its handler wants"
+        )),
+        _ => ErrorData::resource_not_found(uri),
+    }
+}
+
+/// What is wrong; the place that `serde_json` names is one in a text that the peer has not got.
+fn without_place(error: &serde_json::Error) -> String {
+    let error = error.to_string();
+    error.split_once(" at line ").map_or(&*error, |(what, _)| what).into()
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handler")
+    }
+}
+
+impl Registry {
+    /// Adds a tool whose input schema comes from the type of its arguments, and its output schema
+    /// from what it returns if that is a [`Structured`](super::Structured).
+    ///
+    /// ```
+    /// # use mcp_proto::types::Implementation;
+    /// # use mcp_service::Registry;
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Echo {
+    ///     /// What to say.
+    ///     message: String,
+    /// }
+    ///
+    /// let mut registry = Registry::new(Implementation::new("echo", "1.0.0"));
+    /// registry.tool("echo", "Echoes its message", |echo: Echo, _| async move { echo.message })?;
+    /// # Ok::<(), mcp_proto::UsageError>(())
+    /// ```
+    ///
+    /// Arguments follow serde: members that the type does not know are ignored, unless it says
+    /// `deny_unknown_fields`. Fails as [`Registry::add_tool`] does.
+    #[cfg(feature = "schemars")]
+    pub fn tool<A, F, Fut, R>(
+        &mut self,
+        name: &str,
+        description: &str,
+        f: F,
+    ) -> Result<&mut Self, UsageError>
+    where
+        A: DeserializeOwned + schemars::JsonSchema,
+        F: Fn(A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoToolResult,
+    {
+        let mut tool = Tool::of::<A>(name)?.description(description);
+        tool.output_schema = R::output_schema()?;
+        self.tool_with(tool, f)
+    }
+
+    /// Adds a tool whose definition is given; fails as [`Registry::add_tool`] does.
+    pub fn tool_with<A, F, Fut, R>(&mut self, tool: Tool, f: F) -> Result<&mut Self, UsageError>
+    where
+        A: DeserializeOwned,
+        F: Fn(A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoToolResult,
+    {
+        self.insert_tool(tool, Handler::tool(f), R::ASKS)
+    }
+
+    /// Adds a resource; see [`Handler::resource`]. Fails as [`Registry::add_resource`] does.
+    pub fn resource<F, Fut, R>(&mut self, resource: Resource, f: F) -> Result<&mut Self, UsageError>
+    where
+        F: Fn(String, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        self.add_resource(resource, Handler::resource(f))
+    }
+
+    /// Adds a resource template; see [`Handler::resource_template`]. A handler that wants a variable
+    /// which the template does not have is -32603 whenever it is read. Fails as
+    /// [`Registry::add_resource_template`] does.
+    pub fn resource_template<A, F, Fut, R>(
+        &mut self,
+        template: ResourceTemplate,
+        f: F,
+    ) -> Result<&mut Self, UsageError>
+    where
+        A: DeserializeOwned,
+        F: Fn(String, A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
+        let known = template_variables(&template.uri_template)?;
+        self.add_resource_template(template, Handler::template(Some(known), f))
+    }
+
+    /// Adds a prompt; see [`Handler::prompt`]. Fails as [`Registry::add_prompt`] does.
+    pub fn prompt<A, F, Fut, R>(&mut self, prompt: Prompt, f: F) -> Result<&mut Self, UsageError>
+    where
+        A: DeserializeOwned,
+        F: Fn(A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<GetPromptResult>,
+    {
+        self.add_prompt(prompt, Handler::prompt(f))
+    }
+
+    /// Adds completions; see [`Handler::completion`]. Fails as [`Registry::add_completion`] does.
+    pub fn completion<F, Fut, R>(
+        &mut self,
+        reference: CompletionReference,
+        f: F,
+    ) -> Result<&mut Self, UsageError>
+    where
+        F: Fn(CompleteRequestParams, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<CompleteResult>,
+    {
+        self.add_completion(reference, Handler::completion(f))
+    }
+
+    /// Adds a method; see [`Handler::method`]. Fails as [`Registry::add_method`] does.
+    pub fn method<P, F, Fut, R>(&mut self, method: &str, f: F) -> Result<&mut Self, UsageError>
+    where
+        P: DeserializeOwned,
+        F: Fn(P, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<Json>,
+    {
+        self.add_method(method, Handler::method(f))
+    }
+
+    /// Adds a handler of a notification; see [`Handler::notification`]. Fails as
+    /// [`Registry::add_notification`] does.
+    pub fn notification<P, F>(&mut self, method: &str, f: F) -> Result<&mut Self, UsageError>
+    where
+        P: DeserializeOwned,
+        F: Fn(P) + Send + Sync + 'static,
+    {
+        self.add_notification(method, Handler::notification(f))
+    }
+
+    /// Adds a handler of a notification that gets the session as well; see
+    /// [`Handler::session_notification`]. With `notifications/initialized` it learns of each legacy
+    /// client that can be asked, with `notifications/roots/list_changed` that its roots have changed.
+    /// Fails as [`Registry::add_notification`] does.
+    pub fn session_notification<P, F>(
+        &mut self,
+        method: &str,
+        f: F,
+    ) -> Result<&mut Self, UsageError>
+    where
+        P: DeserializeOwned,
+        F: Fn(P, Session) + Send + Sync + 'static,
+    {
+        self.add_notification(method, Handler::session_notification(f))
+    }
+}

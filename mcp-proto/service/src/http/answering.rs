@@ -1,0 +1,244 @@
+//! A request that another HTTP stack has read, and its answer.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+use core::net::IpAddr;
+use core::task::Waker;
+
+use bytes::{Buf, Bytes};
+
+use super::super::runner::{Runner, Scope};
+use super::super::session::SessionScope;
+use super::{Hub, Visit, Visitor};
+use crate::drive::TURN_ROUNDS;
+use mcp_proto::Instant;
+use mcp_proto::frame::http1::Head;
+use mcp_proto::http::{self, Exchange, ExchangeAction, ResponseHead};
+use mcp_proto::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
+use mcp_proto::{RequestId, UsageError};
+
+/// A request whose head is good, so that its body is worth reading.
+#[derive(Debug)]
+pub struct Admission {
+    hub: Arc<Hub>,
+    admission: http::Admission,
+}
+
+impl Admission {
+    pub(super) fn new(hub: Arc<Hub>, head: Head) -> Result<Self, Box<Answering>> {
+        match http::Admission::new(&hub.config, head) {
+            Ok(admission) => Ok(Self { hub, admission }),
+            Err(exchange) => {
+                let runner = Runner::of_one(&hub.catalog);
+                Err(Box::new(Answering::new(Instant::ZERO, hub, runner, *exchange)))
+            }
+        }
+    }
+
+    /// The address of the client, which limits per holder count by.
+    pub fn set_peer(&mut self, peer: IpAddr) {
+        self.admission.set_peer(peer);
+    }
+
+    /// Takes the next bytes of the body; see [`http::Admission::add`], also for errors.
+    pub fn add(&mut self, data: impl Buf) -> Result<(), u16> {
+        self.admission.add(data)
+    }
+
+    /// The answer to a body that cannot be taken; see [`http::Admission::refuse`].
+    pub fn refuse(&self, status: u16) -> (ResponseHead, Bytes) {
+        self.admission.refuse(status)
+    }
+
+    /// The answer, once the body is read.
+    pub fn answer(self, now: Instant) -> Answering {
+        let Self { hub, admission } = self;
+        let runner = Runner::of_one(&hub.catalog);
+        let exchange = admission.answer(now, &runner.offer.declaration);
+        Answering::new(now, hub, runner, exchange)
+    }
+
+    /// The same with a body that somebody else has read.
+    pub(super) fn answer_with(self, now: Instant, body: &Bytes) -> Answering {
+        let Self { hub, admission } = self;
+        let runner = Runner::of_one(&hub.catalog);
+        let exchange = admission.answer_with(now, &runner.offer.declaration, body);
+        Answering::new(now, hub, runner, exchange)
+    }
+}
+
+/// A request that another HTTP stack has read, and its answer. It is driven like a future: each
+/// [`turn`](Self::turn) takes the next part of the answer, or arranges for the waker to be woken.
+/// Dropping it says that the client is gone.
+pub struct Answering {
+    hub: Arc<Hub>,
+    exchange: Exchange,
+    runner: Runner,
+    visitor: Visitor,
+    now: Instant,
+    ended: bool,
+}
+
+/// A part of an answer.
+#[derive(Debug)]
+pub enum Part {
+    /// All of an answer: head, and body.
+    Whole(ResponseHead, Bytes),
+    /// The head of a stream; it comes first.
+    Head(ResponseHead),
+    /// Some of the body.
+    Data(Bytes),
+    /// The answer is complete.
+    End,
+}
+
+impl Answering {
+    fn new(now: Instant, hub: Arc<Hub>, runner: Runner, exchange: Exchange) -> Self {
+        let visitor = Visitor(runner.port.clone());
+        Self { hub, exchange, runner, visitor, now, ended: false }
+    }
+
+    /// The next part of the answer; `None` if the waker will be woken, or
+    /// [`poll_timeout`](Self::poll_timeout) is to be awaited. After [`Part::End`] it is `End`.
+    pub fn turn(&mut self, now: Instant, waker: &Waker) -> Option<Part> {
+        self.now = now;
+        self.runner.port.begin_turn(now, waker);
+        if self.exchange.poll_timeout().is_some_and(|at| at <= now) {
+            self.exchange.handle_timeout(now);
+        }
+        let part = self.part(now);
+        self.runner.port.end_turn();
+        part
+    }
+
+    /// When [`turn`](Self::turn) is to be called at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let sleep = self.runner.port.next_sleep();
+        self.exchange.poll_timeout().into_iter().chain(sleep).min()
+    }
+
+    /// The server is to stop: see [`Exchange::shutdown`].
+    pub fn shutdown(&mut self, now: Instant) {
+        self.exchange.shutdown(now);
+    }
+
+    fn part(&mut self, now: Instant) -> Option<Part> {
+        if self.ended {
+            return Some(Part::End);
+        }
+        // What is left after that many rounds has the waker woken.
+        for _ in 0..TURN_ROUNDS {
+            while let Some(action) = self.exchange.poll_part() {
+                match action {
+                    ExchangeAction::Head(head) => return Some(Part::Head(head)),
+                    ExchangeAction::Data(data) => return Some(Part::Data(self.hub.hold(data))),
+                    ExchangeAction::End => {
+                        self.ended = true;
+                        self.tell_the_rest(now);
+                        return Some(Part::End);
+                    }
+                    ExchangeAction::Event(event) => self.event(now, event),
+                    _ => {}
+                }
+            }
+            if let Some((head, body)) = self.exchange.take_whole() {
+                self.ended = true;
+                // A notification is answered before it is told.
+                self.tell_the_rest(now);
+                let body = self.hub.hold(body.unwrap_or_default());
+                return Some(Part::Whole(head, body));
+            }
+            if self.exchange.needs_endpoint() || self.hub.needs_room() {
+                self.visit(now);
+                continue;
+            }
+            let work = self.runner.port.take_work()?;
+            if work.visit {
+                self.visit(now);
+            }
+            if !work.news.is_empty() {
+                self.runner.learn(now, &mut self.exchange, work.news);
+            }
+            for command in work.commands {
+                self.runner.obey(now, &mut self.exchange, command, false);
+            }
+            for slot in work.ready {
+                self.runner.poll(now, &mut self.exchange, slot, false);
+            }
+        }
+        None
+    }
+
+    fn visit(&mut self, now: Instant) {
+        let Self { hub, exchange, visitor, .. } = self;
+        let visits = &mut |endpoint: &mut _| exchange.visit(now, endpoint, visitor);
+        hub.visit(now, Visit { visitor, visits });
+    }
+
+    fn event(&mut self, now: Instant, event: ServerEvent) {
+        match event {
+            ServerEvent::Request(request) => {
+                self.runner.start(now, &mut self.exchange, request, false);
+            }
+            event => self.runner.react(event),
+        }
+    }
+
+    fn tell_the_rest(&mut self, now: Instant) {
+        while let Some(action) = self.exchange.poll_action() {
+            if let ExchangeAction::Event(event) = action {
+                self.event(now, event);
+            }
+        }
+    }
+}
+
+impl Drop for Answering {
+    /// The client is gone, or has its answer.
+    fn drop(&mut self) {
+        let now = self.now;
+        self.exchange.handle_disconnect(now);
+        if self.exchange.needs_endpoint() {
+            self.visit(now);
+        }
+        self.tell_the_rest(now);
+    }
+}
+
+/// What belongs to a session belongs to the endpoint.
+impl SessionScope for Exchange {}
+
+impl Scope for Exchange {
+    fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        Self::respond(self, now, reply, outcome);
+    }
+
+    fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        Self::notify(self, now, about, notification)
+    }
+
+    /// What it was declared when it began, it is to its end.
+    fn declare(&mut self, _now: Instant, _declaration: Arc<Declaration>) {}
+
+    /// The endpoint tells of changes.
+    fn publish(&mut self, _now: Instant, _change: &Change) {}
+
+    /// The same.
+    fn publish_all(&mut self, _now: Instant) {}
+
+    fn request_id(&self, about: ReplyId) -> Option<RequestId> {
+        Self::request_id(self, about).cloned()
+    }
+}
+
+impl fmt::Debug for Answering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answering").field("exchange", &self.exchange).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,35 @@
+//! Bytes of an answer that another HTTP stack holds until its client has read them.
+
+use bytes::Bytes;
+
+use super::Hub;
+use mcp_proto::server::Account;
+
+/// Bytes, and what they take of the server's budget.
+struct Held {
+    data: Bytes,
+    _account: Account,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.data
+    }
+}
+
+impl Hub {
+    /// The same bytes, which count against `Limits::max_endpoint_bytes` as long as anybody has them.
+    pub(super) fn hold(&self, data: Bytes) -> Bytes {
+        if data.len() <= Account::UNCOUNTED {
+            return data;
+        }
+        let mut account = self.config.server.account();
+        account.set(data.len());
+        Bytes::from_owner(Held { data, _account: account })
+    }
+
+    /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
+    pub(super) fn needs_room(&self) -> bool {
+        self.account.needs_endpoint()
+    }
+}

@@ -1,0 +1,153 @@
+//! A socket of an [`HttpServer`](super::HttpServer): its machine, and visits to the endpoint.
+
+use alloc::sync::Arc;
+use core::sync::atomic::AtomicU64;
+
+use bytes::Bytes;
+
+use super::super::Link;
+use super::super::runner::Scope;
+use super::super::session::SessionScope;
+use super::connections::Meter;
+use super::{Hub, Visit, Visitor};
+use mcp_proto::http::{Activity, Connection};
+use mcp_proto::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
+use mcp_proto::{Action, Machine};
+use mcp_proto::{Duration, Instant};
+use mcp_proto::{RequestId, UsageError};
+
+/// A socket of an [`HttpServer`](super::HttpServer).
+#[derive(Debug)]
+pub struct HttpLink {
+    hub: Arc<Hub>,
+    number: u64,
+    connection: Connection,
+    activity: Activity,
+    meter: Arc<Meter>,
+}
+
+impl HttpLink {
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        number: u64,
+        connection: Connection,
+        meter: Arc<Meter>,
+    ) -> Self {
+        Self { hub, number, connection, activity: Activity::Idle, meter }
+    }
+
+    /// It is to end, unless it has got something to do meanwhile.
+    fn make_room(&mut self, now: Instant) {
+        let owes = [self.activity, self.connection.activity()].contains(&Activity::Answering);
+        if !owes {
+            self.connection.handle_disconnect(now);
+        }
+    }
+}
+
+/// What belongs to a session belongs to the endpoint.
+impl SessionScope for HttpLink {}
+
+impl Scope for HttpLink {
+    fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        self.connection.respond(now, reply, outcome);
+    }
+
+    fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        self.connection.notify(now, about, notification)
+    }
+
+    fn declare(&mut self, _now: Instant, declaration: Arc<Declaration>) {
+        self.connection.declare(declaration);
+    }
+
+    /// The endpoint tells of changes.
+    fn publish(&mut self, _now: Instant, _change: &Change) {}
+
+    /// The same.
+    fn publish_all(&mut self, _now: Instant) {}
+
+    fn request_id(&self, about: ReplyId) -> Option<RequestId> {
+        self.connection.request_id(about).cloned()
+    }
+}
+
+impl Link for HttpLink {
+    const MEETS: bool = true;
+
+    fn shutdown(&mut self, now: Instant) {
+        self.connection.shutdown(now);
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        Some(self.hub.config.server.limits.connection_idle_timeout)
+    }
+
+    fn handle_disconnect(&mut self, now: Instant) -> bool {
+        self.connection.handle_disconnect(now);
+        true
+    }
+
+    fn handle_pause(&mut self, now: Instant, writes: bool) {
+        let activity = if writes { Activity::Answering } else { self.connection.activity() };
+        if activity != self.activity {
+            self.activity = activity;
+            self.meter.record(now, activity);
+        }
+    }
+
+    fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
+        Some((self.number, self.hub.told.clone()))
+    }
+
+    fn meet(&mut self, now: Instant, woken: bool, visitor: &Visitor) -> bool {
+        if woken && self.meter.take_end() {
+            self.make_room(now);
+        }
+        let meets = woken || self.connection.needs_endpoint();
+        if meets {
+            let visits = &mut |endpoint: &mut _| self.connection.visit(now, endpoint, visitor);
+            self.hub.visit(now, Visit { visitor, visits });
+        }
+        meets
+    }
+}
+
+impl Drop for HttpLink {
+    fn drop(&mut self) {
+        self.hub.open.close(self.number);
+    }
+}
+
+impl Machine for HttpLink {
+    type Event = ServerEvent;
+
+    fn handle_bytes(&mut self, now: Instant, data: Bytes) {
+        self.connection.handle_bytes(now, data);
+    }
+
+    fn handle_eof(&mut self, now: Instant) {
+        self.connection.handle_eof(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.connection.handle_timeout(now);
+    }
+
+    fn poll_action(&mut self) -> Option<Action<ServerEvent>> {
+        self.connection.poll_action()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
+
+    fn wants_read(&self) -> bool {
+        self.connection.wants_read()
+    }
+}

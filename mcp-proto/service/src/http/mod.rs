@@ -1,0 +1,415 @@
+//! A server over HTTP: what its connections share, and the handlers of sessions.
+//!
+//! In: connections and requests of an adapter's; what handlers of sessions report; changes of the
+//! catalog; time. Out: a [`Service`] for each connection, an [`Answering`] for each request of
+//! another HTTP stack.
+//!
+//! Modern requests run where their connection is driven. Those of sessions outlive connections: a
+//! handler is polled once where its request arrives, and is spawned if it is pending then.
+//! [`HttpServer::tend`] does what no connection does: it takes what such handlers report, and sees
+//! to deadlines.
+
+mod accept;
+mod answering;
+mod connections;
+mod held;
+mod link;
+mod shared;
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
+use core::fmt;
+use core::future::poll_fn;
+use core::sync::atomic::AtomicU64;
+use core::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+
+use super::Spawned;
+use super::catalog::{Catalog, Offer};
+use super::driver::wake;
+use super::lock::Lock;
+use super::port::{Cancel, Port};
+use super::runner::{Called, gone};
+use super::tasks::{Elsewhere, Started, begin, handlers_ended};
+use super::trace::{alarmed, fault};
+use crate::drive::TURN_ROUNDS;
+use mcp_proto::Instant;
+use mcp_proto::frame::http1::Head;
+use mcp_proto::http::{Config, Endpoint, EndpointAction};
+use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
+
+use connections::Connections;
+use shared::{Leftover, Shared};
+
+pub use answering::{Admission, Answering, Part};
+pub use link::HttpLink;
+
+/// The clock and the timer of an adapter.
+pub trait Clock {
+    /// The time since an epoch that all connections of a server share; never goes back.
+    fn now(&self) -> Instant;
+
+    /// Ready once it is `at`; arranges for the context's waker to be woken then.
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;
+}
+
+/// How whoever visits the endpoint is found again.
+#[derive(Clone, Debug)]
+pub struct Visitor(pub(super) Arc<Port>);
+
+/// A server over HTTP. Cheap to clone; all clones are the same server.
+#[derive(Clone)]
+pub struct HttpServer {
+    hub: Arc<Hub>,
+}
+
+pub(super) struct Hub {
+    config: Arc<Config>,
+    catalog: Catalog,
+    /// What the handlers of sessions report to.
+    port: Arc<Port>,
+    shared: Lock<Shared>,
+    /// The handlers of sessions that have not ended.
+    running: Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
+    on_event: Lock<Option<Arc<OnEvent>>>,
+    spawn: Box<dyn Fn(Spawned) + Send + Sync>,
+    open: Connections,
+    /// An account of nothing, which knows how full the endpoint is.
+    account: Account,
+    /// How many connections there were.
+    connections: AtomicU64,
+    /// When something of them was shown last.
+    told: Arc<AtomicU64>,
+}
+
+type OnEvent = dyn Fn(&ServerEvent) + Send + Sync;
+
+impl HttpServer {
+    /// A server that nobody is connected to. `ids` makes 128 random bits that nobody can guess;
+    /// `spawn` drives a future to its end somewhere.
+    pub fn new(
+        catalog: impl Into<Catalog>,
+        config: Config,
+        ids: impl FnMut() -> [u8; 16] + Send + 'static,
+        spawn: impl Fn(Spawned) + Send + Sync + 'static,
+    ) -> Self {
+        let (catalog, config) = (catalog.into(), Arc::new(config));
+        let port = Arc::new(Port::new(catalog.clone()));
+        let offer = catalog.join(&port);
+        let endpoint = Endpoint::new(offer.declaration.clone(), config.clone(), Box::new(ids));
+        let shared = Shared::new(endpoint, offer);
+        let hub = Hub {
+            account: config.server.account(),
+            config,
+            catalog,
+            port,
+            shared: Lock::new(shared),
+            running: Lock::default(),
+            on_event: Lock::new(None),
+            spawn: Box::new(spawn),
+            open: Connections::default(),
+            connections: AtomicU64::new(0),
+            told: Arc::default(),
+        };
+        Self { hub: Arc::new(hub) }
+    }
+
+    /// Tells `f` what happens in sessions: faults of clients, messages that were lost. It may be
+    /// told by several threads at a time.
+    pub fn on_event(&self, f: impl Fn(&ServerEvent) + Send + Sync + 'static) {
+        let before = self.hub.on_event.lock().replace(Arc::new(f));
+        drop(before);
+    }
+
+    /// Takes the head of a request that another HTTP stack has read. An [`Admission`] is to be
+    /// given the body; else this is the answer, whatever the body is.
+    pub fn admit(&self, head: Head) -> Result<Admission, Box<Answering>> {
+        Admission::new(self.hub.clone(), head)
+    }
+
+    /// The answer to a request that another HTTP stack has read to its end.
+    pub fn answer(&self, now: Instant, head: Head, body: &Bytes) -> Answering {
+        match self.admit(head) {
+            Ok(admission) => admission.answer_with(now, body),
+            Err(answering) => *answering,
+        }
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.hub.config
+    }
+
+    /// The server is to stop: see [`Endpoint::shutdown`]. Its connections are to be told by
+    /// whoever drives them.
+    pub fn shutdown(&self, now: Instant) {
+        let ((), todo) = self.hub.share(|shared| shared.endpoint.shutdown(now));
+        self.hub.act(now, todo, None);
+    }
+
+    /// Cancels the handlers of sessions that still run, and waits until they have ended, for 500 ms
+    /// at most. An adapter calls it when all connections are closed, before its runtime ends: a
+    /// cancelled handler is polled once more.
+    pub async fn finish(&self, clock: &mut impl Clock) {
+        self.hub.cancel_all();
+        handlers_ended(&self.hub.port, clock).await;
+    }
+
+    /// How many sessions are open.
+    pub fn sessions(&self) -> usize {
+        self.hub.shared.lock().endpoint.sessions()
+    }
+
+    /// Does what no connection does, for as long as it is polled: runs beside them, once.
+    pub async fn tend(&self, clock: &mut impl Clock) {
+        poll_fn(|context| {
+            loop {
+                let due = self.hub.turn(clock.now(), context.waker());
+                let Some(at) = due else { return Poll::<()>::Pending };
+                if clock.poll_timer(context, at).is_pending() {
+                    return Poll::Pending;
+                }
+            }
+        })
+        .await;
+    }
+}
+
+/// A visit of an exchange, which may be made again: the waker that it leaves, and what it does.
+pub(super) struct Visit<'a> {
+    pub(super) visitor: &'a Visitor,
+    pub(super) visits: &'a mut dyn FnMut(&mut Endpoint<Visitor>),
+}
+
+/// What is to be done once nothing is locked.
+struct Todo {
+    /// Mostly it is one thing.
+    first: Option<EndpointAction<Visitor>>,
+    others: VecDeque<EndpointAction<Visitor>>,
+    /// What is offered, if the first thing is a request that a handler owes the answer to.
+    offer: Option<Offer>,
+    /// Whether whoever tends is to look sooner.
+    sooner: bool,
+}
+
+impl Hub {
+    /// Has an exchange visit the endpoint. What a handler answers at once is there for it when
+    /// this returns.
+    pub(super) fn visit(self: &Arc<Self>, now: Instant, mut visit: Visit<'_>) {
+        let ((), todo) = self.share(|shared| (visit.visits)(&mut shared.endpoint));
+        self.act(now, todo, Some(&mut visit));
+    }
+
+    /// Does something with what is shared, and says what is to be done after that.
+    fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, Todo) {
+        let mut shared = self.shared.lock();
+        let result = f(&mut shared);
+        let Shared { endpoint, offer, tended, .. } = &mut *shared;
+        let first = endpoint.poll_action();
+        let others = endpoint.take_actions();
+        let offer = match &first {
+            Some(EndpointAction::Event(ServerEvent::Request(request))) => {
+                // It may have been cancelled by what came with it.
+                let is_owed = others.is_empty() || endpoint.is_owed(request.reply.id());
+                is_owed.then(|| offer.clone())
+            }
+            _ => None,
+        };
+        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
+        let sooner = due < *tended;
+        if sooner {
+            *tended = due;
+        }
+        (result, Todo { first, others, offer, sooner })
+    }
+
+    /// Does what is to be done; `visit` is by whom it was left.
+    fn act(self: &Arc<Self>, now: Instant, todo: Todo, mut visit: Option<&mut Visit<'_>>) {
+        if todo.sooner {
+            self.port.wake_driver();
+        }
+        match todo.first {
+            Some(EndpointAction::Event(ServerEvent::Request(request))) => {
+                if let Some(offer) = todo.offer {
+                    self.start(now, &offer, request, visit.as_deref_mut());
+                }
+            }
+            Some(action) => self.act_on(now, action, visit.as_deref_mut()),
+            None => return,
+        }
+        for action in todo.others {
+            self.act_on(now, action, visit.as_deref_mut());
+        }
+    }
+
+    fn act_on(
+        self: &Arc<Self>,
+        now: Instant,
+        action: EndpointAction<Visitor>,
+        visit: Option<&mut Visit<'_>>,
+    ) {
+        match action {
+            // Whoever visits has seen what there is.
+            EndpointAction::Wake(Visitor(port))
+                if visit.as_ref().is_some_and(|visit| Arc::ptr_eq(&visit.visitor.0, &port)) => {}
+            EndpointAction::Wake(Visitor(port)) => port.ask_for_visit(),
+            EndpointAction::Event(ServerEvent::Request(request)) => {
+                // Another connection may have cancelled it meanwhile.
+                let offer = {
+                    let shared = self.shared.lock();
+                    let is_owed = shared.endpoint.is_owed(request.reply.id());
+                    is_owed.then(|| shared.offer.clone())
+                };
+                if let Some(offer) = offer {
+                    self.start(now, &offer, request, visit);
+                }
+            }
+            EndpointAction::Event(event) => self.react(event),
+            _ => {}
+        }
+    }
+
+    fn react(&self, event: ServerEvent) {
+        match event {
+            ServerEvent::Cancelled { about, .. } => {
+                let cancel = self.running.lock().remove(&about);
+                if let Some(cancel) = cancel {
+                    cancel.set();
+                }
+            }
+            ServerEvent::Notification { session, handler, params, .. } => {
+                let offer = self.shared.lock().offer.clone();
+                offer.notify(&self.port, session, handler, &params);
+            }
+            ServerEvent::InputAnswered { input, answer } => {
+                let waker = self.shared.lock().questions.answer(input, answer);
+                wake(waker);
+            }
+            event => {
+                if let ServerEvent::PeerFault(error) = &event {
+                    fault(error);
+                }
+                if let Some(alarm) = event.alarm() {
+                    alarmed(&alarm);
+                }
+                // It may do anything, and must not find the lock held.
+                let on_event = self.on_event.lock().clone();
+                if let Some(on_event) = on_event {
+                    on_event(&event);
+                }
+            }
+        }
+    }
+
+    /// Calls the handler of a session's request.
+    fn start(
+        self: &Arc<Self>,
+        now: Instant,
+        offer: &Offer,
+        request: Request,
+        visit: Option<&mut Visit<'_>>,
+    ) {
+        let about = request.reply.id();
+        let id = &|| self.shared.lock().endpoint.request_id(about).cloned();
+        let called = offer.call(&self.port, request, Arc::new(Cancel::new()), id);
+        let Called { reply, cancel, call } = match called {
+            Err(reply) => return self.respond(now, reply, gone(), visit),
+            Ok(called) => called,
+        };
+        match begin(reply, cancel, call) {
+            Started::Done(reply, outcome) => self.respond(now, reply, outcome, visit),
+            Started::Pending(job) => {
+                let cancel = job.cancel();
+                self.running.lock().insert(about, cancel.clone());
+                // Or before it was among those that run.
+                if !self.shared.lock().endpoint.is_owed(about) {
+                    self.running.lock().remove(&about);
+                    cancel.set();
+                }
+                (self.spawn)(Box::pin(Elsewhere::new(job, self.port.clone())));
+            }
+        }
+    }
+
+    /// Answers after what the handler has reported, and has whoever visits take the answer.
+    fn respond(
+        self: &Arc<Self>,
+        now: Instant,
+        reply: Reply,
+        outcome: Outcome,
+        mut visit: Option<&mut Visit<'_>>,
+    ) {
+        let (leftover, todo) = self.share(|shared| {
+            let leftover = self.catch_up(now, shared);
+            shared.endpoint.respond(now, reply, outcome);
+            if let Some(visit) = &mut visit {
+                (visit.visits)(&mut shared.endpoint);
+            }
+            leftover
+        });
+        leftover.finish();
+        self.act(now, todo, visit);
+    }
+
+    /// Does what has been reported. It is taken out and done under one lock: else somebody could
+    /// answer a request between the two, and what its handler has told before would be lost.
+    fn catch_up(&self, now: Instant, shared: &mut Shared) -> Leftover {
+        match self.port.take_commands() {
+            Some((commands, news)) => shared.catch_up(now, commands, news, &self.running),
+            None => Leftover::default(),
+        }
+    }
+
+    fn cancel_all(&self) {
+        let running = core::mem::take(&mut *self.running.lock());
+        for cancel in running.into_values() {
+            cancel.set();
+        }
+    }
+
+    /// Does what is to be done, and says when there is more.
+    fn turn(self: &Arc<Self>, now: Instant, waker: &Waker) -> Option<Instant> {
+        self.port.begin_turn(now, waker);
+        // What is left after that many rounds has the driver woken again.
+        for _ in 0..TURN_ROUNDS {
+            let (leftover, todo) = self.share(|shared| {
+                shared.tended = Instant::NEVER;
+                if shared.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+                    shared.endpoint.handle_timeout(now);
+                }
+                self.catch_up(now, shared)
+            });
+            leftover.finish();
+            self.act(now, todo, None);
+            if !self.port.has_work() {
+                break;
+            }
+        }
+        self.port.end_turn();
+        let due = self.shared.lock().endpoint.poll_timeout();
+        due.into_iter().chain(self.port.next_sleep()).min()
+    }
+}
+
+impl Drop for Hub {
+    /// Tells the catalog, and handlers of sessions, that nobody waits for them.
+    fn drop(&mut self) {
+        self.catalog.leave(&self.port);
+        self.port.close();
+        self.cancel_all();
+    }
+}
+
+impl fmt::Debug for HttpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServer").field("config", &self.hub.config).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,108 @@
+//! What the connections of a server share, behind its lock: the endpoint, the offer, and the requests
+//! for input that clients have not answered.
+//!
+//! In: what handlers and sessions have reported, and what has changed in the catalog. Out: what is to
+//! be done once nothing is locked.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::task::Waker;
+
+use super::super::catalog::Offer;
+use super::super::changes::Changes;
+use super::super::commands::Commands;
+use super::super::lock::Lock;
+use super::super::port::{Cancel, Command, News};
+use super::super::session::Questions;
+use super::Visitor;
+use mcp_proto::Instant;
+use mcp_proto::http::Endpoint;
+use mcp_proto::server::ReplyId;
+
+pub(super) struct Shared {
+    pub(super) endpoint: Endpoint<Visitor>,
+    pub(super) offer: Offer,
+    pub(super) questions: Questions,
+    /// When whoever tends looks next.
+    pub(super) tended: Instant,
+}
+
+/// What is left to do once nothing is locked. Handlers may run anything when they are dropped, and so
+/// may whoever is woken.
+#[derive(Default)]
+pub(super) struct Leftover {
+    offer: Option<Offer>,
+    wakers: Vec<Waker>,
+}
+
+impl Leftover {
+    pub(super) fn finish(self) {
+        let Self { offer, wakers } = self;
+        drop(offer);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Shared {
+    pub(super) fn new(endpoint: Endpoint<Visitor>, offer: Offer) -> Self {
+        Self { endpoint, offer, questions: Questions::default(), tended: Instant::NEVER }
+    }
+
+    /// Does what has been reported.
+    pub(super) fn catch_up(
+        &mut self,
+        now: Instant,
+        commands: Commands,
+        news: News,
+        running: &Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
+    ) -> Leftover {
+        let offer = news.offer.map(|offer| self.take(now, offer));
+        match news.changes {
+            Changes::These(changes) => {
+                for change in &changes {
+                    // It was declared when it was published.
+                    let _ = self.endpoint.publish(now, change);
+                }
+            }
+            Changes::Everything => self.endpoint.publish_all(now),
+        }
+        let wakers = commands.into_iter().filter_map(|command| self.obey(now, command, running));
+        Leftover { offer, wakers: wakers.collect() }
+    }
+
+    fn obey(
+        &mut self,
+        now: Instant,
+        command: Command,
+        running: &Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
+    ) -> Option<Waker> {
+        let endpoint = &mut self.endpoint;
+        match command {
+            // A handler that reports after its end, or backwards, is not worth an error.
+            Command::Notify(about, notification) => {
+                let _ = endpoint.notify(now, about, notification);
+            }
+            Command::CloseStream(about) => {
+                let _ = endpoint.close_stream(now, about);
+            }
+            Command::Respond(reply, outcome) => {
+                running.lock().remove(&reply.id());
+                endpoint.respond(now, reply, outcome);
+            }
+            Command::Session(command) => {
+                return self.questions.obey(now, endpoint, *command, false);
+            }
+        }
+        None
+    }
+
+    /// The catalog has changed. Returns what is not offered any more.
+    fn take(&mut self, now: Instant, offer: Offer) -> Offer {
+        if offer.generation <= self.offer.generation {
+            return offer;
+        }
+        self.endpoint.declare(now, offer.declaration.clone());
+        core::mem::replace(&mut self.offer, offer)
+    }
+}

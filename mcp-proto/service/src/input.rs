@@ -1,0 +1,219 @@
+//! Input, as a handler asks for it: with `?`.
+//!
+//! A handler that needs input runs from its beginning as often as there are rounds. What it asks
+//! for is there at once if the client has given it, in this round or an earlier one: the answers of
+//! earlier rounds travel in the `requestState`. They are the client's word either way.
+
+use alloc::string::String;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::lock::Lock;
+use super::{Context, Interrupt};
+use mcp_proto::Era;
+use mcp_proto::ErrorData;
+use mcp_proto::Json;
+#[cfg(feature = "request-state")]
+use mcp_proto::request_state::Binding;
+use mcp_proto::server::{Input, InputRequired};
+use mcp_proto::types::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+    InputRequest, InputRequests, InputResponses, ListRootsResult,
+};
+
+/// A round in which there are answers.
+#[derive(Debug)]
+pub(super) struct Round {
+    input: Input,
+    /// What the handler has asked in this round and got an answer to.
+    answered: Lock<InputRequests>,
+}
+
+/// The answers of earlier rounds, as they travel in the `requestState`.
+#[derive(Serialize, Deserialize)]
+struct Answers {
+    answers: InputResponses,
+}
+
+impl Context {
+    /// Asks the user. `key` tells what is asked from what else this handler asks: an answer belongs
+    /// to its key, so that the same question has the same answer wherever the handler asks it. To
+    /// ask once more, after an answer that will not do, takes another key (`name-2`); two different
+    /// questions with one key are error -32603.
+    ///
+    /// Returns the answer if there is one; else an [`Interrupt`] to end the handler with, which is
+    /// called again once the client has answered. So whatever stands before happens again, and
+    /// must do no harm. The `requestState` is in use then: a handler with one of its own returns an
+    /// [`InputRequired`] itself.
+    ///
+    /// ```
+    /// # use mcp_service::{Context, Interrupt};
+    /// # use mcp_proto::types::{ElicitAction, ElicitRequestFormParams, RequestedSchema};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Remove { path: String }
+    /// async fn remove(remove: Remove, context: Context) -> Result<String, Interrupt> {
+    ///     let question = format!("Remove {}?", remove.path);
+    ///     let form = ElicitRequestFormParams::new(question, RequestedSchema::new());
+    ///     let answer = context.elicit("sure", form)?;
+    ///     Ok(match answer.action {
+    ///         ElicitAction::Accept => "removed".into(),
+    ///         _ => "kept".into(),
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// The client must have declared it: see [`Peer::capabilities`](mcp_proto::server::Peer). A modern
+    /// client that has not gets error -32021, a legacy one -32603.
+    ///
+    /// [Specification: Elicitation](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation)
+    pub fn elicit(
+        &self,
+        key: &str,
+        params: impl Into<ElicitRequestParams>,
+    ) -> Result<ElicitResult, Interrupt> {
+        self.ask_one(key, || InputRequest::Elicit(params.into()))
+    }
+
+    /// Asks the client's model; see [`Context::elicit`].
+    ///
+    /// [Specification: Sampling](https://modelcontextprotocol.io/specification/2026-07-28/client/sampling)
+    pub fn create_message(
+        &self,
+        key: &str,
+        params: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, Interrupt> {
+        self.ask_one(key, || params.into())
+    }
+
+    /// Asks for the client's roots; see [`Context::elicit`].
+    ///
+    /// [Specification: Roots](https://modelcontextprotocol.io/specification/2026-07-28/client/roots)
+    pub fn list_roots(&self, key: &str) -> Result<ListRootsResult, Interrupt> {
+        self.ask_one(key, InputRequest::list_roots)
+    }
+
+    /// Asks for several things at once; see [`Context::elicit`]. Returns the answers, among them
+    /// those of earlier rounds, if none is missing.
+    pub fn ask(&self, requests: InputRequests) -> Result<InputResponses, Interrupt> {
+        let answers = self.answers()?;
+        let forms = self.asked.checks.forms(&requests);
+        let (answered, requests): (InputRequests, InputRequests) =
+            requests.into_iter().partition(|(key, _)| answers.contains_key(key));
+        if let Some(round) = &self.asked.round {
+            round.remember(answered)?;
+        }
+        forms.check(&answers, self)?;
+        if requests.is_empty() {
+            return Ok(answers);
+        }
+        let state = if answers.is_empty() { None } else { Some(carry(answers)?) };
+        let mut required = InputRequired::default();
+        (required.requests, required.state) = (requests, state);
+        Err(required.into())
+    }
+
+    /// What the client has given in this round; `None` the first time.
+    pub fn input(&self) -> Option<&Input> {
+        self.asked.round.as_deref().map(|round| &round.input)
+    }
+
+    /// What a sealed `requestState` of this request is bound to; add the principal if there is one.
+    /// `None` if the type of the handler says that it never asks for input.
+    ///
+    /// ```
+    /// # use mcp_service::{Context, Interrupt};
+    /// # use mcp_proto::server::InputRequired;
+    /// # use mcp_proto::types::{ElicitRequestFormParams, RequestedSchema};
+    /// # use mcp_proto::request_state::RequestStateCodec;
+    /// # use mcp_proto::{ErrorData, UsageError};
+    /// # use std::time::Duration;
+    /// fn pay(
+    ///     codec: &RequestStateCodec,
+    ///     now: Duration,
+    ///     nonce: [u8; 16],
+    ///     context: &Context,
+    /// ) -> Result<String, Interrupt> {
+    ///     let binding = context.binding().ok_or_else(|| ErrorData::internal("it asks"))?;
+    ///     if let Some(state) = context.input().and_then(|input| input.state.as_deref()) {
+    ///         let order = codec.verify(now, &binding, state).map_err(ErrorData::from)?;
+    ///         return Ok(format!("{} bytes of an order of ours", order.payload.len()));
+    ///     }
+    ///     let state = codec.mint(now, nonce, &binding, b"order 7");
+    ///     let form = ElicitRequestFormParams::new("Pay?", RequestedSchema::new());
+    ///     let required = InputRequired::new("pay", form);
+    ///     Err(required.state(state.map_err(|_| ErrorData::internal("too long"))?).into())
+    /// }
+    /// ```
+    #[cfg(feature = "request-state")]
+    pub fn binding(&self) -> Option<Binding> {
+        let (method, params) = self.asked.request.as_ref()?;
+        Some(Binding::new(method.name(), params))
+    }
+
+    fn ask_one<T: DeserializeOwned>(
+        &self,
+        key: &str,
+        request: impl FnOnce() -> InputRequest,
+    ) -> Result<T, Interrupt> {
+        let mut requests = InputRequests::new();
+        requests.insert(key.into(), request());
+        let mut answers = self.ask(requests)?;
+        let answer = answers.remove(key).and_then(|answer| answer.json().decode().ok());
+        answer.ok_or_else(|| {
+            let message = alloc::format!("the input `{key}` is no answer to what was asked");
+            // A modern client has put it into its parameters.
+            match self.peer().version.era() {
+                Era::Legacy => ErrorData::internal(message).into(),
+                Era::Modern => ErrorData::invalid_params(message).into(),
+            }
+        })
+    }
+
+    /// The answers of all rounds so far.
+    fn answers(&self) -> Result<InputResponses, Interrupt> {
+        let Some(Input { responses, state, .. }) = self.input() else {
+            return Ok(InputResponses::new());
+        };
+        let mut answers = match state {
+            None => InputResponses::new(),
+            Some(state) => {
+                let carried = Json::parse(state.clone()).ok().and_then(|state| state.decode().ok());
+                let Some(Answers { answers }) = carried else {
+                    return Err(ErrorData::invalid_params("the `requestState` is not ours").into());
+                };
+                answers
+            }
+        };
+        answers.extend(responses.clone());
+        Ok(answers)
+    }
+}
+
+impl Round {
+    pub(super) fn new(input: Input) -> Self {
+        Self { input, answered: Lock::new(InputRequests::new()) }
+    }
+
+    /// Fails if the handler has asked something else with one of these keys: its answer would be
+    /// taken for the answer to both.
+    fn remember(&self, requests: InputRequests) -> Result<(), Interrupt> {
+        let mut answered = self.answered.lock();
+        for (key, request) in requests {
+            if answered.get(&key).is_some_and(|first| *first != request) {
+                let message = alloc::format!(
+                    "the handler asks two questions with the key `{key}`: each needs one of its own"
+                );
+                return Err(ErrorData::internal(message).into());
+            }
+            answered.insert(key, request);
+        }
+        Ok(())
+    }
+}
+
+fn carry(answers: InputResponses) -> Result<String, Interrupt> {
+    let state = Json::encode(&Answers { answers });
+    let state = state.map_err(|_| ErrorData::internal("the answers cannot be written as JSON"))?;
+    Ok(state.as_str().into())
+}

@@ -1,0 +1,148 @@
+//! Handlers and clients of the Model Context Protocol as futures, without a runtime: what every
+//! adapter of [`mcp_proto`] shares.
+//!
+//! Applications use an adapter, `mcp-tokio` or `mcp-async-std`, which exports what they need from
+//! here. This crate is for whoever writes an adapter for another runtime, or tests servers and
+//! clients in virtual time.
+//!
+//! A [`Service`] is a [`stdio::Connection`](mcp_proto::stdio::Connection) with handlers that are
+//! futures. It uses `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for
+//! [`drive`] and, if it has one, a way to spawn. A handler is polled once where its request
+//! arrives; if it is not done then, it goes on in the adapter's task or where that spawns it. A
+//! panic, or a dropped future, is -32603.
+//!
+//! ```
+//! use mcp_proto::server::Config;
+//! use mcp_proto::types::Implementation;
+//! use mcp_proto::{Bytes, Instant};
+//! use mcp_service::{Driven, Registry, Service};
+//! use std::task::Waker;
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Echo {
+//!     message: String,
+//! }
+//!
+//! let mut registry = Registry::new(Implementation::new("echo", "1.0.0"));
+//! registry.tool("echo", "Echoes its message", |echo: Echo, _| async move { echo.message })?;
+//!
+//! // What `drive` does with an `Io`: bytes in, a turn, bytes out.
+//! let mut service = Service::new(registry, Config::default());
+//! let now = Instant::ZERO;
+//! service.handle_bytes(now, Bytes::from(concat!(
+//!     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","#,
+//!     r#""arguments":{"message":"hello"},"_meta":{"#,
+//!     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+//!     r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+//!     "\n"
+//! )));
+//! service.turn(now, Waker::noop());
+//! assert_eq!(
+//!     str::from_utf8(service.output()),
+//!     Ok(concat!(
+//!         r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"#,
+//!         r#""io.modelcontextprotocol/serverInfo":{"name":"echo","version":"1.0.0"}},"#,
+//!         r#""content":[{"type":"text","text":"hello"}]}}"#,
+//!         "\n"
+//!     )),
+//! );
+//! # Ok::<(), mcp_proto::UsageError>(())
+//! ```
+//!
+//! # Where to start
+//!
+//! | to | read |
+//! |---|---|
+//! | register async handlers | [`Registry`], [`Handler`] |
+//! | see what a handler can do | [`Context`] |
+//! | serve a byte stream | [`Service`], [`Io`] |
+//! | serve HTTP | [`HttpServer`] |
+//! | write a client | [`Client`]; [`ClientService`] and [`HttpClientService`] drive it |
+//! | change what is offered while the server runs | [`Catalog`] |
+//! | start a server as a child process | [`Command`], [`ProcessGroup`] |
+//! | test both sides in virtual time | the module `testing`, feature `testing` |
+//!
+//! # A loop of your own
+//!
+//! | verb | when |
+//! |---|---|
+//! | [`Driven::handle_bytes`], [`Driven::handle_eof`] | something was read; the input has ended |
+//! | [`Driven::handle_stop`] | a signal asks to stop |
+//! | [`Driven::turn`] | after each of these and after writing, when its waker was woken, and at [`Driven::poll_timeout`] |
+//! | [`Driven::output`], [`Driven::handle_written`] | until it is empty: bytes to write |
+//! | [`Driven::is_closed`] | all is said: flush and return |
+//!
+//! # Features
+//!
+//! A feature adds API and changes no behaviour. `schemars` is on by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `schemars` | `Registry::tool`: input and output schemas from Rust types |
+//! | `request-state` | `Context::binding`, for a `requestState` that clients cannot change |
+//! | `testing` | both sides in one place, with virtual time |
+//! | `tracing` | spans of requests and calls; see `Catalog::on_span` |
+//! | `validate` | JSON Schema for arguments, structured content and forms; see [`schema`] |
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enums of `mcp-proto` are non-exhaustive, so that a match has such an arm anyway"
+)]
+
+extern crate alloc;
+
+mod catalog;
+mod changes;
+mod checks;
+mod client;
+mod command;
+mod commands;
+mod context;
+mod drive;
+mod driver;
+mod handler;
+mod http;
+mod inherited_env;
+mod input;
+mod link;
+mod lock;
+mod output;
+mod port;
+mod process_group;
+mod read_ahead;
+mod registry;
+mod result;
+mod runner;
+pub mod schema;
+mod service;
+mod session;
+mod stderr;
+mod tasks;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod trace;
+mod validation;
+mod wire;
+
+pub use catalog::Catalog;
+pub use client::{
+    Call, Client, ClientService, CloseCause, Closed, Connecting, Connector, HttpClientConfig,
+    HttpClientService, IntoAnswer, Socket, Subscription, Unreached,
+};
+pub use command::Command;
+pub use context::{Cancelled, Context, Sleep};
+pub use drive::{Driven, Io, drive};
+pub use handler::Handler;
+pub use http::{Admission, Answering, Clock, HttpLink, HttpServer, Part, Visitor};
+pub use inherited_env::InheritedEnv;
+pub use link::Link;
+pub use process_group::ProcessGroup;
+pub use registry::Registry;
+#[cfg(feature = "schemars")]
+pub use result::Structured;
+pub use result::{Interrupt, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult};
+pub use runner::Scope;
+pub use service::Service;
+pub use session::{Answer, Sent, Session, SessionError, SessionScope};
+pub use stderr::Stderr;
+pub use tasks::Spawned;

@@ -1,0 +1,100 @@
+//! What a service drives: a machine on a byte stream, alone or beside others of a server.
+
+use alloc::sync::Arc;
+use core::sync::atomic::AtomicU64;
+
+use super::Visitor;
+use super::runner::Scope;
+use mcp_proto::Machine;
+use mcp_proto::server::{
+    Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
+};
+use mcp_proto::stdio::Connection;
+use mcp_proto::{Duration, Instant};
+use mcp_proto::{RequestId, UsageError};
+
+/// A machine on a byte stream that a [`Service`](super::Service) drives.
+pub trait Link: Scope + Machine<Event = ServerEvent> {
+    /// Whether it has anything to do with others.
+    const MEETS: bool;
+
+    /// The server is to stop.
+    fn shutdown(&mut self, now: Instant);
+
+    /// How long a peer may leave unread what is too much to say more; `None` is for ever.
+    fn patience(&self) -> Option<Duration>;
+
+    /// Nobody reads any more. Returns whether there is still something to do about it.
+    fn handle_disconnect(&mut self, now: Instant) -> bool;
+
+    /// The turn has ended; `writes` if some of the output is not written yet. Called as well once
+    /// all of it is written.
+    fn handle_pause(&mut self, _now: Instant, _writes: bool) {}
+
+    /// Which of the connections of a server it is, and when something of them was told last.
+    fn number(&self) -> Option<(u64, Arc<AtomicU64>)>;
+
+    /// Does what is to be done with others; `woken` if they asked for it. Returns whether there
+    /// may be actions.
+    fn meet(&mut self, now: Instant, woken: bool, port: &Visitor) -> bool;
+}
+
+impl Scope for Connection<Server> {
+    fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        Self::respond(self, now, reply, outcome);
+    }
+
+    fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        Self::notify(self, now, about, notification)
+    }
+
+    fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
+        Self::declare(self, now, declaration);
+    }
+
+    fn publish(&mut self, now: Instant, change: &Change) {
+        // It was declared when it was published; if it is not any more, nobody is told.
+        let _ = Self::publish(self, now, change);
+    }
+
+    fn publish_all(&mut self, _now: Instant) {
+        Self::publish_all(self);
+    }
+
+    fn request_id(&self, about: ReplyId) -> Option<RequestId> {
+        Self::request_id(self, about).cloned()
+    }
+}
+
+impl Link for Connection<Server> {
+    const MEETS: bool = false;
+
+    fn shutdown(&mut self, now: Instant) {
+        Self::shutdown(self, now);
+    }
+
+    /// A pipe has one peer, which may take its time.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    /// There is nobody to serve.
+    fn handle_disconnect(&mut self, _now: Instant) -> bool {
+        false
+    }
+
+    /// It is the only one.
+    fn number(&self) -> Option<(u64, Arc<AtomicU64>)> {
+        None
+    }
+
+    /// A stream has nobody to share anything with.
+    fn meet(&mut self, _now: Instant, _woken: bool, _port: &Visitor) -> bool {
+        false
+    }
+}

@@ -1,0 +1,366 @@
+//! What handlers and the service share, behind a lock.
+//!
+//! Handlers put commands, wakes and sleeps in; the service takes them out in its turn. The lock
+//! is held for the time of a push or a take, never across a poll.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{Poll, Waker};
+
+use super::catalog::{Catalog, Offer};
+use super::changes::Changes;
+pub(super) use super::commands::Command;
+use super::commands::Commands;
+use super::driver::{Driver, wake};
+use super::lock::Lock;
+use super::session::{SessionCommand, SessionError};
+use mcp_proto::internals::Deadlines;
+use mcp_proto::server::Change;
+use mcp_proto::{Duration, Instant};
+
+/// What has come in since the last look.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    pub(super) commands: Commands,
+    /// The slots of tasks that were woken.
+    pub(super) ready: Vec<usize>,
+    /// What has changed.
+    pub(super) news: News,
+    /// Whether the endpoint asks for a visit.
+    pub(super) visit: bool,
+}
+
+/// What has changed in the catalog.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    pub(super) offer: Option<Offer>,
+    pub(super) changes: Changes,
+}
+
+impl Work {
+    fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.ready.is_empty() && self.news.is_empty() && !self.visit
+    }
+}
+
+impl News {
+    pub(super) fn is_empty(&self) -> bool {
+        self.offer.is_none() && self.changes.is_empty()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Port {
+    catalog: Catalog,
+    state: Lock<State>,
+    spawned: Lock<SpawnedHandlers>,
+}
+
+/// The handlers that an adapter runs in tasks of their own.
+#[derive(Debug, Default)]
+struct SpawnedHandlers {
+    count: usize,
+    /// Tasks that wait for the end of all handlers.
+    waiting: Vec<Waker>,
+}
+
+#[derive(Debug)]
+struct State {
+    now: Instant,
+    driver: Driver,
+    /// The service is gone: nobody looks any more.
+    closed: bool,
+    work: Work,
+    /// Who sleeps, by a serial number.
+    sleepers: BTreeMap<u64, Waker>,
+    /// Until when.
+    deadlines: Deadlines<u64>,
+    /// For how long, if the time is not known yet: outside of a turn `now` is stale.
+    falling_asleep: Vec<(u64, Duration)>,
+    sleeps: u64,
+}
+
+impl Port {
+    pub(super) fn new(catalog: Catalog) -> Self {
+        let state = Lock::new(State {
+            now: Instant::ZERO,
+            driver: Driver::default(),
+            closed: false,
+            work: Work::default(),
+            sleepers: BTreeMap::new(),
+            deadlines: Deadlines::new(),
+            falling_asleep: Vec::new(),
+            sleeps: 0,
+        });
+        Self { catalog, state, spawned: Lock::default() }
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    pub(super) fn begin_turn(&self, now: Instant, waker: &Waker) {
+        let mut state = self.state.lock();
+        state.now = now;
+        let before = state.driver.begin_turn(waker);
+        for (sleep, duration) in mem::take(&mut state.falling_asleep) {
+            if state.sleepers.contains_key(&sleep) {
+                state.deadlines.set(sleep, now + duration);
+            }
+        }
+        let mut due = Vec::new();
+        while let Some(sleep) = state.deadlines.expire(now) {
+            due.extend(state.sleepers.remove(&sleep));
+        }
+        drop(state);
+        drop(before);
+        due.into_iter().for_each(Waker::wake);
+    }
+
+    /// What has come in.
+    pub(super) fn take_work(&self) -> Option<Work> {
+        let mut state = self.state.lock();
+        if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
+    }
+
+    /// Whether anything has come in.
+    pub(super) fn has_work(&self) -> bool {
+        !self.state.lock().work.is_empty()
+    }
+
+    /// What has come in beside wakes.
+    pub(super) fn take_commands(&self) -> Option<(Commands, News)> {
+        let work = &mut self.state.lock().work;
+        if work.commands.is_empty() && work.news.is_empty() {
+            return None;
+        }
+        Some((mem::take(&mut work.commands), mem::take(&mut work.news)))
+    }
+
+    /// Asks for a visit to the endpoint.
+    pub(super) fn ask_for_visit(&self) {
+        self.add(|work| work.visit = true);
+    }
+
+    /// Has the driver look again.
+    pub(super) fn wake_driver(&self) {
+        let driver = self.state.lock().driver.sleeping();
+        wake(driver);
+    }
+
+    /// Ends the turn; what has come in meanwhile asks for another one.
+    pub(super) fn end_turn(&self) {
+        let mut state = self.state.lock();
+        let has_work = !state.work.is_empty();
+        let driver = state.driver.end_turn(has_work);
+        drop(state);
+        wake(driver);
+    }
+
+    /// Drops what comes in from now on, and lets nobody sleep any more.
+    pub(super) fn close(&self) {
+        let (work, sleepers) = {
+            let mut state = self.state.lock();
+            state.closed = true;
+            if state.work.is_empty() && state.sleepers.is_empty() {
+                return;
+            }
+            (mem::take(&mut state.work), mem::take(&mut state.sleepers))
+        };
+        drop(work);
+        sleepers.into_values().for_each(Waker::wake);
+    }
+
+    pub(super) fn command(&self, command: Command) {
+        self.add(|work| work.commands.push(command));
+    }
+
+    /// The same for a session. A command for which there is no room, or nobody, says so itself.
+    pub(super) fn session_command(&self, command: Box<SessionCommand>) {
+        let mut refused = None;
+        self.add(|work| refused = work.commands.push_session(command).err());
+        let refused = refused.and_then(|command| command.refuse(SessionError::Full));
+        wake(refused);
+    }
+
+    /// There is another offer.
+    pub(super) fn offer(&self, offer: Offer) {
+        let mut before = None;
+        self.add(|work| {
+            // Of two updates at a time the earlier one may come later.
+            let waiting = work.news.offer.as_ref().map_or(0, |offer| offer.generation);
+            before = if waiting < offer.generation {
+                work.news.offer.replace(offer)
+            } else {
+                Some(offer)
+            };
+        });
+        // Handlers may run anything when they are dropped.
+        drop(before);
+    }
+
+    /// Something has changed.
+    pub(super) fn publish(&self, change: &Arc<Change>) {
+        self.add(|work| work.news.changes.insert(change));
+    }
+
+    pub(super) fn ready(&self, slot: usize) {
+        self.add(|work| {
+            if !work.ready.contains(&slot) {
+                work.ready.push(slot);
+            }
+        });
+    }
+
+    /// Wakes `waker` in `duration`; returns what the sleep is called.
+    pub(super) fn sleep(&self, duration: Duration, waker: Waker) -> u64 {
+        let mut state = self.state.lock();
+        state.sleeps += 1;
+        let sleep = state.sleeps;
+        if state.closed {
+            drop(state);
+            waker.wake();
+            return sleep;
+        }
+        state.sleepers.insert(sleep, waker);
+        if state.driver.is_in_turn() {
+            let at = state.now + duration;
+            state.deadlines.set(sleep, at);
+        } else {
+            state.falling_asleep.push((sleep, duration));
+        }
+        let driver = state.driver.sleeping();
+        drop(state);
+        wake(driver);
+        sleep
+    }
+
+    /// Whether a sleep is over; if not, `waker` is woken then.
+    pub(super) fn has_slept(&self, sleep: u64, waker: &Waker) -> bool {
+        // Dropping a waker may run anything, and must not find the lock held.
+        let before = match self.state.lock().sleepers.get_mut(&sleep) {
+            Some(sleeper) if sleeper.will_wake(waker) => return false,
+            Some(sleeper) => mem::replace(sleeper, waker.clone()),
+            None => return true,
+        };
+        drop(before);
+        false
+    }
+
+    pub(super) fn forget_sleep(&self, sleep: u64) {
+        let sleeper = {
+            let mut state = self.state.lock();
+            state.deadlines.clear(sleep);
+            state.sleepers.remove(&sleep)
+        };
+        drop(sleeper);
+    }
+
+    /// Counts a handler that is about to be spawned.
+    pub(super) fn add_handler(&self) {
+        self.spawned.lock().count += 1;
+    }
+
+    /// Counts the end of a handler that was spawned.
+    pub(super) fn remove_handler(&self) {
+        let waiting = {
+            let mut spawned = self.spawned.lock();
+            spawned.count = spawned.count.saturating_sub(1);
+            if spawned.count > 0 {
+                return;
+            }
+            mem::take(&mut spawned.waiting)
+        };
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ready when no spawned handler runs.
+    pub(super) fn poll_handlers_ended(&self, waker: &Waker) -> Poll<()> {
+        let mut spawned = self.spawned.lock();
+        if spawned.count == 0 {
+            return Poll::Ready(());
+        }
+        if !spawned.waiting.iter().any(|waiting| waiting.will_wake(waker)) {
+            spawned.waiting.push(waker.clone());
+        }
+        Poll::Pending
+    }
+
+    pub(super) fn next_sleep(&self) -> Option<Instant> {
+        self.state.lock().deadlines.next()
+    }
+
+    fn add(&self, push: impl FnOnce(&mut Work)) {
+        let mut state = self.state.lock();
+        if state.closed {
+            return;
+        }
+        push(&mut state.work);
+        let driver = state.driver.sleeping();
+        drop(state);
+        wake(driver);
+    }
+}
+
+/// Whether a request is over, by an answer or a cancellation, and who wants to know.
+#[derive(Debug)]
+pub(super) struct Cancel {
+    set: AtomicBool,
+    watchers: Lock<Watchers>,
+}
+
+#[derive(Debug, Default)]
+struct Watchers {
+    wakers: BTreeMap<u64, Waker>,
+    serials: u64,
+}
+
+impl Cancel {
+    pub(super) fn new() -> Self {
+        let watchers = Lock::new(Watchers::default());
+        Self { set: AtomicBool::new(false), watchers }
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.set.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set(&self) {
+        self.set.store(true, Ordering::Release);
+        let wakers = {
+            let wakers = &mut self.watchers.lock().wakers;
+            // Mostly nobody wants to know.
+            if wakers.is_empty() {
+                return;
+            }
+            mem::take(wakers)
+        };
+        wakers.into_values().for_each(Waker::wake);
+    }
+
+    /// Wakes `waker` when it is set; `false` if it is set already. `watcher` is what a watcher is
+    /// called, from its first look on.
+    pub(super) fn watch(&self, watcher: &mut Option<u64>, waker: &Waker) -> bool {
+        let mut watchers = self.watchers.lock();
+        if self.is_set() {
+            return false;
+        }
+        let key = *watcher.get_or_insert_with(|| {
+            watchers.serials += 1;
+            watchers.serials
+        });
+        let before = watchers.wakers.insert(key, waker.clone());
+        drop(watchers);
+        drop(before);
+        true
+    }
+
+    pub(super) fn unwatch(&self, watcher: u64) {
+        let waker = self.watchers.lock().wakers.remove(&watcher);
+        drop(waker);
+    }
+}

@@ -1,0 +1,157 @@
+//! A server process together with every process that it has started.
+//!
+//! In: the id of a server that was started from a [`Command`](super::Command), and a future of its
+//! exit. Out: the end of its process group. A server is often a launcher (`npx`, `uvx`, a shell), so
+//! the process that speaks MCP is its child; the end of the launcher alone would leave that running.
+//!
+//! [`ProcessGroup::end`] takes the steps in order, each with `grace` to take effect, and stops when
+//! the server has exited and nobody is left in its group:
+//!
+//! | step | before it | Unix | Windows |
+//! |---|---|---|---|
+//! | `InputClosed` | the adapter closes the standard input | | |
+//! | `Terminated` | `grace` | SIGTERM to the group, then SIGCONT for whoever is stopped | |
+//! | `Killed` | `grace` | SIGKILL to the group | `taskkill /T`, while the server runs |
+//!
+//! The last step waits for the exit of the server only. Dropping a group, or the future of its end,
+//! is the last step at once. On Windows processes that outlive the server are not found: their
+//! parent, by which they are known, is gone.
+//!
+//! "the client SHOULD initiate shutdown by: 1. First, closing the input stream to the child process
+//! (the server) 2. Waiting for the server to exit, or sending `SIGTERM` if the server does not exit
+//! within a reasonable time 3. Sending `SIGKILL` if the server does not exit within a reasonable
+//! time after `SIGTERM`"
+//!
+//! [Specification: stdio, shutdown](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#shutdown)
+
+#[cfg(not(unix))]
+mod other;
+#[cfg(unix)]
+mod unix;
+
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::Poll;
+use std::io;
+use std::process::ExitStatus;
+
+use super::Clock;
+use mcp_proto::{Duration, Instant};
+
+#[cfg(not(unix))]
+use other::Signals;
+#[cfg(unix)]
+use unix::Signals;
+
+/// The process group of a server. Dropped, it is killed.
+#[derive(Debug)]
+pub struct ProcessGroup {
+    signals: Signals,
+}
+
+/// A step towards the end of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    InputClosed,
+    Terminated,
+    Killed,
+}
+
+/// Pauses between looks at a group whose leader has exited: nobody reports the exit of the others.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+impl ProcessGroup {
+    /// The group of a child process that was started from
+    /// [`Command::to_std`](super::Command::to_std), by its id.
+    pub fn of(leader: u32) -> Self {
+        Self { signals: Signals::to(leader) }
+    }
+
+    /// Ends the group, once the standard input of the server is closed. `exit` waits for the server
+    /// and reaps it; `meanwhile` is polled until then, and reads what the server still writes.
+    /// Returns how the server has exited.
+    ///
+    /// Fails with what `exit` failed with, or if the server may not be killed.
+    pub async fn end(
+        mut self,
+        exit: impl Future<Output = io::Result<ExitStatus>>,
+        meanwhile: impl Future<Output = ()>,
+        mut clock: impl Clock,
+        grace: Duration,
+    ) -> io::Result<ExitStatus> {
+        let (mut exit, mut meanwhile) = (pin!(exit), pin!(meanwhile));
+        let (mut step, mut until) = (Step::InputClosed, clock.now() + grace);
+        let mut exited: Option<(ExitStatus, Look)> = None;
+        let mut is_read = false;
+        poll_fn(|context| {
+            if exited.is_none() {
+                match exit.as_mut().poll(context) {
+                    Poll::Ready(status) => exited = Some((status?, Look::at(clock.now()))),
+                    Poll::Pending if is_read => {}
+                    Poll::Pending => is_read = meanwhile.as_mut().poll(context).is_ready(),
+                }
+            }
+            loop {
+                let due = match &mut exited {
+                    Some((status, _)) if step == Step::Killed => return Poll::Ready(Ok(*status)),
+                    Some((status, look)) => {
+                        if look.is_due(clock.now()) && self.signals.has_nobody_left() {
+                            return Poll::Ready(Ok(*status));
+                        }
+                        look.next.min(until)
+                    }
+                    None if step == Step::Killed => return Poll::Pending,
+                    None => until,
+                };
+                if clock.poll_timer(context, due).is_pending() {
+                    return Poll::Pending;
+                }
+                if until <= clock.now() {
+                    step = self.advance(step)?;
+                    until = clock.now() + grace;
+                }
+            }
+        })
+        .await
+    }
+
+    /// Takes the next step.
+    fn advance(&mut self, step: Step) -> io::Result<Step> {
+        match step {
+            Step::InputClosed => {
+                self.signals.terminate();
+                Ok(Step::Terminated)
+            }
+            Step::Terminated | Step::Killed => self.signals.kill().map(|()| Step::Killed),
+        }
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        // There is nobody to report an error to.
+        let _ = self.signals.kill();
+    }
+}
+
+/// When to look whether anybody is left in a group.
+struct Look {
+    next: Instant,
+    pause: Duration,
+}
+
+impl Look {
+    fn at(now: Instant) -> Self {
+        Self { next: now, pause: FIRST_PAUSE }
+    }
+
+    fn is_due(&mut self, now: Instant) -> bool {
+        if now < self.next {
+            return false;
+        }
+        self.next = now + self.pause;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        true
+    }
+}

@@ -1,0 +1,181 @@
+//! The registry of a server with async handlers.
+//!
+//! In: tools, resources, prompts and methods, each with its handler. Out: the declaration that the
+//! machines send, the handlers by their ids, and the checks of tools that are validated. Called by
+//! applications, and by a [`Catalog`](crate::Catalog).
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use mcp_proto::server::{self, Cacheable, Declaration, HandlerId, List};
+use mcp_proto::types::{
+    CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
+};
+use mcp_proto::{Json, UsageError};
+
+use crate::handler::Handler;
+use crate::validation::Validation;
+
+/// What a server offers, each entry with its handler: a [`server::Registry`] that also makes
+/// handlers from async functions, and validates calls.
+///
+/// ```
+/// use mcp_service::Registry;
+/// use mcp_proto::types::Implementation;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Sum { a: i64, b: i64 }
+///
+/// let mut registry = Registry::new(Implementation::new("sums", "1.0.0"));
+/// registry.tool("add", "Adds", |Sum { a, b }: Sum, _| async move { format!("{}", a + b) })?;
+/// # Ok::<(), mcp_proto::UsageError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Registry<H = Handler> {
+    entries: server::Registry<H>,
+    pub(crate) validation: Validation,
+}
+
+/// Verbs that the registry of the machines has as well. They return this one.
+macro_rules! delegates {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => {$(
+        #[doc = concat!("See [`server::Registry::", stringify!($name), "`].")]
+        pub fn $name(&mut self, $($argument: $type),*) -> &mut Self {
+            self.entries.$name($($argument),*);
+            self
+        }
+    )*};
+}
+
+/// The same for verbs that can fail.
+macro_rules! delegates_or_fails {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => {$(
+        #[doc = concat!("See [`server::Registry::", stringify!($name), "`], also for errors.")]
+        pub fn $name(&mut self, $($argument: $type),*) -> Result<&mut Self, UsageError> {
+            self.entries.$name($($argument),*)?;
+            Ok(self)
+        }
+    )*};
+}
+
+impl<H> Registry<H> {
+    /// An empty registry for a server with this name and version.
+    pub fn new(server_info: Implementation) -> Self {
+        Self { entries: server::Registry::new(server_info), validation: Validation::default() }
+    }
+
+    delegates! {
+        instructions(instructions: impl Into<String>);
+        page_size(entries: usize);
+        list_changed(list: List);
+        subscribe();
+        logging();
+        cache(what: Cacheable, hint: CacheHint);
+        fallback(handler: H);
+    }
+
+    delegates_or_fails! {
+        extension(identifier: impl Into<String>, settings: Json);
+        experimental(name: impl Into<String>, settings: Json);
+        add_resource(resource: Resource, handler: H);
+        add_resource_template(template: ResourceTemplate, handler: H);
+        add_prompt(prompt: Prompt, handler: H);
+        add_completion(reference: CompletionReference, handler: H);
+        add_method(method: impl Into<String>, handler: H);
+        add_notification(method: impl Into<String>, handler: H);
+    }
+
+    /// Adds a tool; see [`server::Registry::add_tool`], also for errors. After `validate_all` it
+    /// fails as well if a schema does not compile.
+    pub fn add_tool(&mut self, tool: Tool, handler: H) -> Result<&mut Self, UsageError> {
+        self.insert_tool(tool, handler, true)
+    }
+
+    /// Adds a tool; `asks` says whether its handler may ask for input.
+    pub(crate) fn insert_tool(
+        &mut self,
+        tool: Tool,
+        handler: H,
+        asks: bool,
+    ) -> Result<&mut Self, UsageError> {
+        let name = tool.name.clone();
+        if asks {
+            self.entries.add_tool(tool, handler)?;
+        } else {
+            self.entries.add_tool_without_input(tool, handler)?;
+        }
+        if let Err(error) = self.validation.handle_added(&self.entries, &name) {
+            self.entries.remove_tool(&name);
+            return Err(error);
+        }
+        Ok(self)
+    }
+
+    /// Takes a tool out and returns its handler.
+    pub fn remove_tool(&mut self, name: &str) -> Option<H> {
+        self.validation.remove(&self.entries, name);
+        self.entries.remove_tool(name)
+    }
+
+    /// Takes a resource out and returns its handler.
+    pub fn remove_resource(&mut self, uri: &str) -> Option<H> {
+        self.entries.remove_resource(uri)
+    }
+
+    /// Takes a family of resources out, its completions too, and returns its handler.
+    pub fn remove_resource_template(&mut self, uri_template: &str) -> Option<H> {
+        self.entries.remove_resource_template(uri_template)
+    }
+
+    /// Takes a prompt out, its completions too, and returns its handler.
+    pub fn remove_prompt(&mut self, name: &str) -> Option<H> {
+        self.entries.remove_prompt(name)
+    }
+
+    /// Sentences to log when the server starts; see [`server::Registry::warnings`].
+    pub fn warnings(&self) -> Vec<String> {
+        self.entries.warnings()
+    }
+
+    /// The handler that a [`Request`](server::Request) names.
+    pub fn handler(&self, id: HandlerId) -> Option<&H> {
+        self.entries.handler(id)
+    }
+
+    /// What the machines need to know; see [`server::Registry::declaration`].
+    pub fn declaration(&self) -> Arc<Declaration> {
+        self.entries.declaration()
+    }
+
+    #[cfg(feature = "validate")]
+    /// Validates the calls of a tool from now on: arguments against its `inputSchema`, and structured
+    /// content against its `outputSchema`.
+    ///
+    /// Arguments that do not fit are answered with a result with `isError` that names the places, as
+    /// the specification asks of input that does not validate, and the handler is not called.
+    /// Structured content that does not fit, or is missing, is a fault of the server and answered
+    /// with -32603. What a user fills into a form that the tool asks for is checked as well:
+    /// -32602 for a modern client, -32603 for a legacy one.
+    ///
+    /// [`ToolSchemas`](crate::schema::ToolSchemas) documents the bounds. A tool that replaces another
+    /// one of its name is validated only if it is named again.
+    ///
+    /// Fails, and changes nothing, with [`UsageError::UnknownTool`], and with
+    /// [`UsageError::UnusableSchema`] if a schema does not compile.
+    pub fn validate(&mut self, tool: &str) -> Result<&mut Self, UsageError> {
+        self.validation.include(&self.entries, tool)?;
+        Ok(self)
+    }
+
+    #[cfg(feature = "validate")]
+    /// Validates the calls of all tools, those that are registered and those that will be; see
+    /// [`Registry::validate`].
+    ///
+    /// Fails, and changes nothing, with [`UsageError::UnusableSchema`] if a schema does not compile;
+    /// a tool whose schemas do not compile is not registered afterwards.
+    pub fn validate_all(&mut self) -> Result<&mut Self, UsageError> {
+        self.validation.include_all(&self.entries)?;
+        Ok(self)
+    }
+}

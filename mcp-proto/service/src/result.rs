@@ -1,0 +1,387 @@
+//! What handlers may return.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::error::Error;
+use core::fmt;
+
+use serde::Serialize;
+
+use mcp_proto::ErrorData;
+use mcp_proto::Json;
+use mcp_proto::UsageError;
+use mcp_proto::server::{InputRequired, Outcome};
+use mcp_proto::types::{
+    CallToolResult, CompleteResult, ContentBlock, GetPromptResult, PromptMessage,
+    ReadResourceResult, ResourceContents,
+};
+
+/// Why a handler ends without a result of its own.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Interrupt {
+    /// The client is to give input first; the handler is called again then.
+    InputRequired(InputRequired),
+    /// A JSON-RPC error. (A model is not told of it.)
+    Error(ErrorData),
+}
+
+impl From<InputRequired> for Interrupt {
+    fn from(required: InputRequired) -> Self {
+        Self::InputRequired(required)
+    }
+}
+
+impl From<ErrorData> for Interrupt {
+    fn from(error: ErrorData) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Interrupt> for Outcome {
+    fn from(interrupt: Interrupt) -> Self {
+        match interrupt {
+            Interrupt::InputRequired(required) => Self::InputRequired(required),
+            Interrupt::Error(error) => Self::Error(error),
+        }
+    }
+}
+
+impl fmt::Display for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InputRequired(required) => required.fmt(f),
+            Self::Error(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for Interrupt {}
+
+/// The interrupt that a boxed error is, if it is one.
+fn unboxed(error: Box<dyn Error + Send + Sync>) -> Result<Interrupt, Box<dyn Error + Send + Sync>> {
+    let error = match error.downcast::<Interrupt>() {
+        Ok(interrupt) => return Ok(*interrupt),
+        Err(error) => error,
+    };
+    let error = match error.downcast::<InputRequired>() {
+        Ok(required) => return Ok(Interrupt::InputRequired(*required)),
+        Err(error) => error,
+    };
+    error.downcast::<ErrorData>().map(|error| Interrupt::Error(*error))
+}
+
+/// What a tool's handler may return.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    note = "return a String, a ContentBlock, a Structured, a CallToolResult, or a Result of one of these"
+)]
+pub trait IntoToolResult {
+    /// Whether it may be [`Interrupt::InputRequired`]. If not, a request is not kept for another
+    /// round, and input that is asked for all the same is -32603.
+    const ASKS: bool = true;
+
+    /// The JSON Schema of the structured content, if the type says so.
+    ///
+    /// Fails with [`UsageError::NotJson`] if it cannot be written.
+    #[cfg(feature = "schemars")]
+    fn output_schema() -> Result<Option<Json>, UsageError> {
+        Ok(None)
+    }
+
+    /// The result, or what the model is not told of.
+    fn into_tool_result(self) -> Result<CallToolResult, Interrupt>;
+
+    /// The same as what goes to the client.
+    #[doc(hidden)]
+    fn into_tool_outcome(self) -> Outcome
+    where
+        Self: Sized,
+    {
+        tool_outcome(self.into_tool_result())
+    }
+}
+
+impl IntoToolResult for CallToolResult {
+    const ASKS: bool = false;
+
+    fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
+        Ok(self)
+    }
+}
+
+impl IntoToolResult for String {
+    const ASKS: bool = false;
+
+    fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
+        Ok(CallToolResult::text(self))
+    }
+
+    fn into_tool_outcome(self) -> Outcome {
+        Outcome::Complete(CallToolResult::text_json(&self))
+    }
+}
+
+impl IntoToolResult for &str {
+    const ASKS: bool = false;
+
+    fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
+        Ok(CallToolResult::text(self.to_owned()))
+    }
+
+    fn into_tool_outcome(self) -> Outcome {
+        Outcome::Complete(CallToolResult::text_json(self))
+    }
+}
+
+impl IntoToolResult for ContentBlock {
+    const ASKS: bool = false;
+
+    fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
+        Ok(CallToolResult::new(alloc::vec![self]))
+    }
+}
+
+impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
+    const ASKS: bool = T::ASKS || E::ASKS;
+
+    #[cfg(feature = "schemars")]
+    fn output_schema() -> Result<Option<Json>, UsageError> {
+        T::output_schema()
+    }
+
+    fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
+        match self {
+            Ok(value) => value.into_tool_result(),
+            Err(error) => {
+                let mut result = error.into_tool_error()?;
+                result.is_error = true;
+                Ok(result)
+            }
+        }
+    }
+
+    fn into_tool_outcome(self) -> Outcome {
+        match self {
+            Ok(value) => value.into_tool_outcome(),
+            Err(_) => tool_outcome(self.into_tool_result()),
+        }
+    }
+}
+
+/// Structured content: a value for programs, and the same as JSON text for models. A tool that is
+/// registered with [`Registry::tool`](crate::Registry::tool) lists the type's JSON Schema.
+///
+/// [Specification: Structured Content](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#structured-content)
+#[cfg(feature = "schemars")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Structured<T>(pub T);
+
+#[cfg(feature = "schemars")]
+impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
+    const ASKS: bool = false;
+
+    fn output_schema() -> Result<Option<Json>, UsageError> {
+        mcp_proto::types::Tool::new("", Json::EMPTY_OBJECT)
+            .output_of::<T>()
+            .map(|tool| tool.output_schema)
+    }
+
+    fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
+        let content = Json::encode(&self.0).map_err(|_| not_json())?;
+        Ok(CallToolResult::text(content.as_str()).structured_content(content))
+    }
+}
+
+#[cfg(feature = "schemars")]
+fn not_json() -> ErrorData {
+    ErrorData::internal("the result cannot be written as JSON")
+}
+
+/// What a tool's handler may fail with. All but an [`Interrupt`], and what can be in one, is told
+/// to the model, as a result with `isError`.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot fail with `{Self}`",
+    note = "fail with a String, a CallToolResult, a UsageError, an ErrorData, an InputRequired, an \
+            Interrupt or a Box<dyn Error + Send + Sync>; a tool that asks for input by `?` with \
+            one of the last two",
+    note = "for other errors use `?` in a function that returns a boxed one"
+)]
+pub trait IntoToolError {
+    /// Whether it may be [`Interrupt::InputRequired`]; see [`IntoToolResult::ASKS`].
+    const ASKS: bool = true;
+
+    /// The failure, or what the model is not told of.
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt>;
+}
+
+impl IntoToolError for CallToolResult {
+    const ASKS: bool = false;
+
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+        Ok(self)
+    }
+}
+
+impl IntoToolError for String {
+    const ASKS: bool = false;
+
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+        Ok(CallToolResult::text(self))
+    }
+}
+
+impl IntoToolError for &str {
+    const ASKS: bool = false;
+
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+        Ok(CallToolResult::text(self))
+    }
+}
+
+/// An interrupt in a box is one.
+impl IntoToolError for Box<dyn Error + Send + Sync> {
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+        match unboxed(self) {
+            Ok(interrupt) => Err(interrupt),
+            Err(error) => Ok(CallToolResult::text(error.to_string())),
+        }
+    }
+}
+
+/// As from [`Catalog::update`](super::Catalog::update) and
+/// [`Context::publish`](super::Context::publish).
+impl IntoToolError for UsageError {
+    const ASKS: bool = false;
+
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+        Ok(CallToolResult::text(self.to_string()))
+    }
+}
+
+impl IntoToolError for ErrorData {
+    const ASKS: bool = false;
+
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+        Err(self.into())
+    }
+}
+
+impl IntoToolError for InputRequired {
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+        Err(self.into())
+    }
+}
+
+impl IntoToolError for Interrupt {
+    fn into_tool_error(self) -> Result<CallToolResult, Interrupt> {
+        Err(self)
+    }
+}
+
+/// What a handler of another method may return, where `T` is the method's result.
+#[diagnostic::on_unimplemented(
+    message = "a handler whose result is `{T}` cannot return `{Self}`",
+    note = "return a `{T}` or what becomes one (of a prompt a PromptMessage or several, of a \
+            resource a ResourceContents or several, of a completion a Vec of texts), or a Result \
+            of that with an ErrorData, an InputRequired, an Interrupt or a \
+            Box<dyn Error + Send + Sync>"
+)]
+pub trait IntoResult<T> {
+    /// The result, or why there is none.
+    fn into_result(self) -> Result<T, Interrupt>;
+}
+
+/// A boxed error that is no [`Interrupt`] is -32603, and its text is not sent.
+impl<T, U: IntoResult<T>, E: IntoInterrupt> IntoResult<T> for Result<U, E> {
+    fn into_result(self) -> Result<T, Interrupt> {
+        match self {
+            Ok(value) => value.into_result(),
+            Err(error) => Err(error.into_interrupt()),
+        }
+    }
+}
+
+/// What a handler of a method other than `tools/call` may fail with.
+#[diagnostic::on_unimplemented(
+    message = "a handler cannot fail with `{Self}`",
+    note = "fail with an ErrorData, an InputRequired, an Interrupt or a Box<dyn Error + Send + Sync>"
+)]
+pub trait IntoInterrupt {
+    /// Why there is no result.
+    fn into_interrupt(self) -> Interrupt;
+}
+
+impl IntoInterrupt for Interrupt {
+    fn into_interrupt(self) -> Interrupt {
+        self
+    }
+}
+
+impl IntoInterrupt for InputRequired {
+    fn into_interrupt(self) -> Interrupt {
+        self.into()
+    }
+}
+
+impl IntoInterrupt for ErrorData {
+    fn into_interrupt(self) -> Interrupt {
+        self.into()
+    }
+}
+
+impl IntoInterrupt for Box<dyn Error + Send + Sync> {
+    fn into_interrupt(self) -> Interrupt {
+        unboxed(self).unwrap_or_else(|_| ErrorData::internal("the handler failed").into())
+    }
+}
+
+/// Implements [`IntoResult`] for what becomes a result by a conversion.
+macro_rules! into_result {
+    ($($from:ty => $result:ty, |$value:ident| $convert:expr;)*) => {$(
+        impl IntoResult<$result> for $from {
+            fn into_result(self) -> Result<$result, Interrupt> {
+                let $value = self;
+                Ok($convert)
+            }
+        }
+    )*};
+}
+
+into_result! {
+    GetPromptResult => GetPromptResult, |result| result;
+    Vec<PromptMessage> => GetPromptResult, |messages| GetPromptResult::new(messages);
+    PromptMessage => GetPromptResult, |message| GetPromptResult::new(alloc::vec![message]);
+    ReadResourceResult => ReadResourceResult, |result| result;
+    Vec<ResourceContents> => ReadResourceResult, |contents| ReadResourceResult::new(contents);
+    ResourceContents => ReadResourceResult, |contents| ReadResourceResult::new(alloc::vec![contents]);
+    CompleteResult => CompleteResult, |result| result;
+    Vec<String> => CompleteResult, |values| CompleteResult::new(values);
+    Vec<&str> => CompleteResult, |values| {
+        CompleteResult::new(values.into_iter().map(String::from).collect())
+    };
+    Json => Json, |result| result;
+}
+
+/// The outcome of a tool.
+pub(super) fn tool_outcome(result: Result<CallToolResult, Interrupt>) -> Outcome {
+    written(result.map(|result| result.to_json()))
+}
+
+/// The outcome of any other request.
+pub(super) fn outcome<T: Serialize>(result: Result<T, Interrupt>) -> Outcome {
+    written(result.map(|result| Json::encode(&result)))
+}
+
+fn written(result: Result<Result<Json, serde_json::Error>, Interrupt>) -> Outcome {
+    match result {
+        Ok(Ok(json)) => Outcome::Complete(json),
+        Ok(Err(error)) => {
+            let message = alloc::format!("the result cannot be written as JSON: {error}");
+            Outcome::Error(ErrorData::internal(message))
+        }
+        Err(interrupt) => interrupt.into(),
+    }
+}

@@ -1,0 +1,286 @@
+//! A machine and its handlers.
+//!
+//! In: requests and cancellations that a machine tells of, what handlers report, and what changes
+//! in the catalog. Out: answers and notifications, back to the machine.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::Spawned;
+use super::catalog::{Catalog, Offer};
+use super::changes::Changes;
+use super::checks::Checks;
+use super::commands::Lost;
+use super::context::{Asked, Context};
+use super::driver::wake;
+use super::handler::{Given, Running};
+use super::input::Round;
+use super::port::{Cancel, Command, News, Port};
+use super::session::{Questions, Session, SessionScope};
+use super::tasks::{Progressed, Tasks};
+use super::trace::{Span, fault};
+use mcp_proto::ErrorData;
+use mcp_proto::Instant;
+use mcp_proto::UsageError;
+use mcp_proto::server::{
+    Change, Declaration, HandlerId, Notification, Outcome, Reply, ReplyId, Request, ServerEvent,
+    SessionRef,
+};
+use mcp_proto::{Json, RequestId};
+
+/// A machine that tells of requests, and takes their answers.
+pub trait Scope: SessionScope {
+    /// Answers a request.
+    fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome);
+
+    /// Tells the client about a request.
+    fn notify(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError>;
+
+    /// Takes another declaration.
+    fn declare(&mut self, now: Instant, declaration: Arc<Declaration>);
+
+    /// Tells the client of a change.
+    fn publish(&mut self, now: Instant, change: &Change);
+
+    /// Tells the client that all it has subscribed to has changed.
+    fn publish_all(&mut self, now: Instant);
+
+    /// The id that the client has given to a request.
+    fn request_id(&self, about: ReplyId) -> Option<RequestId>;
+}
+
+pub(super) struct Runner {
+    pub(super) offer: Offer,
+    pub(super) tasks: Tasks,
+    pub(super) port: Arc<Port>,
+    pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
+    /// What the client was not told because it does not read.
+    lost: Lost,
+    questions: Questions,
+}
+
+impl Runner {
+    pub(super) fn new(catalog: &Catalog) -> Self {
+        let port = Arc::new(Port::new(catalog.clone()));
+        let offer = catalog.join(&port);
+        Self::with(offer, port)
+    }
+
+    /// One that the catalog does not know: it asks when it has something to do, or is gone before
+    /// the catalog changes.
+    pub(super) fn of_one(catalog: &Catalog) -> Self {
+        let port = Arc::new(Port::new(catalog.clone()));
+        let offer = catalog.offer();
+        Self::with(offer, port)
+    }
+
+    fn with(offer: Offer, port: Arc<Port>) -> Self {
+        let tasks = Tasks::new(port.clone());
+        let (lost, questions) = (Lost::default(), Questions::default());
+        Self { offer, tasks, port, spawn: None, lost, questions }
+    }
+
+    /// Something happened that concerns a handler.
+    pub(super) fn react(&mut self, event: ServerEvent) {
+        match event {
+            ServerEvent::Cancelled { about, .. } => {
+                self.lost.take(about);
+                self.tasks.cancel(about);
+            }
+            ServerEvent::Notification { session, handler, params, .. } => {
+                self.offer.notify(&self.port, session, handler, &params);
+            }
+            ServerEvent::InputAnswered { input, answer } => {
+                wake(self.questions.answer(input, answer));
+            }
+            ServerEvent::PeerFault(error) => fault(&error),
+            // The others concern no handler.
+            _ => {}
+        }
+    }
+
+    /// The catalog has changed.
+    pub(super) fn learn(&mut self, now: Instant, scope: &mut impl Scope, news: News) {
+        if let Some(offer) = news.offer
+            && offer.generation > self.offer.generation
+        {
+            scope.declare(now, offer.declaration.clone());
+            self.offer = offer;
+        }
+        match news.changes {
+            Changes::These(changes) => {
+                for change in &changes {
+                    scope.publish(now, change);
+                }
+            }
+            Changes::Everything => scope.publish_all(now),
+        }
+    }
+
+    /// Takes what the catalog offers, if that has changed.
+    pub(super) fn refresh(&mut self, now: Instant, scope: &mut impl Scope) {
+        let catalog = self.port.catalog();
+        if catalog.generation() != self.offer.generation {
+            let offer = catalog.offer();
+            scope.declare(now, offer.declaration.clone());
+            self.offer = offer;
+        }
+    }
+
+    /// A handler wants something. While the client does not read it is told nothing but answers.
+    pub(super) fn obey(
+        &mut self,
+        now: Instant,
+        scope: &mut impl Scope,
+        command: Command,
+        is_full: bool,
+    ) {
+        match command {
+            Command::Notify(about, _) if is_full => self.lost.add(about),
+            // A handler that reports after its end, or backwards, is not worth an error.
+            Command::Notify(about, notification) => {
+                let _ = scope.notify(now, about, notification);
+            }
+            Command::Respond(reply, outcome) => {
+                self.tasks.forget(reply.id());
+                self.tell_lost(now, scope, reply.id());
+                scope.respond(now, reply, outcome);
+            }
+            // What has a stream of its own is a session's request, and not here.
+            Command::CloseStream(_) => {}
+            Command::Session(command) => wake(self.questions.obey(now, scope, *command, is_full)),
+        }
+    }
+
+    /// Calls the handler of a request.
+    pub(super) fn start(
+        &mut self,
+        now: Instant,
+        scope: &mut impl Scope,
+        request: Request,
+        is_full: bool,
+    ) {
+        let about = request.reply.id();
+        let id = &|| scope.request_id(about);
+        match self.offer.call(&self.port, request, Arc::new(Cancel::new()), id) {
+            Err(reply) => scope.respond(now, reply, gone()),
+            Ok(Called { reply, cancel, call }) => {
+                let spawn = self.spawn.as_deref_mut();
+                let progressed = self.tasks.start(reply, cancel, call, spawn);
+                self.settle(now, scope, progressed, is_full);
+            }
+        }
+    }
+
+    /// Polls the handler in a slot that was woken.
+    pub(super) fn poll(
+        &mut self,
+        now: Instant,
+        scope: &mut impl Scope,
+        slot: usize,
+        is_full: bool,
+    ) {
+        let progressed = self.tasks.poll(slot);
+        self.settle(now, scope, progressed, is_full);
+    }
+
+    /// Answers after what the handler has reported.
+    fn settle(
+        &mut self,
+        now: Instant,
+        scope: &mut impl Scope,
+        progressed: Progressed,
+        is_full: bool,
+    ) {
+        let Progressed::Done(reply, outcome) = progressed else { return };
+        if let Some((commands, news)) = self.port.take_commands() {
+            if !news.is_empty() {
+                self.learn(now, scope, news);
+            }
+            for command in commands {
+                self.obey(now, scope, command, is_full);
+            }
+        }
+        self.tell_lost(now, scope, reply.id());
+        scope.respond(now, reply, outcome);
+    }
+
+    /// Tells the client how much it was not told about a request.
+    fn tell_lost(&mut self, now: Instant, scope: &mut impl Scope, about: ReplyId) {
+        if let Some(lost) = self.lost.take(about) {
+            let _ = scope.notify(now, about, lost);
+        }
+    }
+}
+
+impl Drop for Runner {
+    /// Tells the catalog, and handlers that were spawned, that nobody waits for them.
+    fn drop(&mut self) {
+        self.port.catalog().leave(&self.port);
+        self.port.close();
+        self.tasks.cancel_all();
+    }
+}
+
+/// A handler that is about to be called.
+pub(super) struct Called<F> {
+    pub(super) reply: Reply,
+    pub(super) cancel: Arc<Cancel>,
+    pub(super) call: F,
+}
+
+impl Offer {
+    /// The handler of a request with what it gets; the reply, if there is none any more.
+    pub(super) fn call(
+        &self,
+        port: &Arc<Port>,
+        request: Request,
+        cancel: Arc<Cancel>,
+        id: &dyn Fn() -> Option<RequestId>,
+    ) -> Result<Called<impl FnOnce() -> Running + use<>>, Reply> {
+        let Some(handler) = self.registry.handler(request.handler).cloned() else {
+            return Err(request.reply);
+        };
+        let span = Span::of_request(&request, id, port.catalog().hook());
+        let checks = Checks::of(&self.registry, request.handler);
+        let Request { reply, params, arguments, peer, .. } = request;
+        let asked = Asked {
+            checks: checks.clone(),
+            peer: peer.detach(),
+            wants_progress: request.wants_progress,
+            log_level: request.log_level,
+            round: request.input.map(|input| Arc::new(Round::new(*input))),
+            trace: request.trace,
+            #[cfg(feature = "request-state")]
+            request: request.handler.asks().then(|| (request.method, params.detach())),
+        };
+        let context = Context::new(port.clone(), cancel.clone(), reply.id(), asked);
+        let call = move || span.run(|| checks.call(&handler, Given { params, arguments }, context));
+        Ok(Called { reply, cancel, call })
+    }
+
+    /// Calls the handler of a notification. There is nobody to tell of a panic.
+    pub(super) fn notify(
+        &self,
+        port: &Arc<Port>,
+        session: SessionRef,
+        handler: HandlerId,
+        params: &Json,
+    ) {
+        if let Some(handler) = self.registry.handler(handler) {
+            let session = Session::new(port, session);
+            let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(params, session)));
+        }
+    }
+}
+
+/// What was asked for has been removed meanwhile.
+pub(super) fn gone() -> Outcome {
+    Outcome::Error(ErrorData::internal("what was asked for has been removed"))
+}

@@ -1,0 +1,166 @@
+//! Bounds of a schema that a peer has sent.
+//!
+//! Keywords such as `allOf` and `$ref` apply other subschemas to the same value. A few lines of
+//! them can make the validator apply millions of subschemas to one value, or go as deep as it has
+//! stack. So the subschemas that one value meets are counted before the schema is compiled. What
+//! applies to the parts of a value is bounded by the visits of a check.
+//!
+//! [Specification: Composition-Keyword Resource Use](https://modelcontextprotocol.io/specification/2026-07-28/basic#composition-keyword-resource-use)
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ptr;
+
+use serde_json::{Map, Value};
+
+use mcp_proto::Json;
+use mcp_proto::schema::SchemaError;
+
+/// The most bytes of a schema.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// The most subschemas that apply to the same value inside of each other.
+const MAX_DEPTH: usize = 32;
+
+/// The most subschemas that apply to one value.
+const MAX_COUNT: usize = 10_000;
+
+/// Fails if the text of a schema is too long.
+pub(super) fn check_size(schema: &Json) -> Result<(), SchemaError> {
+    match schema.as_bytes().len() {
+        0..=MAX_BYTES => Ok(()),
+        _ => Err(too_complex("it has more than 64 KiB")),
+    }
+}
+
+/// Fails if a value can meet too many subschemas.
+pub(super) fn check(root: &Value) -> Result<(), SchemaError> {
+    let mut schemas = Vec::new();
+    collect(root, &mut schemas);
+    let mut cost = Cost { root, anchors: BTreeMap::new(), counts: BTreeMap::new() };
+    for (at, schema) in schemas.iter().enumerate() {
+        if at > 0 && schema.get("$id").is_some_and(Value::is_string) {
+            return Err(too_complex("a subschema has an `$id` of its own"));
+        }
+        for name in ["$anchor", "$dynamicAnchor"] {
+            if let Some(name) = schema.get(name).and_then(Value::as_str) {
+                cost.anchors.insert(name, *schema);
+            }
+        }
+    }
+    for schema in schemas {
+        cost.count(schema, 0)?;
+    }
+    Ok(())
+}
+
+/// All objects of a document; the root is the first. Each may be a schema.
+fn collect<'a>(value: &'a Value, schemas: &mut Vec<&'a Map<String, Value>>) {
+    match value {
+        Value::Object(members) => {
+            schemas.push(members);
+            members.values().for_each(|value| collect(value, schemas));
+        }
+        Value::Array(elements) => elements.iter().for_each(|value| collect(value, schemas)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A document, and what is known of its subschemas.
+struct Cost<'a> {
+    root: &'a Value,
+    anchors: BTreeMap<&'a str, &'a Map<String, Value>>,
+    /// How many subschemas apply to the value that a schema applies to, by the schema's address.
+    counts: BTreeMap<usize, usize>,
+}
+
+impl<'a> Cost<'a> {
+    /// The subschemas that apply where this one does, itself among them. A schema that applies
+    /// itself to the same value is as deep as can be.
+    fn count(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        depth: usize,
+    ) -> Result<usize, SchemaError> {
+        let address = ptr::from_ref(schema) as usize;
+        if depth >= MAX_DEPTH {
+            return Err(too_complex("more than 32 subschemas apply inside of each other"));
+        }
+        if let Some(count) = self.counts.get(&address) {
+            return Ok(*count);
+        }
+        let mut count = 1_usize;
+        for applied in self.applied(schema)? {
+            count = count.saturating_add(self.count(applied, depth + 1)?);
+        }
+        if count > MAX_COUNT {
+            return Err(too_complex("more than 10,000 subschemas apply to one value"));
+        }
+        self.counts.insert(address, count);
+        Ok(count)
+    }
+
+    /// The subschemas that a schema applies to the same value.
+    fn applied(
+        &self,
+        schema: &'a Map<String, Value>,
+    ) -> Result<Vec<&'a Map<String, Value>>, SchemaError> {
+        let mut applied = Vec::new();
+        for (keyword, value) in schema {
+            match (&**keyword, value) {
+                ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
+                    applied.extend(schemas.iter().filter_map(Value::as_object));
+                }
+                ("not" | "if" | "then" | "else", Value::Object(schema)) => applied.push(schema),
+                ("dependentSchemas" | "dependencies", Value::Object(schemas)) => {
+                    applied.extend(schemas.values().filter_map(Value::as_object));
+                }
+                ("$ref" | "$dynamicRef", Value::String(reference)) => {
+                    applied.extend(self.target(reference)?);
+                }
+                _ => {}
+            }
+        }
+        Ok(applied)
+    }
+
+    /// The schema that a reference names; `None` if there is none, which the compiler refuses, or if
+    /// it is `true` or `false`.
+    fn target(&self, reference: &str) -> Result<Option<&'a Map<String, Value>>, SchemaError> {
+        let Some(fragment) = reference.strip_prefix('#') else {
+            return Err(too_complex(
+                "a `$ref` is neither a pointer (`#/…`) nor an anchor (`#name`)",
+            ));
+        };
+        if fragment.is_empty() || fragment.starts_with('/') {
+            let pointer = percent_decoded(fragment);
+            return Ok(self.root.pointer(&pointer).and_then(Value::as_object));
+        }
+        Ok(self.anchors.get(fragment).copied())
+    }
+}
+
+fn percent_decoded(fragment: &str) -> Cow<'_, str> {
+    if !fragment.contains('%') {
+        return Cow::Borrowed(fragment);
+    }
+    let mut parts = fragment.split('%');
+    let mut out: Vec<u8> = parts.next().unwrap_or_default().into();
+    for part in parts {
+        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        if let (Some(byte), Some(rest)) = (byte, part.get(2..)) {
+            out.push(byte);
+            out.extend_from_slice(rest.as_bytes());
+        } else {
+            out.push(b'%');
+            out.extend_from_slice(part.as_bytes());
+        }
+    }
+    String::from_utf8(out).map_or(Cow::Borrowed(fragment), Cow::Owned)
+}
+
+fn too_complex(reason: &'static str) -> SchemaError {
+    SchemaError::TooComplex { reason }
+}

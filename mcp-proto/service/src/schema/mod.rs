@@ -1,0 +1,29 @@
+//! JSON Schemas of tools, compiled to validators, and the supported dialects.
+//!
+//! | part | feature | job |
+//! |---|---|---|
+//! | [`Dialect`] | | reads `$schema`; a registry refuses tools with other dialects |
+//! | `tool` | `validate` | `ToolSchemas`: checks arguments and structured content |
+//! | `validator` | `validate` | one compiled schema, and the bounds of a check |
+//! | `budget` | `validate` | JSON values as the validator sees them, each visit counted |
+//! | `cost` | `validate` | the bounds of a schema that a peer has sent |
+//! | `reason` | `validate` | the text of a misfit |
+//!
+//! [Specification: JSON Schema Usage](https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage)
+
+#[cfg(feature = "validate")]
+mod budget;
+#[cfg(feature = "validate")]
+mod cost;
+#[cfg(feature = "validate")]
+mod reason;
+#[cfg(feature = "validate")]
+mod tool;
+#[cfg(feature = "validate")]
+mod validator;
+
+pub use mcp_proto::schema::{Dialect, SchemaError};
+#[cfg(feature = "validate")]
+pub use reason::{Misfit, Misfits};
+#[cfg(feature = "validate")]
+pub use tool::ToolSchemas;

@@ -1,0 +1,149 @@
+//! One compiled schema, and the bounds of a check.
+//!
+//! In: a schema, once; then values. Out: nothing, or [`Misfits`].
+//!
+//! | step | bound | beyond it |
+//! |---|---|---|
+//! | read the value | [`MAX_VALUES`] values, depth 128 | a misfit |
+//! | decide | [`MAX_STEPS`] visits | a misfit |
+//! | find the places | [`MAX_EXPLAIN_STEPS`] visits, [`MAX_NAMES`] bytes of names on a path | what was found until then, or a misfit without a place |
+//!
+//! The validator remembers what it decided of a value, and collects places without remembering: so
+//! it decides first, and has less time for the places. An error holds its path, so that long names
+//! would be copied for each.
+
+use alloc::string::ToString;
+use core::fmt;
+
+use jsonschema::{PatternOptions, options_for};
+use serde_json::Value;
+
+use super::budget::{Counted, Counting, Steps};
+use super::cost;
+use super::reason::{self, Misfits};
+use mcp_proto::Json;
+use mcp_proto::schema::Dialect;
+use mcp_proto::schema::SchemaError;
+
+/// The most values, members and elements counted, that a value to be checked may hold.
+const MAX_VALUES: usize = 100_000;
+
+/// The most visits of values while it is decided whether a value fits.
+const MAX_STEPS: usize = 1_000_000;
+
+/// The most visits while the places of misfits are looked for.
+const MAX_EXPLAIN_STEPS: usize = 10_000;
+
+/// The most bytes of the names that lead to a value, if its place is to be told.
+const MAX_NAMES: usize = 2 * 1024;
+
+/// The most bytes of a compiled pattern, and of what its engine keeps while it runs.
+const MAX_PATTERN_BYTES: usize = 256 * 1024;
+
+/// The origin of a schema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// This program.
+    Ours,
+    /// The server at the other end.
+    Peer,
+}
+
+/// A schema, compiled.
+pub(super) struct Validator(jsonschema::Validator<Counting>);
+
+impl Validator {
+    pub(super) fn compile(schema: &Json, trust: Trust) -> Result<Self, SchemaError> {
+        let draft = match Dialect::of(schema)? {
+            Dialect::Draft07 => jsonschema::Draft::Draft7,
+            // The default, which `Dialect::of` takes a schema for that names none.
+            _ => jsonschema::Draft::Draft202012,
+        };
+        let invalid = |reason: &str| SchemaError::Invalid { reason: reason::cut(reason) };
+        if trust == Trust::Peer {
+            cost::check_size(schema)?;
+        }
+        let schema: Value =
+            serde_json::from_slice(schema.as_bytes()).map_err(|_| invalid("it cannot be read"))?;
+        if trust == Trust::Peer {
+            cost::check(&schema)?;
+        }
+        let patterns =
+            PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
+        let options = options_for::<Counting>()
+            .with_draft(draft)
+            .offline()
+            .should_validate_formats(false)
+            .with_pattern_options(patterns);
+        match options.build(&schema) {
+            Ok(validator) => Ok(Self(validator)),
+            Err(error) => match error.instance_path().as_str() {
+                "" => Err(invalid(&error.to_string())),
+                path => Err(invalid(&alloc::format!("{path}: {error}"))),
+            },
+        }
+    }
+
+    /// Checks a value.
+    pub(super) fn check(&self, json: &Json) -> Result<(), Misfits> {
+        if count_values(json.as_bytes()) > MAX_VALUES {
+            return Err(Misfits::whole("has more than 100,000 values, which are not checked"));
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(json.as_bytes()) else {
+            return Err(Misfits::whole(
+                "cannot be read: a number is too large, or a string is not Unicode",
+            ));
+        };
+        let steps = Steps::new(MAX_STEPS);
+        let fits = self.0.is_valid(Counted::new(&value, &steps));
+        match (steps.are_spent(), fits) {
+            (true, _) => Err(Misfits::whole("takes more than 1,000,000 steps to check")),
+            (false, true) => Ok(()),
+            (false, false) => Err(self.explain(&value)),
+        }
+    }
+
+    /// The places of a value that does not fit.
+    fn explain(&self, value: &Value) -> Misfits {
+        let unknown = || Misfits::whole("does not fit, and is too large to say where");
+        if longest_names(value) > MAX_NAMES {
+            return unknown();
+        }
+        let steps = Steps::new(MAX_EXPLAIN_STEPS);
+        let errors = self.0.iter_errors(Counted::new(value, &steps));
+        reason::misfits(errors).unwrap_or_else(unknown)
+    }
+}
+
+impl fmt::Debug for Validator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Validator")
+    }
+}
+
+/// An upper bound of the values in a JSON text, without reading it.
+fn count_values(text: &[u8]) -> usize {
+    let (mut count, mut in_string, mut escaped) = (1, false, false);
+    for byte in text {
+        match (in_string, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => in_string = !in_string,
+            (false, b',' | b'[' | b'{') => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// The most bytes of names that lead to one value. A value is nested at most 128 deep.
+fn longest_names(value: &Value) -> usize {
+    match value {
+        Value::Array(elements) => elements.iter().map(longest_names).max().unwrap_or(0),
+        Value::Object(members) => {
+            let lengths = members.iter().map(|(name, value)| name.len() + longest_names(value));
+            lengths.max().unwrap_or(0)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}

@@ -1,0 +1,391 @@
+//! A connection and its async handlers.
+//!
+//! In: bytes, the end of input, time, and what handlers report. Out: bytes to write. Called by
+//! [`drive`](crate::drive), or by a loop of an adapter.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::task::Waker;
+
+use bytes::Bytes;
+
+use mcp_proto::Action;
+use mcp_proto::ProtocolError;
+use mcp_proto::server::{Config, Declaration, Server, ServerEvent};
+use mcp_proto::stdio::Connection;
+use mcp_proto::{Duration, Instant};
+
+use crate::Spawned;
+use crate::catalog::Catalog;
+use crate::drive::{Driven, TURN_ROUNDS};
+use crate::http::{Clock, Visitor};
+use crate::link::Link;
+use crate::output::Output;
+use crate::port::Port;
+use crate::read_ahead::{Piece, ReadAhead};
+use crate::runner::Runner;
+use crate::wire::Wire;
+
+/// A connection and its handlers; see the [crate](crate).
+pub struct Service<L: Link = Connection<Server>> {
+    link: L,
+    runner: Runner,
+    visitor: Visitor,
+    wire: Option<Wire>,
+    on_fault: Option<Box<OnFault>>,
+    input: ReadAhead,
+    output: Output,
+    /// Some of it was written since the last turn.
+    written: bool,
+    /// When a peer that leaves too much unread is taken for gone: over HTTP always, on a stream once
+    /// its input has ended.
+    stalled: Option<Instant>,
+    drain: Duration,
+    life: Life,
+    /// The endpoint asks for a visit.
+    visits: bool,
+    /// When it was last told.
+    now: Instant,
+}
+
+type OnFault = dyn FnMut(&ProtocolError) + Send;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Life {
+    Open,
+    /// The input has ended.
+    Ending,
+    /// Somebody wants the end.
+    Stopping,
+    /// All is said; what is not written by then is not waited for. Patience gives a peer that
+    /// reads more time.
+    Closed {
+        until: Instant,
+        patient: bool,
+    },
+    /// The peer has not read all in time.
+    GivenUp,
+}
+
+impl Service {
+    /// A service for the peer at the other end of a stream that is yet to be read.
+    pub fn new(catalog: impl Into<Catalog>, config: Config) -> Self {
+        let settings = config.clone();
+        let connect = |declaration, _: &_| Connection::server(declaration, config);
+        Self::with(&catalog.into(), &settings, connect)
+    }
+}
+
+impl<L: Link> Service<L> {
+    /// A service of a machine that `connect` makes.
+    pub(crate) fn with(
+        catalog: &Catalog,
+        config: &Config,
+        connect: impl FnOnce(Arc<Declaration>, &Arc<Port>) -> L,
+    ) -> Self {
+        let runner = if L::MEETS { Runner::of_one(catalog) } else { Runner::new(catalog) };
+        Self {
+            link: connect(runner.offer.declaration.clone(), &runner.port),
+            visitor: Visitor(runner.port.clone()),
+            runner,
+            wire: None,
+            on_fault: None,
+            input: ReadAhead::new(),
+            output: Output::counted(config.account()),
+            written: false,
+            stalled: None,
+            drain: config.limits.drain,
+            life: Life::Open,
+            visits: false,
+            now: Instant::ZERO,
+        }
+    }
+
+    /// Hands handlers that do not end at once to `spawn`, so that they may run beside each other
+    /// on several threads. Without it they take turns in the adapter's task.
+    pub fn spawn_with(&mut self, spawn: impl FnMut(Spawned) + Send + 'static) {
+        self.runner.spawn = Some(Box::new(spawn));
+    }
+
+    /// Cancels handlers that were spawned and still run, and waits for their end, for 500 ms at most.
+    /// An adapter calls it before its runtime ends: a cancelled handler is polled once more.
+    pub async fn finish(&mut self, clock: &mut impl Clock) {
+        self.runner.tasks.finish(clock).await;
+    }
+
+    /// Shows the conversation to `sink`, line by line, in the transcript format: `C> ` what the
+    /// client sends, `S> ` what the server sends, `@ ` the time that has passed, `! ` what
+    /// happens. Over HTTP, `1> ` and `1< ` are what the client and the server send on the first
+    /// connection. Strings under keys that look secret are masked, and so are values of such fields.
+    pub fn show_wire(&mut self, now: Instant, sink: impl FnMut(&str) + Send + 'static) {
+        let sink = Box::new(sink);
+        self.wire = Some(match self.link.number() {
+            None => Wire::of_server(now, sink),
+            Some((number, told)) => Wire::of_connection(number, told, sink),
+        });
+    }
+
+    /// Tells `f` what the peer did wrong that is not answered, such as a response to nothing.
+    pub fn on_fault(&mut self, f: impl FnMut(&ProtocolError) + Send + 'static) {
+        self.on_fault = Some(Box::new(f));
+    }
+
+    /// A peer that reads nothing for so long is gone.
+    fn tire(&mut self, now: Instant) {
+        if !self.written && self.stalled.is_some_and(|until| until <= now) && !self.handle_deaf() {
+            self.life = Life::GivenUp;
+        }
+    }
+
+    /// Drops what a peer has not read in time.
+    fn give_up(&mut self, now: Instant) {
+        let written = core::mem::take(&mut self.written);
+        let patience = if self.input.has_ended() {
+            Some(self.drain)
+        } else {
+            self.link.patience().filter(|_| self.is_clogged())
+        };
+        let since = self.stalled.filter(|_| !written);
+        self.stalled = patience.map(|patience| since.unwrap_or(now + patience));
+        if let Life::Closed { until, patient } = &mut self.life {
+            if *patient && written {
+                *until = now + self.drain;
+            }
+            if *until <= now {
+                self.output.clear();
+                self.life = Life::GivenUp;
+            }
+        }
+    }
+
+    fn act_on_all(&mut self, now: Instant) {
+        while !self.is_clogged()
+            && let Some(action) = self.link.poll_action()
+        {
+            self.act(now, action);
+        }
+    }
+
+    fn act(&mut self, now: Instant, action: Action<ServerEvent>) {
+        match action {
+            Action::Transmit(bytes) => {
+                if let Some(wire) = &mut self.wire {
+                    wire.sent(now, bytes.clone());
+                }
+                self.output.push(bytes);
+            }
+            Action::Event(ServerEvent::Request(request)) => {
+                let is_full = self.is_full();
+                self.runner.start(now, &mut self.link, request, is_full);
+            }
+            Action::Event(event) => {
+                if let Some(wire) = &mut self.wire {
+                    wire.event(now, &event);
+                }
+                self.react(event);
+            }
+            Action::Close => {
+                let patient = self.life != Life::Stopping;
+                self.life = Life::Closed { until: now + self.drain, patient };
+            }
+        }
+    }
+
+    fn react(&mut self, event: ServerEvent) {
+        if let (ServerEvent::PeerFault(error), Some(on_fault)) = (&event, &mut self.on_fault) {
+            on_fault(error);
+        }
+        self.runner.react(event);
+    }
+
+    /// Whether the machine takes input.
+    fn takes_input(&self) -> bool {
+        self.link.wants_read() && !self.is_full()
+    }
+
+    /// Whether input goes to the machine as it comes.
+    fn passes_input(&self) -> bool {
+        L::MEETS || self.life != Life::Open || self.input.is_empty() && self.takes_input()
+    }
+
+    /// Gives the machine what was read ahead. Returns whether there was anything.
+    fn handle_input(&mut self, now: Instant) -> bool {
+        if self.input.is_empty() || !self.takes_input() {
+            return false;
+        }
+        match self.input.next() {
+            Some(Piece::Data(data)) => self.link.handle_bytes(now, data),
+            Some(Piece::End) => self.handle_end(now),
+            None => return false,
+        }
+        true
+    }
+
+    fn handle_end(&mut self, now: Instant) {
+        self.link.handle_eof(now);
+        if self.life == Life::Open {
+            self.life = Life::Ending;
+        }
+    }
+
+    /// Whether so much waits to be written that nobody is told anything but answers.
+    fn is_full(&self) -> bool {
+        self.output.is_full()
+    }
+}
+
+impl<L: Link> Driven for Service<L> {
+    fn handle_bytes(&mut self, now: Instant, data: Bytes) {
+        if let Some(wire) = &mut self.wire {
+            wire.received(now, data.clone());
+        }
+        if L::MEETS {
+            self.runner.refresh(now, &mut self.link);
+        }
+        if self.passes_input() {
+            self.link.handle_bytes(now, data);
+        } else {
+            self.input.push(data);
+        }
+    }
+
+    fn handle_eof(&mut self, now: Instant) {
+        if let Some(wire) = &mut self.wire {
+            wire.ended(now);
+        }
+        if self.passes_input() {
+            self.handle_end(now);
+        } else {
+            self.input.end();
+        }
+    }
+
+    fn handle_stop(&mut self, now: Instant) {
+        self.link.shutdown(now);
+        self.life = match self.life {
+            Life::Open | Life::Ending | Life::Stopping => Life::Stopping,
+            Life::Closed { until, .. } => Life::Closed { until, patient: false },
+            Life::GivenUp => Life::GivenUp,
+        };
+    }
+
+    fn turn(&mut self, now: Instant, waker: &Waker) {
+        self.now = now;
+        self.runner.port.begin_turn(now, waker);
+        self.tire(now);
+        if L::MEETS {
+            self.runner.refresh(now, &mut self.link);
+        }
+        if self.has_given_up() {
+            return self.runner.port.end_turn();
+        }
+        if self.link.poll_timeout().is_some_and(|at| at <= now) {
+            self.link.handle_timeout(now);
+        }
+        let mut rounds = 0;
+        loop {
+            self.act_on_all(now);
+            if self.handle_input(now) {
+                continue;
+            }
+            let meets = L::MEETS && !self.is_clogged();
+            if meets && self.link.meet(now, core::mem::take(&mut self.visits), &self.visitor) {
+                continue;
+            }
+            // What is left after that many rounds has the driver woken again.
+            let work = if rounds < TURN_ROUNDS { self.runner.port.take_work() } else { None };
+            let Some(work) = work else { break };
+            rounds += 1;
+            self.visits |= work.visit;
+            if !work.news.is_empty() {
+                self.runner.learn(now, &mut self.link, work.news);
+            }
+            let is_full = self.is_full();
+            for command in work.commands {
+                self.runner.obey(now, &mut self.link, command, is_full);
+            }
+            for slot in work.ready {
+                self.runner.poll(now, &mut self.link, slot, is_full);
+            }
+        }
+        self.runner.port.end_turn();
+        self.give_up(now);
+        self.link.handle_pause(now, self.output.waiting() > 0);
+    }
+
+    fn output(&self) -> &[u8] {
+        self.output.front()
+    }
+
+    fn handle_written(&mut self, count: usize) {
+        self.output.advance(count);
+        self.written = true;
+        if self.output.waiting() == 0 {
+            self.link.handle_pause(self.now, false);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let sleep = self.runner.port.next_sleep();
+        let until = match self.life {
+            Life::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
+            Life::Open | Life::Ending | Life::Stopping | Life::Closed { .. } | Life::GivenUp => {
+                None
+            }
+        };
+        let times = [self.link.poll_timeout(), sleep, until, self.stalled];
+        times.into_iter().flatten().min()
+    }
+
+    fn wants_read(&self) -> bool {
+        if self.input.is_empty() && self.takes_input() {
+            return true;
+        }
+        !L::MEETS && self.life == Life::Open && self.input.has_room()
+    }
+
+    fn is_closed(&self) -> bool {
+        matches!(self.life, Life::Closed { .. } | Life::GivenUp)
+    }
+
+    fn handle_deaf(&mut self) -> bool {
+        self.output.clear();
+        self.link.handle_disconnect(self.now)
+    }
+
+    fn is_clogged(&self) -> bool {
+        let may_wait = match self.life {
+            Life::Open => true,
+            // What a client is told over HTTP does not end with what it sends.
+            Life::Ending => L::MEETS,
+            Life::Stopping | Life::Closed { .. } | Life::GivenUp => false,
+        };
+        may_wait && self.is_full()
+    }
+
+    fn patience(&self) -> Option<Instant> {
+        match self.life {
+            Life::Closed { until, .. } => Some(until),
+            Life::Open | Life::Ending | Life::Stopping | Life::GivenUp => None,
+        }
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.life == Life::GivenUp
+    }
+}
+
+impl<L: Link> Drop for Service<L> {
+    /// Tells others that nobody is there any more.
+    fn drop(&mut self) {
+        if self.link.handle_disconnect(self.now) {
+            self.link.meet(self.now, true, &self.visitor);
+        }
+    }
+}
+
+impl<L: Link> core::fmt::Debug for Service<L> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Service").field("life", &self.life).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,132 @@
+//! Futures of what came of the verbs of a session.
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use core::fmt;
+use core::future::Future;
+use core::mem;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use super::Session;
+use super::command::SessionCommand;
+use super::error::SessionError;
+use super::slot::Slot;
+use mcp_proto::Duration;
+use mcp_proto::Json;
+use mcp_proto::UsageError;
+use mcp_proto::types::InputRequest;
+
+/// A notification that was sent: whether that went well, to be awaited if that matters.
+#[derive(Debug)]
+pub struct Sent(Sending);
+
+#[derive(Debug)]
+enum Sending {
+    Waiting(Arc<Slot<()>>),
+    Failed(SessionError),
+}
+
+impl Sent {
+    pub(super) fn new(slot: Arc<Slot<()>>) -> Self {
+        Self(Sending::Waiting(slot))
+    }
+
+    /// A value could not be written.
+    pub(super) fn not_json(name: &str) -> Self {
+        Self(Sending::Failed(UsageError::NotJson { name: name.into() }.into()))
+    }
+}
+
+impl Future for Sent {
+    type Output = Result<(), SessionError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &self.0 {
+            Sending::Waiting(slot) => slot.poll(context.waker()),
+            Sending::Failed(error) => Poll::Ready(Err(error.clone())),
+        }
+    }
+}
+
+/// The answer of a client to what it is asked for, to be awaited: an `R`. The client is asked when
+/// it is first polled; dropping it withdraws the request (`notifications/cancelled`).
+#[must_use = "the client is asked when this is awaited"]
+pub struct Answer<R> {
+    session: Session,
+    state: State,
+    decode: fn(&Json) -> Result<R, serde_json::Error>,
+}
+
+enum State {
+    New { request: InputRequest, timeout: Option<Duration> },
+    Asked { slot: Arc<Slot<Json>>, method: &'static str },
+    Over,
+}
+
+impl<R> Answer<R> {
+    pub(super) fn new(
+        session: &Session,
+        request: InputRequest,
+        decode: fn(&Json) -> Result<R, serde_json::Error>,
+    ) -> Self {
+        let state = State::New { request, timeout: None };
+        Self { session: session.clone(), state, decode }
+    }
+
+    /// Sets how long the client may take, from when it is asked; default
+    /// [`Limits::input_timeout`](mcp_proto::Limits::input_timeout).
+    pub fn timeout(mut self, set: Duration) -> Self {
+        if let State::New { timeout, .. } = &mut self.state {
+            *timeout = Some(set);
+        }
+        self
+    }
+
+    fn start(&mut self, request: InputRequest, timeout: Option<Duration>) {
+        let (ticket, slot) = Slot::new();
+        self.state = State::Asked { slot, method: request.method() };
+        let session = self.session.id;
+        self.session.command(SessionCommand::Ask { session, request, timeout, ticket });
+    }
+}
+
+impl<R> Future for Answer<R> {
+    type Output = Result<R, SessionError>;
+
+    /// After it was ready it is ready with [`SessionError::Closed`].
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match mem::replace(&mut self.state, State::Over) {
+            State::New { request, timeout } => self.start(request, timeout),
+            state @ (State::Asked { .. } | State::Over) => self.state = state,
+        }
+        let State::Asked { slot, method } = &self.state else {
+            return Poll::Ready(Err(SessionError::Closed));
+        };
+        let (Poll::Ready(answer), method) = (slot.poll(context.waker()), *method) else {
+            return Poll::Pending;
+        };
+        self.state = State::Over;
+        let invalid = |error: serde_json::Error| SessionError::InvalidAnswer {
+            method,
+            reason: error.to_string(),
+        };
+        Poll::Ready(answer.and_then(|answer| (self.decode)(&answer).map_err(invalid)))
+    }
+}
+
+impl<R> Drop for Answer<R> {
+    fn drop(&mut self) {
+        if let State::Asked { slot, .. } = &self.state
+            && let Some(input) = slot.abandon()
+        {
+            self.session.command(SessionCommand::Cancel(input));
+        }
+    }
+}
+
+impl<R> fmt::Debug for Answer<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").finish_non_exhaustive()
+    }
+}

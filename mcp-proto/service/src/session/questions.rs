@@ -1,0 +1,81 @@
+//! The requests for input that clients have not answered, at the service.
+//!
+//! In: commands of sessions, answers that the machine tells of. Out: commands for the machine, and
+//! whom to wake once nothing is locked. To drop it fails what is open.
+
+use alloc::collections::BTreeMap;
+use core::task::Waker;
+
+use super::command::SessionCommand;
+use super::error::SessionError;
+use super::scope::SessionScope;
+use super::slot::Ticket;
+use mcp_proto::Instant;
+use mcp_proto::Json;
+use mcp_proto::server::{InputFailure, InputId};
+
+/// The requests for input that clients have not answered.
+#[derive(Debug, Default)]
+pub(in super::super) struct Questions {
+    open: BTreeMap<InputId, Question>,
+}
+
+#[derive(Debug)]
+struct Question {
+    method: &'static str,
+    ticket: Ticket<Json>,
+}
+
+impl Questions {
+    /// A session wants something. While a client does not read it is sent nothing.
+    #[must_use]
+    pub(in super::super) fn obey(
+        &mut self,
+        now: Instant,
+        scope: &mut impl SessionScope,
+        command: SessionCommand,
+        is_full: bool,
+    ) -> Option<Waker> {
+        match command {
+            SessionCommand::Cancel(input) => {
+                // If it is answered, there is nothing to withdraw.
+                if self.open.remove(&input).is_some() {
+                    let _ = scope.cancel_input(now, input);
+                }
+                None
+            }
+            command if is_full => command.refuse(SessionError::Full),
+            SessionCommand::Notify { session, notification, ticket } => {
+                let sent = scope.notify_session(now, session, notification);
+                ticket.settle(sent.map_err(SessionError::from))
+            }
+            SessionCommand::Ask { ticket, .. } if ticket.is_over() => None,
+            SessionCommand::Ask { session, request, timeout, ticket } => {
+                let method = request.method();
+                match scope.request_input(now, session, request, timeout) {
+                    Ok(input) if ticket.is_out(input) => {
+                        self.open.insert(input, Question { method, ticket });
+                        None
+                    }
+                    // The future was dropped meanwhile.
+                    Ok(input) => {
+                        let _ = scope.cancel_input(now, input);
+                        None
+                    }
+                    Err(error) => ticket.settle(Err(error.into())),
+                }
+            }
+        }
+    }
+
+    /// What came of a request.
+    #[must_use]
+    pub(in super::super) fn answer(
+        &mut self,
+        input: InputId,
+        answer: Result<Json, InputFailure>,
+    ) -> Option<Waker> {
+        let Question { method, ticket } = self.open.remove(&input)?;
+        ticket.settle(answer.map_err(|failure| SessionError::unanswered(failure, method)))
+    }
+}

@@ -1,0 +1,90 @@
+//! The machines that send something outside of requests, as the service knows them.
+
+use mcp_proto::UsageError;
+use mcp_proto::http::Endpoint;
+use mcp_proto::server::{InputId, Notification, Server, SessionRef};
+use mcp_proto::stdio::Connection;
+use mcp_proto::types::InputRequest;
+use mcp_proto::{Duration, Instant};
+
+/// A machine that has sessions of legacy clients; without one of its own it has none.
+pub trait SessionScope {
+    /// Sends a notification about no request.
+    fn notify_session(
+        &mut self,
+        _now: Instant,
+        _session: SessionRef,
+        _notification: Notification,
+    ) -> Result<(), UsageError> {
+        Err(UsageError::NoServerRequests)
+    }
+
+    /// Asks for input about no request, for `Limits::input_timeout` unless `timeout` says it.
+    fn request_input(
+        &mut self,
+        _now: Instant,
+        _session: SessionRef,
+        _request: InputRequest,
+        _timeout: Option<Duration>,
+    ) -> Result<InputId, UsageError> {
+        Err(UsageError::NoServerRequests)
+    }
+
+    /// Withdraws a request for input.
+    fn cancel_input(&mut self, _now: Instant, _input: InputId) -> Result<(), UsageError> {
+        Err(UsageError::NoServerRequests)
+    }
+}
+
+/// It has one peer.
+impl SessionScope for Connection<Server> {
+    fn notify_session(
+        &mut self,
+        now: Instant,
+        _session: SessionRef,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        Self::notify_session(self, now, notification)
+    }
+
+    fn request_input(
+        &mut self,
+        now: Instant,
+        _session: SessionRef,
+        request: InputRequest,
+        timeout: Option<Duration>,
+    ) -> Result<InputId, UsageError> {
+        let timeout = timeout.unwrap_or_else(|| self.limits().input_timeout);
+        Self::request_input(self, now, request, timeout)
+    }
+
+    fn cancel_input(&mut self, now: Instant, input: InputId) -> Result<(), UsageError> {
+        Self::cancel_input(self, now, input)
+    }
+}
+
+impl<W: Clone> SessionScope for Endpoint<W> {
+    fn notify_session(
+        &mut self,
+        now: Instant,
+        session: SessionRef,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        Self::notify_session(self, now, session, notification)
+    }
+
+    fn request_input(
+        &mut self,
+        now: Instant,
+        session: SessionRef,
+        request: InputRequest,
+        timeout: Option<Duration>,
+    ) -> Result<InputId, UsageError> {
+        let timeout = timeout.unwrap_or_else(|| self.limits().input_timeout);
+        Self::request_input(self, now, session, request, timeout)
+    }
+
+    fn cancel_input(&mut self, now: Instant, input: InputId) -> Result<(), UsageError> {
+        Self::cancel_input(self, now, input)
+    }
+}

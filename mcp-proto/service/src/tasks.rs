@@ -1,0 +1,315 @@
+//! The handlers that are running.
+//!
+//! In: a job to start, a slot that was woken, a cancellation. Out: what came of a job. A handler
+//! that is not done when it is first polled keeps its slot and is polled when its waker pushes
+//! the slot into the port; or, if the adapter can spawn, it leaves and reports through the port.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::task::Wake;
+use alloc::vec::Vec;
+use core::future::{Future, poll_fn};
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::Clock;
+use super::handler::{BoxFuture, Running};
+use super::port::{Cancel, Command, Port};
+use mcp_proto::Duration;
+use mcp_proto::ErrorData;
+use mcp_proto::server::{Outcome, Reply, ReplyId};
+
+/// A future of an adapter's own, to be driven to its end somewhere.
+pub type Spawned = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The time that cancelled handlers get to be polled once more.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// A handler's future and what it owes.
+pub(super) struct Job {
+    reply: Reply,
+    cancel: Arc<Cancel>,
+    future: BoxFuture,
+}
+
+/// What came of polling a job.
+pub(super) enum Progressed {
+    Done(Reply, Outcome),
+    Pending,
+}
+
+pub(super) struct Tasks {
+    port: Arc<Port>,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    /// The jobs that were pending when they were last polled.
+    pending: BTreeMap<ReplyId, Place>,
+}
+
+struct Slot {
+    job: Option<Job>,
+    waker: Waker,
+}
+
+enum Place {
+    Slot(usize),
+    Spawned(Arc<Cancel>),
+}
+
+impl Job {
+    pub(super) fn id(&self) -> ReplyId {
+        self.reply.id()
+    }
+
+    pub(super) fn cancel(&self) -> Arc<Cancel> {
+        self.cancel.clone()
+    }
+
+    fn poll(&mut self, waker: &Waker) -> Poll<Outcome> {
+        let mut context = Context::from_waker(waker);
+        catch_unwind(AssertUnwindSafe(|| self.future.as_mut().poll(&mut context)))
+            .unwrap_or_else(|_| Poll::Ready(panicked()))
+    }
+
+    /// Polls it for the first time before it is spawned. The waker does nothing, because a spawned
+    /// future is polled at once wherever it goes.
+    fn first(mut self) -> Started {
+        match self.poll(Waker::noop()) {
+            Poll::Ready(outcome) => Started::Done(self.end(), outcome),
+            Poll::Pending => Started::Pending(self),
+        }
+    }
+
+    /// Drops the handler's future, which may panic as well, and says that the request is over.
+    fn end(self) -> Reply {
+        let Self { reply, cancel, future } = self;
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
+        cancel.set();
+        reply
+    }
+}
+
+/// What came of calling a handler.
+pub(super) enum Started {
+    Done(Reply, Outcome),
+    Pending(Job),
+}
+
+/// Calls a handler. One that panics is done.
+fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Running) -> Started {
+    let running = catch_unwind(AssertUnwindSafe(call));
+    match running.unwrap_or_else(|_| Running::Done(panicked())) {
+        Running::Future(future) => Started::Pending(Job { reply, cancel, future }),
+        Running::Done(outcome) => {
+            cancel.set();
+            Started::Done(reply, outcome)
+        }
+    }
+}
+
+/// Calls a handler and polls it for the first time; what is pending then is to be spawned.
+pub(super) fn begin(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Running) -> Started {
+    match make(reply, cancel, call) {
+        Started::Pending(job) => job.first(),
+        done @ Started::Done(..) => done,
+    }
+}
+
+impl Tasks {
+    pub(super) fn new(port: Arc<Port>) -> Self {
+        Self { port, slots: Vec::new(), free: Vec::new(), pending: BTreeMap::new() }
+    }
+
+    /// Calls a handler and polls it for the first time; what is pending then stays, or goes to
+    /// `spawn`. A handler that panics is done at once.
+    pub(super) fn start(
+        &mut self,
+        reply: Reply,
+        cancel: Arc<Cancel>,
+        call: impl FnOnce() -> Running,
+        spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
+    ) -> Progressed {
+        let mut job = match make(reply, cancel, call) {
+            Started::Pending(job) => job,
+            Started::Done(reply, outcome) => return Progressed::Done(reply, outcome),
+        };
+        if let Some(spawn) = spawn {
+            return self.start_spawned(job, spawn);
+        }
+        let at = self.vacant();
+        let Some(slot) = self.slots.get_mut(at) else {
+            return Progressed::Done(job.reply, dropped());
+        };
+        match job.poll(&slot.waker) {
+            Poll::Ready(outcome) => {
+                self.free.push(at);
+                Progressed::Done(job.end(), outcome)
+            }
+            Poll::Pending => {
+                self.pending.insert(job.reply.id(), Place::Slot(at));
+                slot.job = Some(job);
+                Progressed::Pending
+            }
+        }
+    }
+
+    /// Polls the job in a slot that was woken.
+    pub(super) fn poll(&mut self, at: usize) -> Progressed {
+        let Some(slot) = self.slots.get_mut(at) else { return Progressed::Pending };
+        let Some(job) = &mut slot.job else { return Progressed::Pending };
+        let Poll::Ready(outcome) = job.poll(&slot.waker) else { return Progressed::Pending };
+        match self.remove(at) {
+            Some(job) => Progressed::Done(job.end(), outcome),
+            None => Progressed::Pending,
+        }
+    }
+
+    /// Tells a job that it is cancelled, lets it run once more, and ends it.
+    pub(super) fn cancel(&mut self, id: ReplyId) {
+        match self.pending.remove(&id) {
+            None => {}
+            Some(Place::Spawned(cancel)) => cancel.set(),
+            Some(Place::Slot(at)) => {
+                if let Some(mut job) = self.remove(at) {
+                    job.cancel.set();
+                    // What it answers now is of no interest to anybody.
+                    let _ = job.poll(Waker::noop());
+                    drop(job.end());
+                }
+            }
+        }
+    }
+
+    pub(super) fn cancel_all(&mut self) {
+        while let Some(id) = self.pending.first_key_value().map(|(id, _)| *id) {
+            self.cancel(id);
+        }
+    }
+
+    /// Cancels everything, and waits until what was spawned has ended.
+    pub(super) async fn finish(&mut self, clock: &mut impl Clock) {
+        self.cancel_all();
+        handlers_ended(&self.port, clock).await;
+    }
+
+    /// A spawned job has reported.
+    pub(super) fn forget(&mut self, id: ReplyId) {
+        self.pending.remove(&id);
+    }
+
+    /// Polls a job where it is and spawns it if it is pending.
+    fn start_spawned(
+        &mut self,
+        job: Job,
+        spawn: &mut (dyn FnMut(Spawned) + Send + 'static),
+    ) -> Progressed {
+        match job.first() {
+            Started::Done(reply, outcome) => Progressed::Done(reply, outcome),
+            Started::Pending(job) => {
+                self.pending.insert(job.id(), Place::Spawned(job.cancel()));
+                spawn(Box::pin(Elsewhere::new(job, self.port.clone())));
+                Progressed::Pending
+            }
+        }
+    }
+
+    fn remove(&mut self, at: usize) -> Option<Job> {
+        let job = self.slots.get_mut(at)?.job.take()?;
+        self.pending.remove(&job.reply.id());
+        self.free.push(at);
+        Some(job)
+    }
+
+    fn vacant(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            let at = self.slots.len();
+            let waker = Waker::from(Arc::new(SlotWaker { at, port: self.port.clone() }));
+            self.slots.push(Slot { job: None, waker });
+            at
+        })
+    }
+}
+
+/// Wakes the job in a slot. A wake that comes after the job has ended polls whatever is there
+/// then, which is harmless.
+struct SlotWaker {
+    at: usize,
+    port: Arc<Port>,
+}
+
+impl Wake for SlotWaker {
+    fn wake(self: Arc<Self>) {
+        self.port.ready(self.at);
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.port.ready(self.at);
+    }
+}
+
+/// A job that runs where the adapter spawned it.
+pub(super) struct Elsewhere {
+    job: Option<Job>,
+    port: Arc<Port>,
+    watcher: Option<u64>,
+}
+
+impl Elsewhere {
+    pub(super) fn new(job: Job, port: Arc<Port>) -> Self {
+        port.add_handler();
+        Self { job: Some(job), port, watcher: None }
+    }
+}
+
+/// Waits until all spawned handlers have ended, for 500 ms at most. They are cancelled: each is
+/// polled once more and dropped.
+pub(super) async fn handlers_ended(port: &Port, clock: &mut impl Clock) {
+    let until = clock.now() + GRACE;
+    poll_fn(|context| match port.poll_handlers_ended(context.waker()) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => clock.poll_timer(context, until),
+    })
+    .await;
+}
+
+impl Future for Elsewhere {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { job, watcher, .. } = &mut *self;
+        let Some(job) = job else { return Poll::Ready(()) };
+        let cancelled = !job.cancel.watch(watcher, context.waker());
+        match job.poll(context.waker()) {
+            Poll::Ready(outcome) => {
+                if let Some(job) = self.job.take() {
+                    self.port.command(Command::Respond(job.end(), outcome));
+                }
+                Poll::Ready(())
+            }
+            Poll::Pending if cancelled => {
+                self.job.take().map(Job::end);
+                Poll::Ready(())
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        if let Some(job) = self.job.take() {
+            self.port.command(Command::Respond(job.end(), dropped()));
+        }
+        self.port.remove_handler();
+    }
+}
+
+fn panicked() -> Outcome {
+    Outcome::Error(ErrorData::internal("the handler panicked"))
+}
+
+fn dropped() -> Outcome {
+    Outcome::Error(ErrorData::internal("the handler ended without an answer"))
+}

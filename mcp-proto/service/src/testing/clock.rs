@@ -1,0 +1,149 @@
+//! Virtual time, for whoever else needs it: handlers of a client, and tests.
+//!
+//! In: time as it passes. Out: futures that are done then.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+
+use crate::lock::Lock;
+use mcp_proto::{Duration, Instant};
+
+/// The time of a [`Pair`](super::Pair), cheap to clone: a user who takes a minute to answer is a
+/// handler that sleeps for one.
+///
+/// ```
+/// # use mcp_service::testing::Pair;
+/// # use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};
+/// # use std::time::Duration;
+/// # let registry = mcp_service::Registry::new(Implementation::new("sums", "1.0.0"));
+/// let pair = Pair::new(registry);
+/// let clock = pair.clock();
+/// pair.client().on_form(move |_| {
+///     let clock = clock.clone();
+///     async move {
+///         clock.sleep(Duration::from_secs(60)).await;
+///         ElicitResult::new(ElicitAction::Decline)
+///     }
+/// });
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    state: Arc<Lock<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    now: Instant,
+    /// Who sleeps, and until when.
+    sleepers: BTreeMap<(Instant, u64), Waker>,
+    serials: u64,
+}
+
+impl Clock {
+    /// The time that has passed.
+    pub fn now(&self) -> Instant {
+        self.state.lock().now
+    }
+
+    /// Completes when `duration` has passed since it was first polled.
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        Sleep { clock: self.clone(), duration, key: None }
+    }
+
+    /// It is `now`.
+    pub(super) fn set(&self, now: Instant) {
+        let mut state = self.state.lock();
+        state.now = state.now.max(now);
+    }
+
+    /// When the next sleep is over.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.state.lock().sleepers.keys().next().map(|(until, _)| *until)
+    }
+
+    /// Wakes those whose sleep is over; says whether there were any.
+    pub(super) fn ring(&self) -> bool {
+        let mut state = self.state.lock();
+        let (now, mut due) = (state.now, Vec::new());
+        while let Some(sleeper) = state.sleepers.first_entry().filter(|first| first.key().0 <= now)
+        {
+            due.push(sleeper.remove());
+        }
+        // Waking may run anything.
+        drop(state);
+        let any = !due.is_empty();
+        due.into_iter().for_each(Waker::wake);
+        any
+    }
+}
+
+/// A future of [`Clock::sleep`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Sleep {
+    clock: Clock,
+    duration: Duration,
+    /// What it is known by, once it was polled.
+    key: Option<(Instant, u64)>,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let mut state = this.clock.state.lock();
+        let key = *this.key.get_or_insert_with(|| {
+            state.serials += 1;
+            (state.now + this.duration, state.serials)
+        });
+        if key.0 <= state.now {
+            return Poll::Ready(());
+        }
+        let before = state.sleepers.insert(key, context.waker().clone());
+        drop(state);
+        // Dropping a waker may run anything, and must not find the lock held.
+        drop(before);
+        Poll::Pending
+    }
+}
+
+/// The timer of whoever is driven in virtual time.
+#[derive(Debug)]
+pub(super) struct Timer {
+    clock: Clock,
+    /// What it was set to last.
+    sleep: Option<(Instant, Sleep)>,
+}
+
+impl Timer {
+    pub(super) fn new(clock: &Clock) -> Self {
+        Self { clock: clock.clone(), sleep: None }
+    }
+}
+
+impl crate::Clock for Timer {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        let clock = &self.clock;
+        let set = self.sleep.take().filter(|(until, _)| *until == at);
+        let (_, sleep) = self
+            .sleep
+            .insert(set.unwrap_or_else(|| (at, clock.sleep(at.duration_since(clock.now())))));
+        Pin::new(sleep).poll(context)
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        let sleeper = self.key.and_then(|key| self.clock.state.lock().sleepers.remove(&key));
+        drop(sleeper);
+    }
+}

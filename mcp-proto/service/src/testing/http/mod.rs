@@ -1,0 +1,187 @@
+//! A client and a server over HTTP, with a network between them.
+//!
+//! In: what the two are, how the network is, what breaks. Out: whether anything happened. Both are
+//! driven by the loops that adapters use, as tasks that take turns; here are only their sockets,
+//! which are lanes, and their time, which is virtual. What is due by itself is due by the [`Clock`].
+
+mod net;
+mod socket;
+mod tasks;
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::clock::{Clock, Timer};
+use super::lane::Network;
+use super::random::Random;
+use super::wire::Wire;
+use crate::lock::Lock;
+use crate::{Catalog, Client, HttpClientConfig, HttpClientService, HttpServer, Spawned, drive};
+use mcp_proto::http::{Config, Url};
+use mcp_proto::{Duration, Instant};
+
+use net::{End, Net};
+use socket::{Connector, Stream};
+use tasks::Tasks;
+
+/// Both sides.
+pub(super) struct Http {
+    catalog: Catalog,
+    pub(super) config: Config,
+    /// Where the client finds the server; `None` is where that is.
+    client_config: Option<HttpClientConfig>,
+    net: Net,
+    clock: Clock,
+    /// The client, once it was first run.
+    client: Tasks,
+    site: Option<Site>,
+    starts: usize,
+}
+
+/// A server that was started, with its connections and the handlers of its sessions.
+struct Site {
+    server: HttpServer,
+    tasks: Tasks,
+    spawned: Queue,
+}
+
+type Queue = Arc<Lock<Vec<Spawned>>>;
+
+impl Http {
+    pub(super) fn new(catalog: Catalog, clock: &Clock) -> Self {
+        Self {
+            catalog,
+            config: Config::default(),
+            client_config: None,
+            net: Net::new(),
+            clock: clock.clone(),
+            client: Tasks::default(),
+            site: None,
+            starts: 0,
+        }
+    }
+
+    pub(super) fn set_client_config(&mut self, config: HttpClientConfig) {
+        self.client_config = Some(config);
+    }
+
+    pub(super) fn set_network(&self, network: Network) {
+        self.net.set_network(network);
+    }
+
+    pub(super) fn set_random(&self, random: Random) {
+        self.net.set_random(random);
+    }
+
+    /// Polls all that was woken, once; says whether there was anything.
+    pub(super) fn look(&mut self, client: &Client, wire: &Wire) -> bool {
+        if self.site.is_none() && !self.open(client, wire) {
+            return false;
+        }
+        let Some(Site { server, tasks, spawned }) = &mut self.site else { return false };
+        for number in self.net.accept() {
+            let mut service = server.connect(self.clock.now());
+            let mut stream = Stream::new(&self.net, number, &self.clock);
+            tasks.spawn(Box::pin(async move {
+                // What goes wrong with a connection concerns nobody else.
+                let _ = drive(&mut service, &mut stream).await;
+            }));
+        }
+        let handlers = core::mem::take(&mut *spawned.lock());
+        for handler in handlers {
+            tasks.spawn(handler);
+        }
+        let served = tasks.run();
+        self.client.run() || served
+    }
+
+    /// Starts both; false if the client is driven elsewhere.
+    fn open(&mut self, client: &Client, wire: &Wire) -> bool {
+        let Some(config) = self.client_config.clone().or_else(|| self.client_config()) else {
+            return false;
+        };
+        let bits = self.net.clone();
+        let Ok(mut service) = HttpClientService::new(client, config, move || bits.bits()) else {
+            return false;
+        };
+        let wire = wire.clone();
+        service.show_wire(self.clock.now(), move |line| wire.push(line));
+        let mut timer = Timer::new(&self.clock);
+        let mut connector = Connector { net: self.net.clone(), clock: self.clock.clone() };
+        self.client.spawn(Box::pin(async move {
+            // Its handle tells why it could not be connected.
+            let _ = service.drive(&mut timer, &mut connector).await;
+        }));
+        self.start();
+        true
+    }
+
+    /// Where the server is.
+    fn client_config(&self) -> Option<HttpClientConfig> {
+        let mut url = "http://localhost".to_string();
+        url.push_str(&self.config.path);
+        Url::parse(&url).ok().map(HttpClientConfig::new)
+    }
+
+    fn start(&mut self) {
+        let (spawned, bits) = (Queue::default(), self.net.clone());
+        let queue = spawned.clone();
+        let spawn = move |handler| {
+            queue.lock().push(handler);
+        };
+        let (catalog, config) = (self.catalog.clone(), self.config.clone());
+        let server = HttpServer::new(catalog, config, move || bits.bits(), spawn);
+        let mut tasks = Tasks::default();
+        let (tended, mut timer) = (server.clone(), Timer::new(&self.clock));
+        tasks.spawn(Box::pin(async move { tended.tend(&mut timer).await }));
+        self.site = Some(Site { server, tasks, spawned });
+        self.starts += 1;
+    }
+
+    /// The server is gone without a word, and another one is there.
+    pub(super) fn restart(&mut self) {
+        if self.site.take().is_some() {
+            self.cut();
+            self.start();
+        }
+    }
+
+    pub(super) fn cut(&self) {
+        self.net.cut(self.clock.now());
+    }
+
+    pub(super) fn end_of_client(&self) {
+        self.net.end(self.clock.now(), End::Client);
+    }
+
+    pub(super) fn end_of_server(&self) {
+        self.net.end(self.clock.now(), End::Server);
+    }
+
+    pub(super) fn refuse(&self, duration: Duration) {
+        let until: Instant = self.clock.now() + duration;
+        self.net.refuse_until(until);
+    }
+
+    pub(super) fn cut_request(&self, after: usize) {
+        self.net.cut_next(End::Client, after);
+    }
+
+    pub(super) fn cut_response(&self, after: usize) {
+        self.net.cut_next(End::Server, after);
+    }
+
+    pub(super) fn starts(&self) -> usize {
+        self.starts
+    }
+
+    pub(super) fn connections(&self) -> usize {
+        self.net.count()
+    }
+
+    pub(super) fn sessions(&self) -> usize {
+        self.site.as_ref().map_or(0, |site| site.server.sessions())
+    }
+}

@@ -1,0 +1,332 @@
+//! What is between a client and a server over HTTP: connections, and what breaks them.
+//!
+//! In: what either end of a connection writes; what is to break. Out: what arrives at the other end,
+//! late and in pieces; refusals; ends and resets. Each connection is a pair of lanes, which hold so
+//! many bytes and no more: whoever writes waits for whoever reads.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::task::{Context, Poll, Waker};
+use std::io::{self, ErrorKind};
+
+use bytes::Bytes;
+
+use super::super::lane::{Lane, Network};
+use super::super::random::Random;
+use crate::lock::Lock;
+use mcp_proto::{Duration, Instant};
+
+/// How many bytes a direction holds.
+const WINDOW: usize = 64 * 1024;
+
+/// A connection that is cut at random is within so many bytes.
+const CUT_WITHIN: u64 = 2048;
+
+/// Cheap to clone: all are the same network.
+#[derive(Clone)]
+pub(super) struct Net {
+    state: Arc<Lock<State>>,
+}
+
+/// One of the two ends of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    Client,
+    Server,
+}
+
+struct State {
+    network: Network,
+    random: Random,
+    connections: BTreeMap<u64, Connection>,
+    serials: u64,
+    /// Those that the server has not got yet.
+    arrived: Vec<u64>,
+    refused_until: Instant,
+    /// How many bytes of the next request arrive.
+    cut_request: Option<usize>,
+    /// The same of the next response.
+    cut_response: Option<usize>,
+}
+
+#[derive(Default)]
+struct Connection {
+    to_server: Way,
+    to_client: Way,
+    /// Its ends are told that it was.
+    is_cut: bool,
+}
+
+/// One direction of a connection.
+#[derive(Default)]
+struct Way {
+    lane: Lane,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    /// How many more bytes arrive before the connection is cut.
+    cut_after: Option<usize>,
+    /// Its end was read.
+    is_over: bool,
+    /// Nobody reads it.
+    is_deaf: bool,
+    /// Nobody writes it.
+    is_mute: bool,
+}
+
+/// What an end of a connection finds to read.
+pub(super) enum Found {
+    Read(io::Result<Bytes>),
+    /// Something arrives then.
+    Later(Instant),
+    /// Whoever asked is woken.
+    Nothing,
+}
+
+impl Net {
+    pub(super) fn new() -> Self {
+        let state = State {
+            network: Network::calm(),
+            random: Random::new(0),
+            connections: BTreeMap::new(),
+            serials: 0,
+            arrived: Vec::new(),
+            refused_until: Instant::ZERO,
+            cut_request: None,
+            cut_response: None,
+        };
+        Self { state: Arc::new(Lock::new(state)) }
+    }
+
+    pub(super) fn set_network(&self, network: Network) {
+        self.state.lock().network = network;
+    }
+
+    pub(super) fn set_random(&self, random: Random) {
+        self.state.lock().random = random;
+    }
+
+    /// 128 bits that follow from the seed.
+    pub(super) fn bits(&self) -> [u8; 16] {
+        let mut state = self.state.lock();
+        let (high, low) = (state.random.next(), state.random.next());
+        ((u128::from(high) << 64) | u128::from(low)).to_be_bytes()
+    }
+
+    /// How long a connection takes to be made.
+    pub(super) fn delay(&self) -> Duration {
+        let State { network, random, .. } = &mut *self.state.lock();
+        network.delay(random)
+    }
+
+    /// A connection, unless it is refused.
+    pub(super) fn connect(&self, now: Instant) -> io::Result<u64> {
+        let mut state = self.state.lock();
+        let State { network, random, .. } = &mut *state;
+        let mut one_in = |count: u32| count > 0 && random.between(1, count.into()) == 1;
+        let (is_refused, is_cut) = (one_in(network.refusals), one_in(network.cuts));
+        if is_refused || now < state.refused_until {
+            return Err(ErrorKind::ConnectionRefused.into());
+        }
+        let mut connection = Connection::default();
+        if is_cut {
+            connection.cut_somewhere(&mut state.random);
+        }
+        state.serials += 1;
+        let number = state.serials;
+        state.connections.insert(number, connection);
+        state.arrived.push(number);
+        Ok(number)
+    }
+
+    /// The connections that the server has not got yet.
+    pub(super) fn accept(&self) -> Vec<u64> {
+        core::mem::take(&mut self.state.lock().arrived)
+    }
+
+    pub(super) fn read(&self, now: Instant, number: u64, end: End, context: &Context<'_>) -> Found {
+        let mut state = self.state.lock();
+        let Some(connection) = state.connections.get_mut(&number) else {
+            return Found::Read(Ok(Bytes::new()));
+        };
+        let is_cut = connection.is_cut;
+        let (found, writer) = connection.read_by(end).read(now, context, is_cut);
+        drop(state);
+        // Waking may run anything, and must not find the lock held.
+        wake(writer);
+        found
+    }
+
+    pub(super) fn write(
+        &self,
+        now: Instant,
+        number: u64,
+        end: End,
+        data: &[u8],
+        context: &Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let mut state = self.state.lock();
+        let State { network, random, connections, cut_request, cut_response, .. } = &mut *state;
+        let Some(connection) = connections.get_mut(&number) else {
+            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+        };
+        let way = connection.written_by(end);
+        if way.is_deaf || way.lane.has_ended() {
+            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+        }
+        let free = WINDOW.saturating_sub(way.lane.waiting());
+        if free == 0 && !data.is_empty() {
+            way.writer = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        let armed = match end {
+            End::Client => cut_request.take(),
+            End::Server => cut_response.take(),
+        };
+        way.cut_after = armed.or(way.cut_after);
+        let count = data.len().min(free);
+        let arrives = way.cut_after.map_or(count, |left| left.min(count));
+        let bytes = Bytes::copy_from_slice(data.get(..arrives).unwrap_or_default());
+        way.lane.send(now, bytes, network, random);
+        let mut woken = alloc::vec![way.reader.take()];
+        match &mut way.cut_after {
+            Some(left) if *left <= count => woken.extend(connection.cut_behind(now, end)),
+            Some(left) => *left -= count,
+            None => {}
+        }
+        drop(state);
+        wake(woken.into_iter().flatten());
+        Poll::Ready(Ok(count))
+    }
+
+    /// One end is gone: the other has its end when everything has arrived.
+    pub(super) fn close(&self, now: Instant, number: u64, end: End) {
+        let mut state = self.state.lock();
+        let Some(connection) = state.connections.get_mut(&number) else { return };
+        let written = connection.written_by(end);
+        written.is_mute = true;
+        written.lane.end(now);
+        let mut woken = alloc::vec![written.reader.take()];
+        let read = connection.read_by(end);
+        read.is_deaf = true;
+        woken.push(read.writer.take());
+        if connection.to_server.is_mute && connection.to_client.is_mute {
+            state.connections.remove(&number);
+        }
+        drop(state);
+        wake(woken.into_iter().flatten());
+    }
+
+    /// What is under way is lost, and both ends of all connections are told so.
+    pub(super) fn cut(&self, now: Instant) {
+        self.on_each(|connection| {
+            connection.is_cut = true;
+            connection.to_server.lane.cut(now);
+            connection.to_client.lane.cut(now);
+        });
+    }
+
+    /// One end of all connections says nothing more; what is under way arrives.
+    pub(super) fn end(&self, now: Instant, end: End) {
+        self.on_each(|connection| {
+            connection.written_by(end).lane.end(now);
+        });
+    }
+
+    pub(super) fn refuse_until(&self, until: Instant) {
+        self.state.lock().refused_until = until;
+    }
+
+    pub(super) fn cut_next(&self, end: End, after: usize) {
+        let mut state = self.state.lock();
+        match end {
+            End::Client => state.cut_request = Some(after),
+            End::Server => state.cut_response = Some(after),
+        }
+    }
+
+    /// How many connections there are.
+    pub(super) fn count(&self) -> usize {
+        self.state.lock().connections.len()
+    }
+
+    fn on_each(&self, f: impl FnMut(&mut Connection)) {
+        let mut state = self.state.lock();
+        state.connections.values_mut().for_each(f);
+        let woken: Vec<Waker> =
+            state.connections.values_mut().flat_map(Connection::take_wakers).collect();
+        drop(state);
+        wake(woken);
+    }
+}
+
+impl Connection {
+    fn written_by(&mut self, end: End) -> &mut Way {
+        match end {
+            End::Client => &mut self.to_server,
+            End::Server => &mut self.to_client,
+        }
+    }
+
+    fn read_by(&mut self, end: End) -> &mut Way {
+        match end {
+            End::Client => &mut self.to_client,
+            End::Server => &mut self.to_server,
+        }
+    }
+
+    /// Its end is near.
+    fn cut_somewhere(&mut self, random: &mut Random) {
+        let after = usize::try_from(random.between(1, CUT_WITHIN)).unwrap_or(1);
+        match random.between(0, 3) {
+            0 => self.to_client.cut_after = Some(0),
+            1 => self.to_server.cut_after = Some(after),
+            _ => self.to_client.cut_after = Some(after),
+        }
+    }
+
+    /// Is cut behind what one end has written; what the other end has written is lost. Returns who
+    /// is to be woken.
+    fn cut_behind(&mut self, now: Instant, end: End) -> Vec<Option<Waker>> {
+        self.is_cut = true;
+        self.written_by(end).lane.end(now);
+        self.read_by(end).lane.cut(now);
+        self.take_wakers().into_iter().map(Some).collect()
+    }
+
+    fn take_wakers(&mut self) -> Vec<Waker> {
+        let ways = [&mut self.to_server, &mut self.to_client];
+        ways.into_iter().flat_map(|way| [way.reader.take(), way.writer.take()]).flatten().collect()
+    }
+}
+
+impl Way {
+    /// What there is to read, and whoever has waited to write.
+    fn read(
+        &mut self,
+        now: Instant,
+        context: &Context<'_>,
+        is_cut: bool,
+    ) -> (Found, Option<Waker>) {
+        let over =
+            || if is_cut { Err(ErrorKind::ConnectionReset.into()) } else { Ok(Bytes::new()) };
+        if self.is_over {
+            return (Found::Read(over()), None);
+        }
+        match self.lane.receive(now) {
+            Some(bytes) if bytes.is_empty() => {
+                self.is_over = true;
+                (Found::Read(over()), self.writer.take())
+            }
+            Some(bytes) => (Found::Read(Ok(bytes)), self.writer.take()),
+            None => {
+                self.reader = Some(context.waker().clone());
+                (self.lane.next().map_or(Found::Nothing, Found::Later), None)
+            }
+        }
+    }
+}
+
+fn wake(wakers: impl IntoIterator<Item = Waker>) {
+    wakers.into_iter().for_each(Waker::wake);
+}

@@ -1,0 +1,126 @@
+//! The two ends of a connection: a client's socket, and the stream of a server.
+
+use alloc::boxed::Box;
+use core::task::{Context, Poll};
+use std::io;
+
+use bytes::Bytes;
+
+use super::super::clock::{Clock, Timer};
+use super::net::{End, Found, Net};
+use crate::{Clock as _, Connecting};
+use mcp_proto::Instant;
+use mcp_proto::http::Url;
+
+/// One end of a connection. Dropping it closes it.
+pub(super) struct Socket {
+    net: Net,
+    number: u64,
+    end: End,
+    /// When something arrives.
+    timer: Timer,
+}
+
+impl Socket {
+    pub(super) fn new(net: &Net, number: u64, end: End, clock: &Clock) -> Self {
+        Self { net: net.clone(), number, end, timer: Timer::new(clock) }
+    }
+
+    fn read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        loop {
+            let now = self.timer.now();
+            match self.net.read(now, self.number, self.end, context) {
+                Found::Read(read) => return Poll::Ready(read),
+                Found::Nothing => return Poll::Pending,
+                Found::Later(at) => {
+                    if self.timer.poll_timer(context, at).is_pending() {
+                        return Poll::Pending;
+                    }
+                }
+            }
+        }
+    }
+
+    fn write(&self, context: &Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        self.net.write(self.timer.now(), self.number, self.end, data, context)
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.net.close(self.timer.now(), self.number, self.end);
+    }
+}
+
+impl crate::Socket for Socket {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        self.read(context)
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        self.write(context, data)
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Makes connections of a client.
+pub(super) struct Connector {
+    pub(super) net: Net,
+    pub(super) clock: Clock,
+}
+
+impl crate::Connector for Connector {
+    fn connect(&mut self, _: &Url) -> Connecting {
+        let (net, clock) = (self.net.clone(), self.clock.clone());
+        let delay = net.delay();
+        Box::pin(async move {
+            clock.sleep(delay).await;
+            let number = net.connect(clock.now())?;
+            let socket = Socket::new(&net, number, End::Client, &clock);
+            Ok(Box::new(socket) as Box<dyn crate::Socket>)
+        })
+    }
+}
+
+/// The stream of a server's connection.
+pub(super) struct Stream {
+    socket: Socket,
+    timer: Timer,
+}
+
+impl Stream {
+    pub(super) fn new(net: &Net, number: u64, clock: &Clock) -> Self {
+        let socket = Socket::new(net, number, End::Server, clock);
+        Self { socket, timer: Timer::new(clock) }
+    }
+}
+
+impl crate::Io for Stream {
+    fn now(&self) -> Instant {
+        self.timer.now()
+    }
+
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        self.socket.read(context)
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        self.socket.write(context, data)
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        self.timer.poll_timer(context, at)
+    }
+
+    /// A server that is started anew goes without a word.
+    fn poll_stop(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
+}

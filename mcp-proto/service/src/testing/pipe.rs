@@ -1,0 +1,199 @@
+//! A client and a server with a pipe between them.
+//!
+//! In: what the two are, how the pipe is, what breaks. Out: whether anything happened, and when
+//! something happens by itself.
+
+use alloc::boxed::Box;
+use core::task::Waker;
+
+use bytes::Bytes;
+
+use super::lane::{Lane, Network};
+use super::random::Random;
+use super::wire::Wire;
+use crate::{Client, ClientService, Driven};
+use mcp_proto::Instant;
+use mcp_proto::server;
+
+/// Both sides.
+pub(super) struct Pipe {
+    start: Box<dyn FnMut(server::Config) -> Box<dyn Driven>>,
+    pub(super) config: server::Config,
+    network: Network,
+    random: Random,
+    sides: Option<Sides>,
+    starts: usize,
+}
+
+/// Both sides, once they are there. Each is gone when it has ended, as it is with an adapter.
+struct Sides {
+    client: Option<ClientService>,
+    server: Option<Box<dyn Driven>>,
+    to_server: Lane,
+    to_client: Lane,
+}
+
+impl Pipe {
+    pub(super) fn new(start: Box<dyn FnMut(server::Config) -> Box<dyn Driven>>) -> Self {
+        Self {
+            start,
+            config: server::Config::default(),
+            network: Network::calm(),
+            random: Random::new(0),
+            sides: None,
+            starts: 0,
+        }
+    }
+
+    pub(super) fn set_network(&mut self, network: Network) {
+        self.network = network;
+    }
+
+    pub(super) fn set_random(&mut self, random: Random) {
+        self.random = random;
+    }
+
+    /// Gives each side a turn, and what has arrived; says whether anything came of it.
+    pub(super) fn look(
+        &mut self,
+        now: Instant,
+        client: &Client,
+        wire: &Wire,
+        waker: &Waker,
+    ) -> bool {
+        let Some(mut sides) = self.sides.take().or_else(|| self.open(now, client, wire)) else {
+            return false;
+        };
+        let Sides { client, server, to_server, to_client } = &mut sides;
+        let (random, network) = (&mut self.random, &self.network);
+        let mut stirred = false;
+        if let Some(side) = client {
+            stirred |= turn(side, now, waker, to_server, network, random);
+        }
+        if let Some(side) = server {
+            stirred |= turn(&mut **side, now, waker, to_client, network, random);
+        }
+        if let Some(side) = client
+            && side.is_disconnected()
+        {
+            // What the lost server still writes reaches nobody.
+            *to_client = Lane::default();
+            side.handle_idle();
+            stirred = true;
+        }
+        if client.as_ref().is_some_and(|side| side.is_closed() && !side.wants_reopen()) {
+            *client = None;
+        }
+        if server.as_ref().is_some_and(|side| side.is_closed()) {
+            *server = None;
+        }
+        if let Some(side) = server {
+            stirred |= deliver(&mut **side, now, to_server);
+        }
+        if let Some(side) = client {
+            stirred |= deliver(side, now, to_client);
+        }
+        if let Some(side) = client
+            && side.wants_reopen()
+        {
+            *server = Some((self.start)(self.config.clone()));
+            self.starts += 1;
+            (*to_server, *to_client) = (Lane::default(), Lane::default());
+            side.handle_opened(now);
+            stirred = true;
+        }
+        self.sides = Some(sides);
+        stirred
+    }
+
+    fn open(&mut self, now: Instant, client: &Client, wire: &Wire) -> Option<Sides> {
+        // Whoever drives the client elsewhere does not need a server here.
+        let mut client = ClientService::new(client).ok()?;
+        let wire = wire.clone();
+        client.show_wire(now, move |line| wire.push(line));
+        let server = (self.start)(self.config.clone());
+        self.starts += 1;
+        client.handle_opened(now);
+        let (to_server, to_client) = (Lane::default(), Lane::default());
+        Some(Sides { client: Some(client), server: Some(server), to_server, to_client })
+    }
+
+    /// When something happens by itself.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let Sides { client, server, to_server, to_client } = self.sides.as_ref()?;
+        let client = client.as_ref().map(|side| wait(side, to_client));
+        let server = server.as_ref().map(|side| wait(&**side, to_server));
+        client.into_iter().chain(server).flatten().flatten().min()
+    }
+
+    pub(super) fn cut(&mut self, now: Instant) {
+        if let Some(sides) = &mut self.sides {
+            sides.to_server.cut(now);
+            sides.to_client.cut(now);
+        }
+    }
+
+    pub(super) fn end_of_client(&mut self, now: Instant) {
+        if let Some(sides) = &mut self.sides {
+            sides.to_server.end(now);
+        }
+    }
+
+    pub(super) fn end_of_server(&mut self, now: Instant) {
+        if let Some(sides) = &mut self.sides {
+            sides.to_client.end(now);
+        }
+    }
+
+    pub(super) fn starts(&self) -> usize {
+        self.starts
+    }
+}
+
+/// Gives one side a turn, and sends what it says; says whether it said anything.
+fn turn(
+    side: &mut dyn Driven,
+    now: Instant,
+    waker: &Waker,
+    lane: &mut Lane,
+    network: &Network,
+    random: &mut Random,
+) -> bool {
+    let due = side.poll_timeout().is_some_and(|at| at <= now);
+    side.turn(now, waker);
+    let mut says = due;
+    while !side.output().is_empty() {
+        let bytes = Bytes::copy_from_slice(side.output());
+        side.handle_written(bytes.len());
+        lane.send(now, bytes, network, random);
+        says = true;
+    }
+    if side.is_closed() {
+        says |= lane.end(now);
+    }
+    says
+}
+
+/// When a side is due by itself, and when something arrives for it; what it does not want to read
+/// stays where it is.
+fn wait(side: &dyn Driven, lane: &Lane) -> [Option<Instant>; 2] {
+    [side.poll_timeout(), lane.next().filter(|_| side.wants_read())]
+}
+
+/// Gives one side what has arrived; says whether anything has.
+fn deliver(side: &mut dyn Driven, now: Instant, lane: &mut Lane) -> bool {
+    if !side.wants_read() {
+        return false;
+    }
+    match lane.receive(now) {
+        None => false,
+        Some(bytes) if bytes.is_empty() => {
+            side.handle_eof(now);
+            true
+        }
+        Some(bytes) => {
+            side.handle_bytes(now, bytes);
+            true
+        }
+    }
+}

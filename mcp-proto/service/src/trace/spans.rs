@@ -1,0 +1,330 @@
+//! Spans of requests and calls, and events for faults of peers.
+//!
+//! A handler is wrapped, so that it is in its span wherever it is called, polled and dropped. The
+//! fields have the names of OpenTelemetry's conventions.
+//!
+//! [Conventions: Semantic conventions for MCP](https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md)
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::sync::OnceLock;
+
+use tracing::Level;
+use tracing::field::Empty;
+
+use super::super::Catalog;
+use super::super::handler::{BoxFuture, Running};
+use mcp_proto::ErrorData;
+use mcp_proto::ProtocolError;
+use mcp_proto::ProtocolVersion;
+use mcp_proto::TraceContext;
+use mcp_proto::client::{CallError, CallId};
+use mcp_proto::internals::raw;
+use mcp_proto::server::{Outcome, Request};
+use mcp_proto::{Json, RequestId};
+
+impl Catalog {
+    /// Calls `f` with the span of each request that says which trace it belongs to, before the span
+    /// is entered: with OpenTelemetry it gets its parent then. It is said once: of several
+    /// functions the first one stays.
+    ///
+    /// ```
+    /// # use mcp_proto::types::Implementation;
+    /// # use mcp_service::{Catalog, Registry};
+    /// # let registry = Registry::new(Implementation::new("traced", "1.0.0"));
+    /// # fn set_parent(_: &tracing::Span, _: &str) {}
+    /// let catalog = Catalog::from(registry);
+    /// catalog.on_span(|span, trace| {
+    ///     if let Some(traceparent) = trace.get("traceparent") {
+    ///         set_parent(span, traceparent);
+    ///     }
+    /// });
+    /// ```
+    ///
+    /// A request that a handler answers has a span `mcp.server`. (What the machine answers by itself,
+    /// such as lists, has none, and a handler that asks for input has one for each round.) A
+    /// [`Call`](super::super::Call) has a span `mcp.client`. Both are at the level info and have the
+    /// target `mcp_proto`. A handler is called, polled and dropped in its span, wherever it runs. A
+    /// fault of a peer is an event at the level warn.
+    ///
+    /// | field | what it is |
+    /// |---|---|
+    /// | `otel.name`, `otel.kind` | method and tool or prompt; `server` or `client` |
+    /// | `mcp.method.name`, `gen_ai.tool.name`, `gen_ai.prompt.name`, `mcp.resource.uri` | what is asked, and of what |
+    /// | `mcp.protocol.version`, `jsonrpc.request.id` | the revision, which says the era; the id of the request, unless it was cancelled before its handler began |
+    /// | `error.type`, `otel.status_code` | why it failed: the code, `tool_error`, `timeout`, `cancelled`, `panic`, …; `ERROR` |
+    /// | `rpc.response.status_code` | the code of an error |
+    /// | `mcp.input_required` | `true` if the handler asks for input |
+    /// | `traceparent`, `tracestate` | what the client said |
+    ///
+    /// There is no `mcp.session.id`: whoever knows the id of a session is in it. The names are
+    /// those of OpenTelemetry's [conventions for MCP].
+    ///
+    /// [conventions for MCP]: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
+    pub fn on_span(&self, f: impl Fn(&tracing::Span, &TraceContext) + Send + Sync + 'static) {
+        let _ = self.hook().0.set(Box::new(f));
+    }
+}
+
+/// Who is told of spans.
+#[derive(Default)]
+pub(in super::super) struct Hook(OnceLock<Box<OnSpan>>);
+
+type OnSpan = dyn Fn(&tracing::Span, &TraceContext) + Send + Sync;
+
+/// A span of ours, and what is said if it ends without an answer.
+pub(in super::super) struct Span {
+    span: tracing::Span,
+    ends: Option<&'static str>,
+}
+
+macro_rules! open {
+    ($name:literal, $kind:literal, $subject:ident, $trace:expr) => {{
+        let trace: Option<&TraceContext> = $trace;
+        tracing::info_span!(
+            target: "mcp_proto",
+            $name,
+            otel.name = &*$subject.name(),
+            otel.kind = $kind,
+            otel.status_code = Empty,
+            mcp.method.name = $subject.method,
+            mcp.resource.uri = $subject.uri.as_deref(),
+            mcp.protocol.version = Empty,
+            mcp.input_required = Empty,
+            gen_ai.operation.name = $subject.tool.is_some().then_some("execute_tool"),
+            gen_ai.tool.name = $subject.tool.as_deref(),
+            gen_ai.prompt.name = $subject.prompt.as_deref(),
+            jsonrpc.request.id = Empty,
+            rpc.response.status_code = Empty,
+            error.type = Empty,
+            traceparent = trace.and_then(|trace| trace.traceparent.as_deref()),
+            tracestate = trace.and_then(|trace| trace.tracestate.as_deref()),
+        )
+    }};
+}
+
+impl Span {
+    /// The span of a request that has a handler.
+    pub(in super::super) fn of_request(
+        request: &Request,
+        id: &dyn Fn() -> Option<RequestId>,
+        hook: &Hook,
+    ) -> Self {
+        if !tracing::span_enabled!(target: "mcp_proto", Level::INFO) {
+            return Self::none();
+        }
+        let trace = request.trace.as_deref();
+        let subject = Subject::of(request.method.name(), Some(&request.params));
+        let span = open!("mcp.server", "server", subject, trace);
+        if let Some(id) = id() {
+            span.record("jsonrpc.request.id", id.as_str().trim_matches('"'));
+        }
+        span.record("mcp.protocol.version", request.peer.version.as_str());
+        if let (Some(on_span), Some(trace)) = (hook.0.get(), trace) {
+            on_span(&span, trace);
+        }
+        Self { span, ends: None }
+    }
+
+    /// Calls the handler of a request within its span, and polls it there wherever that is.
+    pub(in super::super) fn run(mut self, call: impl FnOnce() -> Running) -> Running {
+        if self.span.is_none() {
+            return call();
+        }
+        self.ends = Some("panic");
+        match self.within(call) {
+            Running::Done(outcome) => {
+                self.answered(&outcome);
+                Running::Done(outcome)
+            }
+            Running::Future(future) => {
+                self.ends = Some("cancelled");
+                Running::Future(Box::pin(Traced { span: self, future: Some(future) }))
+            }
+        }
+    }
+
+    /// The span of a call that begins here; `about` is its method and its parameters.
+    pub(in super::super) fn of_call<'a>(
+        about: impl FnOnce() -> (&'a str, Option<&'a Json>),
+    ) -> Self {
+        if !tracing::span_enabled!(target: "mcp_proto", Level::INFO) {
+            return Self::none();
+        }
+        let (method, params) = about();
+        let subject = Subject::of(method, params);
+        Self { span: open!("mcp.client", "client", subject, None), ends: Some("cancelled") }
+    }
+
+    /// The call has its response; `about` is what it is called, and what its server speaks.
+    pub(in super::super) fn responded(
+        &mut self,
+        about: impl FnOnce() -> (Option<CallId>, Option<ProtocolVersion>),
+        result: &Result<Json, CallError>,
+    ) {
+        self.ends = None;
+        if self.span.is_none() {
+            return;
+        }
+        let (call, version) = about();
+        if let Some(call) = call {
+            self.span.record("jsonrpc.request.id", &*alloc::format!("{}", call.number()));
+        }
+        if let Some(version) = version {
+            self.span.record("mcp.protocol.version", version.as_str());
+        }
+        match result {
+            Ok(result) => self.completed(result),
+            Err(CallError::Error { error, .. }) => self.refused(error),
+            Err(error) => self.failed(kind_of(error)),
+        }
+    }
+
+    /// Does something within the span.
+    pub(in super::super) fn within<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.span.in_scope(f)
+    }
+
+    fn none() -> Self {
+        Self { span: tracing::Span::none(), ends: None }
+    }
+
+    fn answered(&mut self, outcome: &Outcome) {
+        self.ends = None;
+        match outcome {
+            Outcome::Complete(result) => self.completed(result),
+            Outcome::InputRequired(_) => {
+                self.span.record("mcp.input_required", true);
+            }
+            Outcome::Error(error) => self.refused(error),
+            _ => {}
+        }
+    }
+
+    fn completed(&self, result: &Json) {
+        if raw(result).member("isError").is_some_and(|value| value.0 == b"true") {
+            self.failed("tool_error");
+        }
+    }
+
+    fn refused(&self, error: &ErrorData) {
+        let code = alloc::format!("{}", error.code.0);
+        self.span.record("rpc.response.status_code", &*code);
+        self.failed(&code);
+    }
+
+    fn failed(&self, error: &str) {
+        self.span.record("error.type", error);
+        self.span.record("otel.status_code", "ERROR");
+    }
+}
+
+impl Drop for Span {
+    fn drop(&mut self) {
+        if let Some(error) = self.ends {
+            self.failed(error);
+        }
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.span.fmt(f)
+    }
+}
+
+/// A handler that is polled within the span of its request, and dropped there.
+struct Traced {
+    span: Span,
+    future: Option<BoxFuture>,
+}
+
+impl Future for Traced {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let Self { span, future } = &mut *self;
+        let Some(future) = future else { return Poll::Pending };
+        span.ends = Some("panic");
+        let polled = span.within(|| future.as_mut().poll(context));
+        match &polled {
+            Poll::Ready(outcome) => span.answered(outcome),
+            Poll::Pending => span.ends = Some("cancelled"),
+        }
+        polled
+    }
+}
+
+impl Drop for Traced {
+    fn drop(&mut self) {
+        let future = self.future.take();
+        self.span.within(|| drop(future));
+    }
+}
+
+/// What is asked, and of what.
+struct Subject<'a> {
+    method: &'a str,
+    tool: Option<Cow<'a, str>>,
+    prompt: Option<Cow<'a, str>>,
+    uri: Option<Cow<'a, str>>,
+}
+
+impl<'a> Subject<'a> {
+    fn of(method: &'a str, params: Option<&'a Json>) -> Self {
+        let of = |methods: &[&str], member| {
+            params
+                .filter(|_| methods.contains(&method))
+                .and_then(|params| raw(params).member(member)?.string())
+        };
+        Self {
+            method,
+            tool: of(&["tools/call"], "name"),
+            prompt: of(&["prompts/get"], "name"),
+            uri: of(&["resources/read"], "uri"),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self.tool.as_deref().or(self.prompt.as_deref()) {
+            Some(target) => alloc::format!("{} {target}", self.method),
+            None => self.method.into(),
+        }
+    }
+}
+
+/// Why a call has no response, in one word.
+fn kind_of(error: &CallError) -> &'static str {
+    match error {
+        CallError::Error { .. } => "error",
+        CallError::Protocol(_) => "protocol",
+        CallError::TimedOut => "timeout",
+        CallError::Cancelled => "cancelled",
+        CallError::InputRefused(_) => "input_refused",
+        CallError::Connect(_) => "connect",
+        CallError::Closed => "closed",
+        CallError::Interrupted => "interrupted",
+        CallError::Unauthorized(_) => "unauthorized",
+        CallError::Http { .. } => "http",
+        CallError::Connection(_) => "connection",
+        CallError::SessionExpired => "session_expired",
+        CallError::Header(_) => "header",
+        CallError::Usage(_) => "usage",
+        _ => "other",
+    }
+}
+
+/// A peer sent something that was dropped.
+pub(in super::super) fn fault(error: &ProtocolError) {
+    tracing::warn!(target: "mcp_proto", %error, "a peer sent what was dropped");
+}
+
+/// An operator is to know: a limit was reached, or a connection could not be accepted.
+pub(in super::super) fn alarmed(alarm: &str) {
+    tracing::warn!(target: "mcp_proto", "{alarm}");
+}

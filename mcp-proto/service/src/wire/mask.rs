@@ -1,0 +1,155 @@
+//! What is shown, without secrets.
+
+use alloc::string::String;
+
+use mcp_proto::internals::Raw;
+
+/// A key with one of these in its letters and digits has a secret for a value.
+const SECRETS: [&str; 10] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "apikey",
+    "privatekey",
+    "authorization",
+    "credential",
+    "cookie",
+    "token",
+];
+
+/// A key with one of these for a word has a secret for a value. They are parts of other words.
+const SECRET_WORDS: [&str; 3] = ["pwd", "otp", "pin"];
+
+/// A value that begins like this, in capitals or not, holds credentials.
+const SECRET_VALUES: [&str; 2] = ["bearer ", "basic "];
+
+/// The protocol's own keys that look like it and are none.
+const PUBLIC: [&str; 1] = ["progresstoken"];
+
+/// Writes a line of HTTP with its secrets masked: the query of a URL, the value of a field that
+/// looks secret, and what [`message`] masks.
+pub(super) fn field(text: &str, out: &mut String) {
+    if let Some((before, after)) = around_query(text) {
+        out.push_str(before);
+        out.push_str("?***");
+        out.push_str(after);
+        return;
+    }
+    match text.split_once(':') {
+        Some((name, value))
+            if is_name(name)
+                && (looks_secret(name)
+                    || is_session(name)
+                    || is_credential(value.trim_start())) =>
+        {
+            out.push_str(name);
+            out.push_str(": ***");
+        }
+        _ => message(text, out),
+    }
+}
+
+/// What is before and behind the query, in the line of a request and in a field that tells where
+/// a browser comes from. Nobody here reads it: what is in it is a key, if anything.
+fn around_query(text: &str) -> Option<(&str, &str)> {
+    let (first, rest) = text.split_once(' ')?;
+    let is_method = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_uppercase());
+    if !is_method && !first.eq_ignore_ascii_case("referer:") {
+        return None;
+    }
+    let (_, query) = rest.split_once('?')?;
+    let before = text.split_at_checked(text.len() - query.len() - 1)?.0;
+    Some((before, query.find(' ').and_then(|end| query.get(end..)).unwrap_or_default()))
+}
+
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Whoever knows the id of a session is in it.
+fn is_session(name: &str) -> bool {
+    name.eq_ignore_ascii_case("mcp-session-id")
+}
+
+/// Writes a message with its secrets masked: strings, also in an array, behind a key that looks
+/// secret. It looks at strings and what is between them alone, so that what is no JSON is shown
+/// as it is.
+pub(super) fn message(mut rest: &str, out: &mut String) {
+    let (mut secret, mut arrays) = (false, 0_u32);
+    while let Some((between, string)) = rest.find('"').and_then(|at| rest.split_at_checked(at)) {
+        for mark in between.chars() {
+            match mark {
+                '[' => arrays += 1,
+                ']' => arrays = arrays.saturating_sub(1),
+                ',' if arrays > 0 => {}
+                ',' | '{' | '}' => (secret, arrays) = (false, 0),
+                _ => {}
+            }
+        }
+        out.push_str(between);
+        let (string, after) = string.split_at_checked(length(string)).unwrap_or((string, ""));
+        if after.trim_start().starts_with(':') {
+            (secret, arrays) = (looks_secret(&unescaped(string)), 0);
+            out.push_str(string);
+        } else {
+            let inner = string.get(1..).unwrap_or_default();
+            out.push_str(if secret || is_credential(inner) { "\"***\"" } else { string });
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+}
+
+/// The length of the string that `text` begins with, quotes included.
+fn length(text: &str) -> usize {
+    let mut escaped = true;
+    let end = text.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 1)
+}
+
+/// The text of a string.
+fn unescaped(string: &str) -> String {
+    Raw(string.as_bytes()).string().map(Into::into).unwrap_or_default()
+}
+
+fn looks_secret(name: &str) -> bool {
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
+    let key: String = letters.flat_map(char::to_lowercase).collect();
+    let is_secret = SECRETS.iter().any(|secret| key.contains(secret)) || has_secret_word(name);
+    is_secret && !PUBLIC.contains(&key.as_str())
+}
+
+/// Whether one of the words of a key is secret: they are apart by other characters than letters,
+/// or begin with a capital.
+fn has_secret_word(key: &str) -> bool {
+    let parts = key.split(|mark: char| !mark.is_alphabetic()).filter(|part| !part.is_empty());
+    parts
+        .flat_map(words)
+        .any(|word| SECRET_WORDS.iter().any(|secret| secret.eq_ignore_ascii_case(word)))
+}
+
+/// The words of `camelCase`; of capitals only the last begins one.
+fn words(mut text: &str) -> impl Iterator<Item = &str> {
+    core::iter::from_fn(move || {
+        let mut before = text.chars().next()?;
+        let next = text.char_indices().skip(1).find(|(_, letter)| {
+            let begins = letter.is_uppercase() && before.is_lowercase();
+            before = *letter;
+            begins
+        });
+        let (word, rest) = text.split_at_checked(next.map_or(text.len(), |(at, _)| at))?;
+        text = rest;
+        Some(word)
+    })
+}
+
+fn is_credential(value: &str) -> bool {
+    SECRET_VALUES.iter().any(|secret| {
+        value.get(..secret.len()).is_some_and(|start| start.eq_ignore_ascii_case(secret))
+    })
+}

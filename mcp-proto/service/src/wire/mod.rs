@@ -1,0 +1,248 @@
+//! The conversation in the transcript format, as it happens.
+
+mod http;
+mod mask;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+
+use mcp_proto::client::{ClientEvent, Undelivered};
+use mcp_proto::frame::{Line, LineReader};
+use mcp_proto::server::{CancelCause, ServerEvent};
+use mcp_proto::{Duration, Instant};
+
+/// Time that is not worth a line.
+const A_MOMENT: Duration = Duration::from_millis(100);
+
+/// Of a longer line the beginning is shown.
+const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
+
+pub(super) struct Wire {
+    sink: Box<dyn FnMut(&str) + Send>,
+    /// What lines of the peer, and of our own, begin with.
+    marks: [String; 2],
+    /// What happens is told of this connection.
+    connection: Option<u64>,
+    /// `None` after the end.
+    peer: Option<Lines>,
+    own: Lines,
+    told: Told,
+}
+
+/// When something was told last, in microseconds; connections of one server share it.
+pub(super) type Told = Arc<AtomicU64>;
+
+/// From bytes to lines.
+enum Lines {
+    Messages(LineReader),
+    Http(http::Lines),
+}
+
+impl Wire {
+    pub(super) fn of_server(now: Instant, sink: Box<dyn FnMut(&str) + Send>) -> Self {
+        Self::new(now, sink, ["C>", "S>"])
+    }
+
+    pub(super) fn of_client(now: Instant, sink: Box<dyn FnMut(&str) + Send>) -> Self {
+        Self::new(now, sink, ["S>", "C>"])
+    }
+
+    /// One of the connections of a server over HTTP.
+    pub(super) fn of_connection(
+        number: u64,
+        told: Told,
+        sink: Box<dyn FnMut(&str) + Send>,
+    ) -> Self {
+        Self {
+            sink,
+            marks: [alloc::format!("{number}>"), alloc::format!("{number}<")],
+            connection: Some(number),
+            peer: Some(Lines::Http(http::Lines::default())),
+            own: Lines::Http(http::Lines::default()),
+            told,
+        }
+    }
+
+    /// One of the connections of a client over HTTP; the client's lines have the mark that they
+    /// have at the server.
+    pub(super) fn to_server(number: u64, told: Told, sink: Box<dyn FnMut(&str) + Send>) -> Self {
+        let mut wire = Self::of_connection(number, told, sink);
+        wire.marks.reverse();
+        wire
+    }
+
+    /// When something was told last, to be shared.
+    pub(super) fn told(&self) -> Told {
+        self.told.clone()
+    }
+
+    fn new(now: Instant, sink: Box<dyn FnMut(&str) + Send>, marks: [&str; 2]) -> Self {
+        Self {
+            sink,
+            marks: marks.map(String::from),
+            connection: None,
+            peer: Some(Lines::messages()),
+            own: Lines::messages(),
+            told: Arc::new(AtomicU64::new(now.as_micros())),
+        }
+    }
+
+    pub(super) fn received(&mut self, now: Instant, data: Bytes) {
+        let Some(mut peer) = self.peer.take() else { return };
+        peer.push(data);
+        while let Some(line) = peer.next() {
+            self.message(now, 0, &line);
+        }
+        self.peer = Some(peer);
+    }
+
+    pub(super) fn sent(&mut self, now: Instant, data: Bytes) {
+        self.cut_short(now);
+        self.own.push(data);
+        while let Some(line) = self.own.next() {
+            self.message(now, 1, &line);
+        }
+    }
+
+    /// Shows the beginning of what the peer sends over HTTP before it is answered.
+    fn cut_short(&mut self, now: Instant) {
+        if let Some(Lines::Http(peer)) = &mut self.peer
+            && let Some(line) = peer.beginning()
+        {
+            self.message(now, 0, &line);
+        }
+    }
+
+    pub(super) fn ended(&mut self, now: Instant) {
+        let Some(peer) = self.peer.take() else { return };
+        if let Some(line) = peer.finish() {
+            self.message(now, 0, &line);
+        }
+        self.tell(now, "! eof");
+    }
+
+    pub(super) fn event(&mut self, now: Instant, event: &ServerEvent) {
+        let text = match event {
+            ServerEvent::Cancelled { cause, .. } => match cause {
+                CancelCause::Client(Some(reason)) => alloc::format!("! cancelled {reason:?}"),
+                CancelCause::Client(None) => "! cancelled".into(),
+                CancelCause::TimedOut => "! timed-out".into(),
+                CancelCause::Closed => "! cut-off".into(),
+                _ => "! disconnected".into(),
+            },
+            ServerEvent::MessagesLost { count } => alloc::format!("! messages-lost {count}"),
+            ServerEvent::LimitReached { limit, .. } => alloc::format!("! limit-reached {limit}"),
+            ServerEvent::AcceptFailed { .. } => "! accept-failed".into(),
+            ServerEvent::PeerFault(error) => alloc::format!("! peer-fault {error}"),
+            ServerEvent::Closed => "! closed".into(),
+            ServerEvent::Pong { answered: true, .. } => "! pong".into(),
+            ServerEvent::Pong { answered: false, .. } => "! no-pong".into(),
+            ServerEvent::InputAnswered { answer: Ok(_), .. } => "! input".into(),
+            ServerEvent::InputAnswered { answer: Err(_), .. } => "! no-input".into(),
+            // The lines show requests and notifications.
+            _ => return,
+        };
+        self.tell(now, &text);
+    }
+
+    /// The stream was opened, for the first time or anew.
+    pub(super) fn opened(&mut self, now: Instant) {
+        self.peer = Some(Lines::messages());
+        self.own = Lines::messages();
+        self.print(now, "! open");
+    }
+
+    pub(super) fn client_event(&mut self, now: Instant, event: &ClientEvent) {
+        let text = match event {
+            ClientEvent::Connected(server) => alloc::format!("! connected {}", server.version),
+            ClientEvent::Disconnected(error) => alloc::format!("! disconnected: {error}"),
+            ClientEvent::Reopen => "! reopen".into(),
+            ClientEvent::PeerFault(error) => alloc::format!("! peer-fault {error}"),
+            ClientEvent::ToolRejected { tool, reason } => {
+                alloc::format!("! tool-rejected {tool}: {reason}")
+            }
+            ClientEvent::Undelivered { message: Undelivered::Notification { method }, error } => {
+                alloc::format!("! undelivered {method}: {error}")
+            }
+            ClientEvent::Undelivered { message: Undelivered::Answer { .. }, error } => {
+                alloc::format!("! undelivered: {error}")
+            }
+            ClientEvent::Unauthorized { unauthorized, .. } => {
+                alloc::format!("! unauthorized: {unauthorized}")
+            }
+            ClientEvent::NoStream { error } => alloc::format!("! no-stream: {error}"),
+            ClientEvent::Closed(None) => "! closed".into(),
+            ClientEvent::Closed(Some(error)) => alloc::format!("! closed: {error}"),
+            // The lines show the others.
+            _ => return,
+        };
+        self.print(now, &text);
+    }
+
+    fn message(&mut self, now: Instant, who: usize, line: &[u8]) {
+        let mut shown = self.marks.get(who).cloned().unwrap_or_default();
+        shown.push(' ');
+        let text = String::from_utf8_lossy(line);
+        match self.own {
+            Lines::Messages(_) => mask::message(&text, &mut shown),
+            Lines::Http(_) => mask::field(&text, &mut shown),
+        }
+        self.print(now, &shown);
+    }
+
+    /// Something happened, on one of several connections perhaps.
+    fn tell(&mut self, now: Instant, text: &str) {
+        match self.connection {
+            None => self.print(now, text),
+            Some(number) => self.print(now, &alloc::format!("{text} {number}")),
+        }
+    }
+
+    fn print(&mut self, now: Instant, line: &str) {
+        let last = Instant::from_micros(self.told.load(Ordering::Relaxed));
+        let passed = now.duration_since(last);
+        if passed >= A_MOMENT {
+            let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
+            let passed = Instant::from_micros(millis.saturating_mul(1000));
+            (self.sink)(&alloc::format!("@ {passed}"));
+            self.told.store(now.as_micros(), Ordering::Relaxed);
+        }
+        (self.sink)(line);
+    }
+}
+
+impl Lines {
+    fn messages() -> Self {
+        Self::Messages(LineReader::new(MAX_LINE_BYTES))
+    }
+
+    fn push(&mut self, data: Bytes) {
+        match self {
+            Self::Messages(reader) => reader.push(data),
+            Self::Http(lines) => lines.push(&data),
+        }
+    }
+
+    fn next(&mut self) -> Option<Bytes> {
+        match self {
+            Self::Messages(reader) => reader.next_line().map(text),
+            Self::Http(lines) => lines.next(),
+        }
+    }
+
+    fn finish(self) -> Option<Bytes> {
+        match self {
+            Self::Messages(mut reader) => reader.finish().map(text),
+            Self::Http(mut lines) => lines.rest(),
+        }
+    }
+}
+
+fn text(line: Line) -> Bytes {
+    let (Line::Complete(text) | Line::TooLong(text)) = line;
+    text
+}

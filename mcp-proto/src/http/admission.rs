@@ -1,0 +1,125 @@
+//! A request of another HTTP stack that reads the head before the body.
+//!
+//! In: a head, then the pieces of the body. Out: an [`Exchange`], or the answer that refuses the
+//! request. Called by whoever serves behind an HTTP stack and wants to refuse before it reads.
+//!
+//! | state | in | out |
+//! |---|---|---|
+//! | | a head that fails a rung | the exchange that refuses it |
+//! | | a head that passes | an admission |
+//! | admission | a piece of the body | the status of the refusal, if it does not fit |
+//! | admission | the end of the body | the exchange that answers |
+//! | admission | a body that breaks off | the answer with a status |
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::net::IpAddr;
+
+use bytes::{Buf, Bytes};
+
+use super::admit::{Admitted, admit};
+use super::request::Body;
+use super::{Config, Exchange};
+use crate::budget::{Account, Full, SMALL};
+use crate::frame::http1::{Head, ResponseHead};
+use crate::server::Declaration;
+use crate::time::Instant;
+
+/// A request whose head is good, so that its body is worth reading.
+///
+/// ```
+/// use mcp_proto::frame::http1::Head;
+/// use mcp_proto::http::{Admission, Config};
+/// use mcp_proto::server::Registry;
+/// use mcp_proto::types::Implementation;
+/// use mcp_proto::{Bytes, Instant};
+/// use std::sync::Arc;
+///
+/// let registry = Registry::<()>::new(Implementation::new("greeter", "1.0.0"));
+/// let config = Arc::new(Config::default());
+/// let mut head = Head::new("POST", "/mcp");
+/// head.push("Content-Type", b"application/json");
+/// head.push("Accept", b"application/json, text/event-stream");
+/// let mut admission = Admission::new(&config, head).map_err(|_| "the head is refused")?;
+/// admission.add(Bytes::from_static(b"{}")).map_err(|_| "the body is too long")?;
+/// let mut exchange = admission.answer(Instant::ZERO, &registry.declaration());
+/// assert!(exchange.poll_action().is_some());
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Debug)]
+pub struct Admission {
+    config: Arc<Config>,
+    head: Head,
+    admitted: Admitted,
+    peer: Option<IpAddr>,
+    body: Body,
+    /// What it holds of the server's budget.
+    account: Account,
+}
+
+impl Admission {
+    /// Looks at the head of a request. Fails with the exchange that answers it, whatever the body
+    /// is.
+    pub fn new(config: &Arc<Config>, head: Head) -> Result<Self, Box<Exchange>> {
+        match admit(config, &head) {
+            Ok(admitted) => {
+                let (config, account) = (config.clone(), config.server.account());
+                Ok(Self { config, head, admitted, peer: None, body: Body::EMPTY, account })
+            }
+            Err(refused) => Err(Box::new(Exchange::refused(config, refused))),
+        }
+    }
+
+    /// The address of the client, which limits per holder count by.
+    pub fn set_peer(&mut self, peer: IpAddr) {
+        self.peer = Some(peer);
+    }
+
+    /// Takes the next bytes of the body.
+    ///
+    /// Fails with the status that the request is to be [refused](Self::refuse) with: 413 if the body
+    /// is longer than `Limits::max_body_bytes`, 503 if it does not fit into
+    /// `Limits::max_endpoint_bytes`.
+    pub fn add(&mut self, data: impl Buf) -> Result<(), u16> {
+        let length = self.body.len().saturating_add(data.remaining());
+        if length > self.config.server.limits.max_body_bytes {
+            return Err(413);
+        }
+        self.account.admit(if length > SMALL { length } else { 0 }).map_err(|Full| 503_u16)?;
+        self.body.add(data);
+        Ok(())
+    }
+
+    /// The answer to a body that cannot be taken, head and body: 400 if it breaks off, 408 if it is
+    /// too slow, 413 if it is too long, 503 if there is no room for it.
+    pub fn refuse(&self, status: u16) -> (ResponseHead, Bytes) {
+        let full = || Exchange::refused_full(&self.config, &self.admitted).take_whole();
+        match (status == 503).then(full).flatten() {
+            Some((head, body)) => (head, body.unwrap_or_default()),
+            None => (self.admitted.refuse(status), Bytes::new()),
+        }
+    }
+
+    /// The exchange that answers the request, once the body is read.
+    pub fn answer(mut self, now: Instant, declaration: &Arc<Declaration>) -> Exchange {
+        let body = core::mem::replace(&mut self.body, Body::EMPTY).into_bytes();
+        self.answer_with(now, declaration, &body)
+    }
+
+    /// The same with a body that somebody else has read.
+    pub fn answer_with(
+        self,
+        now: Instant,
+        declaration: &Arc<Declaration>,
+        body: &Bytes,
+    ) -> Exchange {
+        let Self { config, head, admitted, peer, account, .. } = self;
+        // From here on it counts as a request in flight.
+        drop(account);
+        let mut exchange = Exchange::admitted(now, declaration, &config, admitted, &head, body);
+        if let Some(peer) = peer {
+            exchange.set_peer(peer);
+        }
+        exchange
+    }
+}

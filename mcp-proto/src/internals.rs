@@ -1,0 +1,33 @@
+//! Parts that the crate `mcp-service` uses as well, and nobody else.
+//!
+//! Handlers and clients as futures read and write JSON, keep timers and share out limits as the
+//! machines do. The types that do it say nothing about the protocol and are no API: they are public
+//! since crates cannot share otherwise, hidden, and may change in any release.
+//!
+//! | part | `mcp-service` |
+//! |---|---|
+//! | [`Raw`], [`mod@write`], [`raw`], [`trusted`] | reads results in place; writes params and results whose shape is fixed |
+//! | [`Deadlines`] | the sleeps of handlers, the timeouts of exchanges |
+//! | [`Row`] | the calls that an application waits for |
+//! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
+
+pub use crate::deadlines::Deadlines;
+#[cfg(feature = "server")]
+pub use crate::http::alarms::Alarms;
+#[cfg(feature = "server")]
+pub use crate::http::shares::{Holder, Shares};
+use crate::json::Json;
+pub use crate::json::{Raw, write};
+pub use crate::row::Row;
+
+/// A view of a value.
+#[inline]
+pub fn raw(json: &Json) -> Raw<'_> {
+    json.raw()
+}
+
+/// Text that is known to be one JSON value.
+#[inline]
+pub fn trusted(text: impl Into<bytes::Bytes>) -> Json {
+    Json::trusted(text)
+}
