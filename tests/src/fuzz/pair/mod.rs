@@ -432,6 +432,10 @@ impl Play {
         // A session that nobody uses ends; only the call that finds that out is sent again.
         let has_expired = matches!(came, Err(CallError::SessionExpired));
         let excused = !(self.whole && self.fits) && came.is_err() || has_expired;
+        // Where a round trip takes up to a quarter of a call's time, answers and requests wait for a
+        // connection until it has passed.
+        let is_late = matches!(came, Err(CallError::TimedOut)) && self.script.is_slow;
+        let excused = excused || is_late;
         // A client that believes that its server is modern need not tell it.
         let excused = excused || !self.fits && came.as_ref().is_ok_and(|text| text == LEVEL);
         assert!(right && self.fits || excused, "{came:?}\n{}", self.pair.wire());

@@ -93,6 +93,8 @@ pub(super) struct PairScript {
     pub(super) era_policy: EraPolicy,
     pub(super) config: client::Config,
     pub(super) network: Network,
+    /// Whether each way takes seconds.
+    pub(super) is_slow: bool,
     pub(super) seed: u64,
     /// How the application gives input.
     pub(super) gives: u8,
@@ -150,6 +152,7 @@ impl PairScript {
             // Slower than the first answer is waited for.
             _ => Network::calm().latency(millis(3000), millis(7000)),
         };
+        let is_slow = byte(3) % 4 == 3;
         let network = match byte(4) {
             0 => network,
             n => network.max_chunk(usize::from(n)),
@@ -161,7 +164,7 @@ impl PairScript {
             _ => None,
         });
         let (seed, gives, ops) = (u64::from(byte(5)), byte(6), ops.collect());
-        Self { over, era_policy, config, network, seed, gives, ops }
+        Self { over, era_policy, config, network, is_slow, seed, gives, ops }
     }
 
     fn op(op: u8, n: u8) -> PairOp {
