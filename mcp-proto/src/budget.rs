@@ -12,8 +12,8 @@
 //! | work | a batch and its answers | the batch | above three quarters |
 //! | work | an answer that nobody has taken | the queue of `server::Server` | above the bound |
 //! | work | output that is not written | `Account` of a driver | never: what is read stops |
-//! | work | clients and subscriptions of sessions; events for a reader that is there | `http::legacy` | never |
-//! | replay | events that are kept for a client that comes back | `http::legacy` | goes, the oldest first, as work needs its room |
+//! | work | clients and subscriptions of sessions; events for a reader that is there | `http` (sessions) | never |
+//! | replay | events that are kept for a client that comes back | `http` (sessions) | goes, the oldest first, as work needs its room |
 //!
 //! The last quarter is for the answers to what was taken on. Small things of modern clients are not
 //! counted, and so cost nothing: there is one per connection of each.

@@ -13,9 +13,9 @@
 
 pub use crate::deadlines::Deadlines;
 #[cfg(feature = "server")]
-pub use crate::http::alarms::Alarms;
+pub use crate::http::server::alarms::Alarms;
 #[cfg(feature = "server")]
-pub use crate::http::shares::{Holder, Shares};
+pub use crate::http::server::shares::{Holder, Shares};
 use crate::json::Json;
 pub use crate::json::{Raw, write};
 pub use crate::row::Row;

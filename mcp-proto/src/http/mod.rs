@@ -35,60 +35,21 @@
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
-#[cfg(feature = "server")]
-mod admission;
-#[cfg(feature = "server")]
-mod admit;
-#[cfg(feature = "server")]
-pub(crate) mod alarms;
 #[cfg(feature = "client")]
 pub mod client;
-#[cfg(feature = "server")]
-mod config;
-#[cfg(feature = "server")]
-mod connection;
-#[cfg(feature = "server")]
-mod endpoint;
-#[cfg(feature = "server")]
-mod exchange;
-#[cfg(feature = "server")]
-mod intake;
-#[cfg(feature = "server")]
-mod legacy;
-#[cfg(feature = "server")]
-mod listeners;
 mod media;
 #[cfg(feature = "server")]
-mod outgoing;
-#[cfg(feature = "server")]
-mod rates;
-#[cfg(feature = "server")]
-mod request;
-#[cfg(feature = "server")]
-mod security;
-#[cfg(feature = "server")]
-pub(crate) mod shares;
-#[cfg(feature = "server")]
-pub mod status;
+pub(crate) mod server;
 #[cfg(feature = "client")]
 mod url;
 
-#[cfg(feature = "server")]
-pub use admission::Admission;
 #[cfg(feature = "client")]
 pub use client::Client;
 #[cfg(feature = "server")]
-pub use config::{Authorization, Authorize, Config, Sessions, Shared};
-#[cfg(feature = "server")]
-pub use connection::Connection;
-#[cfg(feature = "server")]
-pub use endpoint::{Endpoint, EndpointAction};
-#[cfg(feature = "server")]
-pub use exchange::{Exchange, ExchangeAction};
-#[cfg(feature = "server")]
-pub use request::Activity;
-#[cfg(feature = "server")]
-pub use status::status;
+pub use server::{
+    Activity, Admission, Authorization, Authorize, Config, Connection, Endpoint, EndpointAction,
+    Exchange, ExchangeAction, Sessions, Shared, status,
+};
 #[cfg(feature = "client")]
 pub use url::{Scheme, Url};
 

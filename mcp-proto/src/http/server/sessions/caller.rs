@@ -9,7 +9,7 @@ use core::net::IpAddr;
 use super::session::{Queue, Session};
 use super::stream::event_id;
 use crate::error::ProtocolError;
-use crate::http::EndpointAction;
+use crate::http::server::EndpointAction;
 use crate::json::Raw;
 use crate::message::{Incoming, Member, Message, Method};
 use crate::server::ServerEvent;

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::super::admit::{Cors, Refused};
-use super::super::legacy::text;
+use super::super::sessions::text;
 use super::super::status;
 use super::ExchangeAction;
 use crate::error::{ProtocolError, Rung};

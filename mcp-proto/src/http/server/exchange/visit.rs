@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::super::endpoint::Endpoint;
-use super::super::legacy::{Next, Place, Posted};
+use super::super::sessions::{Next, Place, Posted};
 use super::super::shares::Holder;
 use super::wanted::Wanted;
 use super::{Exchange, State};

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::net::IpAddr;
 
-use super::super::legacy::Caller;
+use super::super::sessions::Caller;
 use crate::frame::http1::Head;
 use crate::message::{Incoming, RequestId};
 use crate::server;

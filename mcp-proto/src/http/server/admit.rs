@@ -12,13 +12,13 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 
-use super::legacy::{Caller, Field, Named, Token};
-use super::media::{self, Accept};
 use super::security::Allowed;
+use super::sessions::{Caller, Field, Named, Token};
 use super::{Authorization, Config};
 use crate::error::ProtocolError;
 use crate::frame::http1::{Head, ResponseHead, is_named};
 use crate::headers::PROTOCOL_VERSION;
+use crate::http::media::{self, Accept};
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
 /// A request that passed the rungs of its head.

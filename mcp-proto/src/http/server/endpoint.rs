@@ -15,8 +15,8 @@ use alloc::sync::Arc;
 
 use super::Config;
 use super::alarms::Alarms;
-use super::legacy::{Place, Sessions};
 use super::listeners::Listeners;
+use super::sessions::{Place, Sessions};
 use crate::error::UsageError;
 use crate::limits::Limits;
 use crate::message::RequestId;

@@ -1,0 +1,38 @@
+//! The server's half of Streamable HTTP.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `admit`, `security` | the steps that need the head alone |
+//! | `exchange` | one request and its answer |
+//! | `endpoint`, `listeners`, `sessions` | what exchanges share |
+//! | `shares`, `rates`, `alarms` | the limits of each holder, and the reports of those that are reached |
+//! | `connection`, `request`, `intake`, `outgoing` | one socket |
+//! | `admission` | a request that another HTTP stack reads |
+//!
+//! The page of [`http`](crate::http) has the steps and their answers. `sessions` is only for legacy
+//! clients.
+
+mod admission;
+mod admit;
+pub(crate) mod alarms;
+mod config;
+mod connection;
+mod endpoint;
+mod exchange;
+mod intake;
+mod listeners;
+mod outgoing;
+mod rates;
+mod request;
+mod security;
+mod sessions;
+pub(crate) mod shares;
+pub mod status;
+
+pub use admission::Admission;
+pub use config::{Authorization, Authorize, Config, Sessions, Shared};
+pub use connection::Connection;
+pub use endpoint::{Endpoint, EndpointAction};
+pub use exchange::{Exchange, ExchangeAction};
+pub use request::Activity;
+pub use status::status;
