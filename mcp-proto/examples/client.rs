@@ -17,7 +17,7 @@ use std::time::{Duration, Instant as Clock};
 use mcp_proto::client::{CallOptions, ClientEvent, Config, Listing};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{Implementation, ListToolsResult};
-use mcp_proto::{Action, Bytes, Instant, Machine};
+use mcp_proto::{Action, Binding, Bytes, Instant, Machine};
 
 #[expect(clippy::disallowed_methods, reason = "the clock is the driver's part")]
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is of interest")]
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut client = Connection::client(Config::new(Implementation::new("sync", "1.0.0")));
     let mut server = start()?;
     client.handle_opened(now());
-    client.list(now(), Listing::Tools, CallOptions::default())?;
+    client.with(now(), |client| client.list(now(), Listing::Tools, CallOptions::default()))?;
     loop {
         while let Some(action) = client.poll_action() {
             match action {
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     }
                     ClientEvent::Response { result, .. } => {
                         print_tools(&result?.decode()?)?;
-                        client.close(now());
+                        client.with(now(), |client| client.close(now()));
                     }
                     // It did not like to be asked what it speaks.
                     ClientEvent::Reopen => {

@@ -15,7 +15,7 @@ use std::time;
 use mcp_proto::server::{Config, Outcome, Registry, ServerEvent};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
-use mcp_proto::{Action, Bytes, ErrorData, Instant, Json, Machine};
+use mcp_proto::{Action, Binding, Bytes, ErrorData, Instant, Json, Machine};
 
 type Handler = fn(&Json) -> CallToolResult;
 
@@ -56,7 +56,7 @@ fn serve(registry: &Registry<Handler>) -> io::Result<()> {
                 Action::Transmit(bytes) => io::stdout().write_all(&bytes)?,
                 Action::Event(ServerEvent::Request(request)) => {
                     let outcome = call(registry.handler(request.handler), &request.arguments);
-                    connection.respond(now(), request.reply, outcome);
+                    connection.with(now(), |server| server.respond(now(), request.reply, outcome));
                 }
                 Action::Event(_) => {}
                 Action::Close => return io::stdout().flush(),

@@ -13,7 +13,7 @@
 //! use mcp_proto::server::{Config, Outcome, Registry, ServerEvent, Server};
 //! use mcp_proto::stdio::Connection;
 //! use mcp_proto::types::{CallToolResult, Implementation, Tool};
-//! use mcp_proto::{Action, Bytes, Instant, Json, Machine};
+//! use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine};
 //!
 //! // What the server offers. The handler's type is the caller's; here it is a plain function.
 //! type Handler = fn(&Json) -> CallToolResult;
@@ -35,7 +35,8 @@
 //!             Action::Event(ServerEvent::Request(request)) => {
 //!                 let handler = registry.handler(request.handler).unwrap();
 //!                 let result = Json::encode(&handler(&request.arguments)).unwrap();
-//!                 connection.respond(now, request.reply, Outcome::Complete(result));
+//!                 let outcome = Outcome::Complete(result);
+//!                 connection.with(now, |server| server.respond(now, request.reply, outcome));
 //!             }
 //!             Action::Event(_) | Action::Close => {}
 //!         }
@@ -97,7 +98,7 @@
 //! ```
 //! # use mcp_proto::server::{Config, Outcome, Registry, Server, ServerEvent};
 //! # use mcp_proto::types::{CallToolResult, Implementation, Tool};
-//! # use mcp_proto::{Action, Bytes, Instant, Json, Machine, stdio::Connection};
+//! # use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine, stdio::Connection};
 //! # use std::io::{self, Read, Write};
 //! # type Handler = fn(&Json) -> CallToolResult;
 //! fn serve(
@@ -116,7 +117,8 @@
 //!                 Action::Event(ServerEvent::Request(request)) => {
 //!                     let Some(handler) = registry.handler(request.handler) else { continue };
 //!                     let result = Json::encode(&handler(&request.arguments))?;
-//!                     connection.respond(now(), request.reply, Outcome::Complete(result));
+//!                     let outcome = Outcome::Complete(result);
+//!                     connection.with(now(), |server| server.respond(now(), request.reply, outcome));
 //!                 }
 //!                 Action::Event(_) => {}
 //!                 Action::Close => return output.flush(),
@@ -321,7 +323,7 @@ pub use bytes::Bytes;
 pub use error::{ErrorCode, ProtocolError, Rung, UsageError};
 pub use json::{InvalidJson, Json};
 pub use limits::Limits;
-pub use machine::{Action, Machine};
+pub use machine::{Action, Binding, Machine};
 pub use message::{ErrorData, ProgressToken, RequestId};
 pub use time::{Duration, Instant};
 pub use trace::TraceContext;

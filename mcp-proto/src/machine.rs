@@ -1,4 +1,8 @@
-//! What all machines on a byte stream have in common, for drivers, simulation and replay.
+//! Verbs of the machines on a transport, for drivers, simulation and replay.
+//!
+//! A machine of messages (`server::Server`, `client::Client`) has the verbs of its application. A
+//! binding carries its messages on a transport and gives access to those verbs by [`Binding`], so
+//! that a verb is written once, in the machine.
 
 use bytes::Bytes;
 
@@ -45,4 +49,34 @@ pub trait Machine {
 
     /// Whether the driver should read.
     fn wants_read(&self) -> bool;
+}
+
+/// A machine of messages, bound to a transport.
+///
+/// ```
+/// use mcp_proto::client::{CallOptions, Client, Config};
+/// use mcp_proto::types::Implementation;
+/// use mcp_proto::{Binding, Instant, Json, stdio::Connection};
+///
+/// let mut connection = Connection::client(Config::new(Implementation::new("app", "1.0.0")));
+/// let now = Instant::ZERO;
+/// let params = Json::parse(r#"{"name":"add"}"#)?;
+/// let call = connection
+///     .with(now, |client| client.call(now, "tools/call", params, CallOptions::default()))?;
+/// assert!(connection.machine().server().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Binding {
+    /// The machine: `server::Server` or `client::Client`.
+    type Machine;
+
+    /// The machine, to look at.
+    fn machine(&self) -> &Self::Machine;
+
+    /// Gives commands to the machine, at `now`. The binding carries what comes of them; take its
+    /// actions afterwards, as after every input.
+    ///
+    /// `command` is for the verbs of an application. Inputs from the peer, and actions, are the
+    /// binding's to pass on.
+    fn with<T>(&mut self, now: Instant, command: impl FnOnce(&mut Self::Machine) -> T) -> T;
 }

@@ -19,7 +19,7 @@ use mcp_proto::client::{
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation, SubscriptionFilter};
-use mcp_proto::{Action, Bytes, Instant, Json, Limits, Machine, ProtocolVersion};
+use mcp_proto::{Action, Binding, Bytes, Instant, Json, Limits, Machine, ProtocolVersion};
 use mcp_service::{ClientService, Driven};
 use peak_alloc::PeakAlloc;
 use serde_json::json;
@@ -137,7 +137,10 @@ fn logs_and_changes_that_nobody_wants() {
         let mut measured = Measured::new(limits(), server);
         let mut filter = SubscriptionFilter::default();
         filter.resource_subscriptions = (0..20).map(|n| format!("t:{n}")).collect();
-        measured.client.subscribe(Instant::ZERO, filter).unwrap();
+        measured
+            .client
+            .with(Instant::ZERO, |client| client.subscribe(Instant::ZERO, filter))
+            .unwrap();
         let lines = (0..50_000_usize).map(|n| {
             let text = "x".repeat(n % 1000);
             match n % 3 {
@@ -154,7 +157,9 @@ fn logs_and_changes_that_nobody_wants() {
 fn pages_without_an_end() {
     let alone = alone();
     let mut measured = Measured::new(limits(), Server::Modern);
-    let first = measured.client.list(Instant::ZERO, Listing::Tools, CallOptions::default());
+    let first = measured.client.with(Instant::ZERO, |client| {
+        client.list(Instant::ZERO, Listing::Tools, CallOptions::default())
+    });
     first.unwrap();
     let items = "{\"name\":\"tool\"},".repeat(2000) + "{}";
     // Each page is asked for under the next id.
@@ -292,7 +297,7 @@ fn calls_that_are_cancelled_in_masses() {
     let before = measured.before;
     for _ in 0..100_000 {
         let (call, now) = (measured.call_id(), Instant::ZERO);
-        measured.client.cancel(now, call).unwrap();
+        measured.client.with(now, |client| client.cancel(now, call)).unwrap();
         measured.drain();
     }
     let left = ALLOCATOR.current_usage().saturating_sub(before);
@@ -363,7 +368,7 @@ impl Measured {
         if let Some(answer) = answer {
             measured.feed(answer.into_bytes());
         }
-        assert_eq!(measured.client.server_info().is_some(), server != Server::None);
+        assert_eq!(measured.client.machine().server().is_some(), server != Server::None);
         measured
     }
 
@@ -378,7 +383,11 @@ impl Measured {
 
     fn call_id(&mut self) -> mcp_proto::client::CallId {
         let options = CallOptions::default().progress();
-        self.client.call(Instant::ZERO, "tools/call", Json::EMPTY_OBJECT, options).unwrap()
+        self.client
+            .with(Instant::ZERO, |client| {
+                client.call(Instant::ZERO, "tools/call", Json::EMPTY_OBJECT, options)
+            })
+            .unwrap()
     }
 
     /// Feeds what the server says, and looks at the peak; returns how much input is owed.

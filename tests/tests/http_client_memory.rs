@@ -15,7 +15,7 @@ use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::client::{Action, Config, ExchangeId};
 use mcp_proto::http::{Client, Url};
 use mcp_proto::types::{ClientCapabilities, Implementation, SubscriptionFilter};
-use mcp_proto::{Bytes, Duration, Instant, Json, Limits, ProtocolVersion};
+use mcp_proto::{Binding, Bytes, Duration, Instant, Json, Limits, ProtocolVersion};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
@@ -189,7 +189,7 @@ fn subscriptions_that_break_for_ever() {
     let mut measured = Measured::new(Server::Modern);
     let mut filter = SubscriptionFilter::default();
     filter.resource_subscriptions = (0..100).map(|n| format!("t:{n}")).collect();
-    measured.client.subscribe(measured.now, filter).unwrap();
+    measured.client.with(measured.now, |client| client.subscribe(measured.now, filter)).unwrap();
     measured.drain();
     for _ in 0..500 {
         let at = measured.last();
@@ -210,7 +210,7 @@ fn sessions_that_expire_for_ever() {
         let first = measured.call();
         let at = measured.last();
         measured.head(at, 200, "application/json");
-        measured.client.cancel(measured.now, first).unwrap();
+        measured.client.with(measured.now, |client| client.cancel(measured.now, first)).unwrap();
         measured.drain();
         measured.call();
         let at = measured.last();
@@ -249,7 +249,7 @@ fn calls_that_are_cancelled_in_masses() {
         let mut measured = Measured::new(server);
         for _ in 0..2000 {
             let call = measured.call();
-            measured.client.cancel(measured.now, call).unwrap();
+            measured.client.with(measured.now, |client| client.cancel(measured.now, call)).unwrap();
             measured.drain();
         }
         assert!(measured.open.len() < 400, "{} requests are out", measured.open.len());
@@ -334,14 +334,21 @@ impl Measured {
     fn call(&mut self) -> CallId {
         let options = CallOptions::default().timeout(Duration::from_secs(300)).progress();
         let params = Json::parse("{\"name\":\"x\"}").unwrap();
-        let call = self.client.call(self.now, "tools/call", params, options).unwrap();
+        let call = self
+            .client
+            .with(self.now, |client| client.call(self.now, "tools/call", params, options))
+            .unwrap();
         self.drain();
         call
     }
 
     fn list(&mut self) {
         let options = CallOptions::default();
-        self.client.call(self.now, "tools/list", Json::EMPTY_OBJECT, options).unwrap();
+        self.client
+            .with(self.now, |client| {
+                client.call(self.now, "tools/list", Json::EMPTY_OBJECT, options)
+            })
+            .unwrap();
         self.drain();
     }
 
@@ -400,7 +407,7 @@ impl Measured {
 
     /// The client closes; looks at the peak, and at what is left.
     fn end(mut self, _alone: &MutexGuard<'static, ()>) {
-        self.client.close(self.now);
+        self.client.with(self.now, |client| client.close(self.now));
         self.drain();
         let Self { before, bound, outside, .. } = self;
         let peak = ALLOCATOR.peak_usage() - before;

@@ -139,6 +139,33 @@ fn the_architecture_lists_every_module() {
 }
 
 #[test]
+fn verbs_of_the_client_are_written_once() {
+    let sources = |folder| sources(&root().join(folder));
+    let verbs: BTreeSet<String> = sources("mcp-proto/src/client")
+        .iter()
+        .flat_map(|file| public_verbs(file))
+        // The inputs and outputs of a transport.
+        .filter(|verb| !verb.starts_with("handle_") && !verb.starts_with("poll_"))
+        .collect();
+    assert!(["call", "notify", "subscribe", "close"].iter().all(|verb| verbs.contains(*verb)));
+    let bindings =
+        ["mcp-proto/src/stdio", "mcp-proto/src/http/client", "mcp-proto/service/src/client"];
+    for file in bindings.into_iter().flat_map(sources) {
+        for verb in public_verbs(&file) {
+            assert!(!verbs.contains(&verb), "{}: `{verb}` forwards", relative(&file));
+        }
+    }
+}
+
+/// The public methods of a file that change something.
+fn public_verbs(file: &Path) -> Vec<String> {
+    let text = without_comments(&read(file)).split_whitespace().collect::<Vec<_>>().join(" ");
+    let methods = text.split("pub fn ").skip(1).filter_map(|method| method.split_once('('));
+    let verbs = methods.filter(|(_, arguments)| arguments.trim_start().starts_with("&mut self"));
+    verbs.map(|(name, _)| name.to_owned()).collect()
+}
+
+#[test]
 fn files_are_small() {
     for file in crate_sources() {
         let lines = read(&file).lines().count();

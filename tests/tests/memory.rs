@@ -19,7 +19,7 @@ use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
     Implementation, InputRequest, RequestParams, ResourceContents, ResourceTemplate,
 };
-use mcp_proto::{Action, Bytes, Instant, Json, Limits, Machine};
+use mcp_proto::{Action, Binding, Bytes, Instant, Json, Limits, Machine};
 use mcp_service::{Catalog, Driven, Handler, Registry, Service};
 use mcp_tests::fuzz;
 use peak_alloc::PeakAlloc;
@@ -408,12 +408,14 @@ impl Measured<'_> {
         }
         feed(&mut server, unread, &answer, &mut owed);
         for change in publish.into_iter().flatten() {
-            server.publish(Instant::ZERO, &change).unwrap();
+            server.with(Instant::ZERO, |server| server.publish(Instant::ZERO, &change)).unwrap();
         }
         drain(&mut server, &answer, &mut owed);
         let held = owed.len();
         for reply in owed.drain(..) {
-            server.respond(Instant::ZERO, reply, Outcome::Complete(Json::EMPTY_OBJECT));
+            server.with(Instant::ZERO, |server| {
+                server.respond(Instant::ZERO, reply, Outcome::Complete(Json::EMPTY_OBJECT));
+            });
             drain(&mut server, &answer, &mut Vec::new());
         }
         server.handle_eof(Instant::ZERO);
@@ -442,7 +444,9 @@ fn drain(server: &mut Connection<Server>, answer: &Answer<'_>, owed: &mut Vec<Re
     while let Some(action) = server.poll_action() {
         if let Action::Event(ServerEvent::Request(request)) = action {
             match answer(&request) {
-                Some(outcome) => server.respond(Instant::ZERO, request.reply, outcome),
+                Some(outcome) => server.with(Instant::ZERO, |server| {
+                    server.respond(Instant::ZERO, request.reply, outcome);
+                }),
                 None => owed.push(request.reply),
             }
         }

@@ -7,7 +7,7 @@ use mcp_proto::server::{
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{Implementation, Tool};
-use mcp_proto::{Action, Bytes, Instant, Json, Machine, UsageError};
+use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine, UsageError};
 
 const NOW: Instant = Instant::ZERO;
 
@@ -17,15 +17,21 @@ fn t050_a_reply_that_strays_to_another_machine_is_dropped() {
     let (request, others) = (call(&mut one), call(&mut other));
 
     let progress = Progress { progress: 1.0, total: None, message: None };
-    let told = other.notify(NOW, request.reply.id(), Notification::Progress(progress));
+    let told = other.with(NOW, |server| {
+        server.notify(NOW, request.reply.id(), Notification::Progress(progress))
+    });
     assert_eq!(told, Err(UsageError::NotInFlight));
 
-    other.respond(NOW, request.reply, Outcome::Complete(Json::EMPTY_OBJECT));
+    other.with(NOW, |server| {
+        server.respond(NOW, request.reply, Outcome::Complete(Json::EMPTY_OBJECT));
+    });
     assert!(other.poll_action().is_none());
-    assert_eq!(other.dropped_replies(), 1);
-    assert_eq!((one.owed().count(), other.owed().count()), (1, 1));
+    assert_eq!(other.machine().dropped_replies(), 1);
+    assert_eq!((one.machine().owed().count(), other.machine().owed().count()), (1, 1));
 
-    other.respond(NOW, others.reply, Outcome::Complete(Json::EMPTY_OBJECT));
+    other.with(NOW, |server| {
+        server.respond(NOW, others.reply, Outcome::Complete(Json::EMPTY_OBJECT));
+    });
     assert!(matches!(other.poll_action(), Some(Action::Transmit(_))));
 }
 
@@ -37,7 +43,9 @@ fn a_deep_result_goes_out_whole() {
         serde_json::json!({"_meta": {"k": 1}, "content": [], "structuredContent": deep, "z": 1});
     let mut connection = connection();
     let request = call(&mut connection);
-    connection.respond(NOW, request.reply, Outcome::Complete(Json::encode(&result).unwrap()));
+    connection.with(NOW, |server| {
+        server.respond(NOW, request.reply, Outcome::Complete(Json::encode(&result).unwrap()));
+    });
     let Some(Action::Transmit(line)) = connection.poll_action() else { panic!("no answer") };
     let line = core::str::from_utf8(&line).unwrap();
     assert!(line.contains(&format!("{}1{}", "[".repeat(200), "]".repeat(200))), "{line}");

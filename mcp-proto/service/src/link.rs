@@ -5,11 +5,11 @@ use core::sync::atomic::AtomicU64;
 
 use super::Visitor;
 use super::runner::Scope;
-use mcp_proto::Machine;
 use mcp_proto::server::{
     Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
 };
 use mcp_proto::stdio::Connection;
+use mcp_proto::{Binding, Machine};
 use mcp_proto::{Duration, Instant};
 use mcp_proto::{RequestId, UsageError};
 
@@ -41,7 +41,7 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
 
 impl Scope for Connection<Server> {
     fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        Self::respond(self, now, reply, outcome);
+        self.with(now, |server| server.respond(now, reply, outcome));
     }
 
     fn notify(
@@ -50,24 +50,24 @@ impl Scope for Connection<Server> {
         about: ReplyId,
         notification: Notification,
     ) -> Result<(), UsageError> {
-        Self::notify(self, now, about, notification)
+        self.with(now, |server| server.notify(now, about, notification))
     }
 
     fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
-        Self::declare(self, now, declaration);
+        self.with(now, |server| server.declare(now, declaration));
     }
 
     fn publish(&mut self, now: Instant, change: &Change) {
         // It was declared when it was published; if it is not any more, nobody is told.
-        let _ = Self::publish(self, now, change);
+        let _ = self.with(now, |server| server.publish(now, change));
     }
 
-    fn publish_all(&mut self, _now: Instant) {
-        Self::publish_all(self);
+    fn publish_all(&mut self, now: Instant) {
+        self.with(now, Server::publish_all);
     }
 
     fn request_id(&self, about: ReplyId) -> Option<RequestId> {
-        Self::request_id(self, about).cloned()
+        self.machine().request_id(about).cloned()
     }
 }
 

@@ -124,6 +124,9 @@ impl Client {
         method: impl Into<Cow<'static, str>>,
         params: Json,
     ) -> Result<(), UsageError> {
+        if self.binding == Binding::Http {
+            self.flow.admit(self.config.limits.max_in_flight)?;
+        }
         let method = method.into();
         if is_reserved(&method) || !method.starts_with("notifications/") {
             return Err(UsageError::ReservedMethod { method: method.into_owned() });

@@ -33,6 +33,8 @@ pub(super) struct Flow {
     /// The bytes of requests and notifications in the queue.
     queued: usize,
     is_blocked: bool,
+    /// Over HTTP, the messages without a response that the server has not accepted.
+    unaccepted: usize,
 }
 
 impl Flow {
@@ -44,6 +46,22 @@ impl Flow {
     /// A message is taken from the queue.
     pub(super) fn pop(&mut self, message: &Outgoing) {
         self.queued = self.queued.saturating_sub(size(message));
+    }
+
+    /// The binding has so many messages that the server has not accepted.
+    pub(super) fn set_unaccepted(&mut self, unaccepted: usize) {
+        self.unaccepted = unaccepted;
+    }
+
+    /// Counts another message that the server is to accept.
+    ///
+    /// Fails with [`UsageError::TooManyCalls`] at `max_in_flight`.
+    pub(super) fn admit(&mut self, max_in_flight: usize) -> Result<(), UsageError> {
+        if self.unaccepted >= max_in_flight {
+            return Err(UsageError::TooManyCalls { max_in_flight });
+        }
+        self.unaccepted += 1;
+        Ok(())
     }
 
     /// Whether calls are held.

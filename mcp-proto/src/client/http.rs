@@ -43,6 +43,11 @@ impl Client {
         Self { binding: Binding::Http, ..Self::new(config) }
     }
 
+    /// So many messages without a response have not been accepted by the server.
+    pub(crate) fn set_unaccepted(&mut self, unaccepted: usize) {
+        self.flow.set_unaccepted(unaccepted);
+    }
+
     /// What came on the HTTP response to the request with this id.
     pub(crate) fn origin(&self, id: Option<&RequestId>, status: u16, is_resumed: bool) -> Origin {
         let number = id.and_then(calls::number);

@@ -14,6 +14,7 @@ use bytes::Bytes;
 
 use super::calls::{Asking, Call, State};
 use super::event::{Input, InputId, InputReply};
+use super::http::Binding;
 use super::{CallError, CallId, Client, ClientEvent};
 use crate::error::ProtocolError;
 use crate::json::Json;
@@ -32,6 +33,8 @@ pub(super) struct Asked {
     pending: BTreeMap<InputId, (Asker, usize)>,
     serials: u64,
     bytes: usize,
+    /// For the binding to HTTP, the requests that were answered since it last looked.
+    answered: Vec<(RequestId, InputId)>,
 }
 
 /// Who waits for an input.
@@ -106,6 +109,9 @@ impl Client {
         };
         match asker {
             Asker::Request { id, batch, .. } => {
+                if self.binding == Binding::Http {
+                    self.asked.answered.push((id.clone(), reply.id));
+                }
                 self.respond_legacy(batch, id, answer);
                 self.resume(now);
             }
@@ -114,12 +120,10 @@ impl Client {
         self.watch_calls();
     }
 
-    /// The request of a legacy server that asks for this input.
-    pub(crate) fn request_of(&self, input: InputId) -> Option<RequestId> {
-        match self.asked.pending.get(&input)? {
-            (Asker::Request { id, .. }, _) => Some(id.clone()),
-            (Asker::Call { .. }, _) => None,
-        }
+    /// The requests of a legacy server that were answered since the last call of this, and the
+    /// inputs that they asked for.
+    pub(crate) fn take_answered(&mut self) -> Vec<(RequestId, InputId)> {
+        core::mem::take(&mut self.asked.answered)
     }
 
     /// Whether the time of a call rests: a legacy server waits for input, for this one or for

@@ -121,7 +121,8 @@ impl Server {
         }
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    /// The bounds that it keeps.
+    pub fn limits(&self) -> &Limits {
         &self.config.limits
     }
 

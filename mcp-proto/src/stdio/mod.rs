@@ -7,7 +7,7 @@
 //! The loop of a driver:
 //!
 //! ```
-//! # use mcp_proto::{Action, Machine, server::{Outcome, Registry, ServerEvent}, stdio::Connection};
+//! # use mcp_proto::{Action, Binding, Machine, server::{Outcome, Registry, ServerEvent}, stdio::Connection};
 //! # use mcp_proto::{Bytes, Instant, Json, types::Implementation};
 //! # let registry: Registry<fn(&Json) -> Outcome> = Registry::new(Implementation::new("x", "1"));
 //! # let mut input = [&b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"[..]].into_iter();
@@ -20,7 +20,8 @@
 //!             Action::Transmit(bytes) => output.extend_from_slice(&bytes),
 //!             Action::Event(ServerEvent::Request(request)) => {
 //!                 let handler = registry.handler(request.handler).expect("it is registered");
-//!                 connection.respond(now(), request.reply, handler(&request.arguments));
+//!                 let outcome = handler(&request.arguments);
+//!                 connection.with(now(), |server| server.respond(now(), request.reply, outcome));
 //!             }
 //!             Action::Event(_) => {}
 //!             Action::Close => break 'conversation,
@@ -46,7 +47,7 @@ use bytes::{Bytes, BytesMut};
 use crate::error::ProtocolError;
 use crate::frame::{Line, LineReader, write_line};
 use crate::limits::Limits;
-use crate::machine::{Action, Machine};
+use crate::machine::{Action, Binding, Machine};
 use crate::message::{self, Incoming, Malformed, Outgoing};
 use crate::time::Instant;
 
@@ -128,6 +129,19 @@ impl<S: Side> Connection<S> {
         if message.is_answer() {
             self.answered = self.answered.wrapping_add(self.out.len() - start);
         }
+    }
+}
+
+/// The machine keeps its actions until they are taken, so that there is nothing to carry at once.
+impl<S: Side> Binding for Connection<S> {
+    type Machine = S;
+
+    fn machine(&self) -> &S {
+        &self.side
+    }
+
+    fn with<T>(&mut self, _now: Instant, command: impl FnOnce(&mut S) -> T) -> T {
+        command(&mut self.side)
     }
 }
 

@@ -10,7 +10,7 @@ use mcp_proto::server::{
     ServerEvent,
 };
 use mcp_proto::stdio::Connection;
-use mcp_proto::{Action, Instant, Json, Machine, UsageError};
+use mcp_proto::{Action, Binding, Instant, Json, Machine, UsageError};
 
 use super::chunks::Chunks;
 use super::fixture::{self, Handler, Reaction};
@@ -102,22 +102,29 @@ impl Player {
             Act::Notify { call, notification } => self.notify(call, notification.clone()),
             Act::Publish(changes) => {
                 for change in changes {
-                    let published = self.connection.publish(self.now, change);
+                    let published =
+                        self.connection.with(self.now, |server| server.publish(self.now, change));
                     self.refused("publish", published.err());
                 }
             }
             Act::Declare(setting) => self.declare(setting),
-            Act::Ping { name, timeout } => match self.connection.ping(self.now, *timeout) {
-                Ok(ping) => drop(self.pings.insert(ping, name.clone())),
-                Err(error) => self.refused(name, Some(error)),
-            },
+            Act::Ping { name, timeout } => {
+                match self.connection.with(self.now, |server| server.ping(self.now, *timeout)) {
+                    Ok(ping) => drop(self.pings.insert(ping, name.clone())),
+                    Err(error) => self.refused(name, Some(error)),
+                }
+            }
             Act::NotifySession(notification) => {
                 let server = &mut self.connection;
-                let refused = server.notify_session(self.now, notification.clone()).err();
+                let refused = server
+                    .with(self.now, |server| server.notify_session(self.now, notification.clone()))
+                    .err();
                 self.refused("session", refused);
             }
             Act::RequestInput { name, timeout, request } => {
-                match self.connection.request_input(self.now, request.clone(), *timeout) {
+                match self.connection.with(self.now, |server| {
+                    server.request_input(self.now, request.clone(), *timeout)
+                }) {
                     Ok(input) => drop(self.inputs.insert(input, name.clone())),
                     Err(error) => self.refused(name, Some(error)),
                 }
@@ -187,13 +194,14 @@ impl Player {
         if set.is_err() || offered.is_err() {
             return self.broken("this cannot be declared");
         }
-        self.connection.declare(self.now, self.registry.declaration());
+        self.connection
+            .with(self.now, |server| server.declare(self.now, self.registry.declaration()));
     }
 
     fn respond(&mut self, call: &str, reply: Reply, outcome: Outcome) {
-        let before = self.connection.dropped_replies();
-        self.connection.respond(self.now, reply, outcome);
-        if self.connection.dropped_replies() > before {
+        let before = self.connection.machine().dropped_replies();
+        self.connection.with(self.now, |server| server.respond(self.now, reply, outcome));
+        if self.connection.machine().dropped_replies() > before {
             self.out.push(format!("! dropped {call}"));
         }
     }
@@ -203,7 +211,8 @@ impl Player {
         let Some(about) = self.known.get(call).copied() else {
             return self.broken(&format!("no call `{call}` was held"));
         };
-        let notified = self.connection.notify(self.now, about, notification);
+        let notified =
+            self.connection.with(self.now, |server| server.notify(self.now, about, notification));
         self.refused(call, notified.err());
     }
 
@@ -290,7 +299,7 @@ impl Player {
         if due.is_some_and(|due| due <= self.now || self.life == Life::Closed) {
             self.broken("a deadline is not kept");
         }
-        let owed: Vec<ReplyId> = self.connection.owed().collect();
+        let owed: Vec<ReplyId> = self.connection.machine().owed().collect();
         if owed.iter().any(|owed| !self.held.values().any(|reply| reply.id() == *owed)) {
             self.broken("an answer is owed to a call that is not held");
         }

@@ -9,7 +9,7 @@ use mcp_proto::http::client::{Action, Request};
 use mcp_proto::http::{self, Exchange, ExchangeAction, Head, Sessions, Url};
 use mcp_proto::server::{Outcome, Registry, ServerEvent};
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
-use mcp_proto::{Bytes, Instant, Json};
+use mcp_proto::{Binding, Bytes, Instant, Json};
 
 type Boxed = Box<dyn Error>;
 type Handler = fn(&Json) -> CallToolResult;
@@ -67,7 +67,7 @@ fn call(
     let mut client = http::Client::new(config, Box::new(|| [0; 16]));
     client.handle_opened(now);
     let params = Json::encode(&serde_json::json!({ "name": name }))?;
-    client.call(now, "tools/call", params, CallOptions::default())?;
+    client.with(now, |client| client.call(now, "tools/call", params, CallOptions::default()))?;
     while let Some(action) = client.poll_action() {
         match action {
             Action::Open { exchange, request } => {

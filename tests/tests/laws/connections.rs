@@ -15,7 +15,7 @@ use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::client::{Action, Config, ExchangeId, Request};
 use mcp_proto::http::{Client, Url};
 use mcp_proto::types::Implementation;
-use mcp_proto::{Bytes, Duration, Instant, Json};
+use mcp_proto::{Binding, Bytes, Duration, Instant, Json};
 use serde_json::{Value, json};
 
 const CALLS: usize = 1_000;
@@ -102,7 +102,11 @@ fn second_hour_23_a_client_opens_32_connections_at_most_and_answers_first() {
     let (mut site, get) = Site::new();
     for _ in 0..CALLS {
         let options = CallOptions::default();
-        site.client.call(site.now, "tools/call", Json::EMPTY_OBJECT, options).unwrap();
+        site.client
+            .with(site.now, |client| {
+                client.call(site.now, "tools/call", Json::EMPTY_OBJECT, options)
+            })
+            .unwrap();
     }
     site.act();
     // The GET is the 24th; the others are for answers.

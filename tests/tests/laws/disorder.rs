@@ -9,7 +9,7 @@ use mcp_proto::client::{
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{Implementation, LoggingLevel, Root, SubscriptionFilter};
-use mcp_proto::{Action, Bytes, Instant, Json, Machine, UsageError};
+use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine, UsageError};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -111,7 +111,7 @@ impl Disorder {
         match call {
             Call::Opened => self.client.handle_opened(at),
             Call::Bytes(text) => self.client.handle_bytes(at, Bytes::from_static(text.as_bytes())),
-            Call::Eof if n < 64 => self.client.close(at),
+            Call::Eof if n < 64 => self.client.with(at, |client| client.close(at)),
             Call::Eof => self.client.handle_eof(at),
             Call::Timeout => {
                 self.client.handle_timeout(at);
@@ -131,7 +131,9 @@ impl Disorder {
             Call::Answer => {
                 if let Some(reply) = self.replies.pop_front() {
                     let answer = if n < 200 { "{}" } else { "[]" };
-                    self.client.answer(at, reply, Ok(Json::parse(answer).unwrap()));
+                    self.client.with(at, |client| {
+                        client.answer(at, reply, Ok(Json::parse(answer).unwrap()));
+                    });
                 }
             }
             Call::Command(command) => {
@@ -149,42 +151,54 @@ impl Disorder {
         let options = CallOptions::default();
         let nth = usize::from(n);
         let call = match command {
-            Command::Call => self.client.call(at, "tools/call", params, options)?,
-            Command::List => self.client.list(at, Listing::Tools, options)?,
-            Command::Ping => self.client.ping(at, options)?,
-            Command::LogLevel => {
-                self.client.set_log_level(at, LoggingLevel::Error, CallOptions::default())?
+            Command::Call => {
+                self.client.with(at, |client| client.call(at, "tools/call", params, options))?
             }
+            Command::List => {
+                self.client.with(at, |client| client.list(at, Listing::Tools, options))?
+            }
+            Command::Ping => self.client.with(at, |client| client.ping(at, options))?,
+            Command::LogLevel => self.client.with(at, |client| {
+                client.set_log_level(at, LoggingLevel::Error, CallOptions::default())
+            })?,
             Command::Cancel => {
                 let call = self.calls.get(nth % self.calls.len().max(1)).copied();
-                return call.map_or(Ok(()), |call| self.client.cancel(at, call));
+                return call
+                    .map_or(Ok(()), |call| self.client.with(at, |client| client.cancel(at, call)));
             }
             Command::Subscribe => {
                 let mut filter = SubscriptionFilter::default();
                 filter.resource_subscriptions = vec!["t:1".to_owned(), format!("t:{}", n % 2)];
-                self.subscriptions.push(self.client.subscribe(at, filter)?);
+                self.subscriptions
+                    .push(self.client.with(at, |client| client.subscribe(at, filter))?);
                 return Ok(());
             }
             Command::Unsubscribe => {
                 let id = self.subscriptions.get(nth % self.subscriptions.len().max(1)).copied();
-                return id.map_or(Ok(()), |id| self.client.unsubscribe(at, id));
+                return id.map_or(Ok(()), |id| {
+                    self.client.with(at, |client| client.unsubscribe(at, id))
+                });
             }
             Command::Roots => {
                 let roots = (0..n % 2).map(|_| Root::new("file:///")).collect();
-                return self.client.set_roots(at, roots);
+                return self.client.with(at, |client| client.set_roots(at, roots));
             }
-            Command::Notify => return self.client.notify(at, "notifications/x", params),
+            Command::Notify => {
+                return self.client.with(at, |client| client.notify(at, "notifications/x", params));
+            }
         };
         self.calls.push(call);
         Ok(())
     }
 
     fn end(mut self) {
-        self.client.close(Instant::ZERO);
+        self.client.with(Instant::ZERO, |client| client.close(Instant::ZERO));
         while self.client.poll_action().is_some() {}
         self.client.handle_timeout(Instant::NEVER);
         for reply in self.replies.drain(..) {
-            self.client.answer(Instant::ZERO, reply, Ok(Json::EMPTY_OBJECT));
+            self.client.with(Instant::ZERO, |client| {
+                client.answer(Instant::ZERO, reply, Ok(Json::EMPTY_OBJECT));
+            });
         }
         assert!(self.client.poll_action().is_none(), "something after the end");
         assert_eq!(self.client.poll_timeout(), None);

@@ -19,7 +19,7 @@ use mcp_proto::server::{
     Config, Notification, Outcome, Progress, Reply, ReplyId, Server, ServerEvent,
 };
 use mcp_proto::stdio::Connection;
-use mcp_proto::{Action, Bytes, Instant, Json, Machine};
+use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine};
 use mcp_tests::fuzz::{self, Op, Script};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -118,10 +118,12 @@ fn a_cancelled_request_is_never_answered() {
         };
         assert_eq!(take(&mut server, &mut replies), 1, "{name}: the answer to initialize");
         let reply = replies.pop().expect(name);
-        server.respond(Instant::ZERO, reply, Outcome::Complete(Json::EMPTY_OBJECT));
+        server.with(Instant::ZERO, |server| {
+            server.respond(Instant::ZERO, reply, Outcome::Complete(Json::EMPTY_OBJECT));
+        });
         server.handle_eof(Instant::ZERO);
         assert_eq!(take(&mut server, &mut replies), 1, "{name}: nothing more");
-        assert_eq!(server.dropped_replies(), 1, "{name}");
+        assert_eq!(server.machine().dropped_replies(), 1, "{name}");
     }
 }
 
@@ -177,17 +179,22 @@ impl Disorder {
                 }
                 Call::Respond(at) => {
                     let Some(reply) = self.replies.pop_front() else { continue };
-                    let (before, owed) = (server.dropped_replies(), server.owed().count());
-                    let waits = server.owed().any(|id| id == reply.id());
-                    server.respond(*at, reply, Outcome::Complete(Json::EMPTY_OBJECT));
-                    assert_eq!(server.dropped_replies() - before, u64::from(!waits));
-                    assert_eq!(owed - server.owed().count(), usize::from(waits));
+                    let (before, owed) =
+                        (server.machine().dropped_replies(), server.machine().owed().count());
+                    let waits = server.machine().owed().any(|id| id == reply.id());
+                    server.with(*at, |server| {
+                        server.respond(*at, reply, Outcome::Complete(Json::EMPTY_OBJECT));
+                    });
+                    assert_eq!(server.machine().dropped_replies() - before, u64::from(!waits));
+                    assert_eq!(owed - server.machine().owed().count(), usize::from(waits));
                 }
                 Call::Notify(at, progress) => {
                     let Some(about) = self.seen else { continue };
                     let before = format!("{server:?}");
                     let progress = Progress { progress: *progress, total: None, message: None };
-                    let told = server.notify(*at, about, Notification::Progress(progress));
+                    let told = server.with(*at, |server| {
+                        server.notify(*at, about, Notification::Progress(progress))
+                    });
                     if told.is_err() {
                         assert_eq!(format!("{server:?}"), before, "an error changed something");
                     }
@@ -198,7 +205,7 @@ impl Disorder {
             server.handle_eof(Instant::ZERO);
             server.handle_timeout(Instant::from_micros(u64::MAX));
             while server.poll_action().is_some() {}
-            assert_eq!(server.owed().count(), 0);
+            assert_eq!(server.machine().owed().count(), 0);
             assert_eq!(server.poll_timeout(), None);
             assert!(!server.wants_read());
         }

@@ -22,7 +22,7 @@ use core::error::Error;
 use mcp_proto::server::{Config, Outcome, Registry, ServerEvent};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
-use mcp_proto::{Action, Bytes, ErrorData, Instant, Json, Machine};
+use mcp_proto::{Action, Binding, Bytes, ErrorData, Instant, Json, Machine};
 
 /// Serves what is in a buffer: messages, each on a line. The answers are written piece by piece.
 ///
@@ -39,7 +39,7 @@ pub fn serve(input: &[u8], mut write: impl FnMut(&[u8])) -> Result<(), Box<dyn E
             Action::Transmit(bytes) => write(&bytes),
             Action::Event(ServerEvent::Request(request)) => {
                 let outcome = call(registry.handler(request.handler), &request.arguments);
-                connection.respond(now, request.reply, outcome);
+                connection.with(now, |server| server.respond(now, request.reply, outcome));
             }
             Action::Event(_) | Action::Close => {}
         }

@@ -4,24 +4,33 @@
 //! for; or an error, if the parameters are not what the method takes.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use mcp_proto::Instant;
 use mcp_proto::Json;
 use mcp_proto::UsageError;
-use mcp_proto::client::{CallError, Listing};
+use mcp_proto::client::{CallError, CallId, CallOptions, Client};
 use mcp_proto::internals::write::List as Writer;
 use mcp_proto::internals::{raw, trusted};
-use mcp_proto::types::LoggingLevel;
 
 /// What a call asks for.
 pub(super) enum Ask {
-    Call { method: Cow<'static, str>, params: Json },
-    List(Listing),
-    Ping,
-    Level(LoggingLevel),
+    Call {
+        method: Cow<'static, str>,
+        params: Json,
+    },
+    /// A call that has a verb of its own.
+    Verb {
+        method: &'static str,
+        start: Box<Start>,
+    },
 }
+
+/// A verb of the machine that begins a call.
+type Start = dyn FnOnce(&mut Client, Instant, CallOptions) -> Result<CallId, UsageError> + Send;
 
 impl Ask {
     /// A method with these parameters; `None` if they are no JSON.
@@ -33,6 +42,29 @@ impl Ask {
         match params {
             Some(params) => Ok(Self::Call { method, params }),
             None => Err(CallError::Usage(UsageError::NotJson { name: method.into_owned() })),
+        }
+    }
+
+    /// A verb of the machine that calls this method.
+    pub(super) fn verb(
+        method: &'static str,
+        start: impl FnOnce(&mut Client, Instant, CallOptions) -> Result<CallId, UsageError>
+        + Send
+        + 'static,
+    ) -> Self {
+        Self::Verb { method, start: Box::new(start) }
+    }
+
+    /// Begins the call.
+    pub(super) fn start(
+        self,
+        client: &mut Client,
+        now: Instant,
+        options: CallOptions,
+    ) -> Result<CallId, UsageError> {
+        match self {
+            Self::Call { method, params } => client.call(now, method, params, options),
+            Self::Verb { start, .. } => start(client, now, options),
         }
     }
 
@@ -69,9 +101,7 @@ impl Ask {
     pub(super) fn about(&self) -> (&str, Option<&Json>) {
         match self {
             Self::Call { method, params } => (method, Some(params)),
-            Self::List(listing) => (listing.method(), None),
-            Self::Ping => ("ping", None),
-            Self::Level(_) => ("logging/setLevel", None),
+            Self::Verb { method, .. } => (method, None),
         }
     }
 }

@@ -144,7 +144,13 @@ impl<R> Future for Call<R> {
 impl<R> Drop for Call<R> {
     fn drop(&mut self) {
         if let State::Running(slot, _) = &self.state {
-            self.port.command(Command::Cancel(slot.clone()));
+            let slot = slot.clone();
+            self.port.apply(move |client, now| {
+                if let Some(call) = slot.call() {
+                    // It may have had its response meanwhile.
+                    let _ = client.cancel(now, call);
+                }
+            });
         }
     }
 }

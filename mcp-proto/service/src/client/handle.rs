@@ -21,7 +21,7 @@ use super::port::{Command, Port, Stage};
 use super::subscription::Subscription;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
-use mcp_proto::client::{CallError, Config, ConnectError, Decision, ServerInfo, Verdict};
+use mcp_proto::client::{self, CallError, Config, ConnectError, Decision, ServerInfo, Verdict};
 use mcp_proto::http::client::set_field;
 use mcp_proto::types::{
     CallToolResult, ClientCapabilities, CompleteRequestParams, CompleteResult,
@@ -125,7 +125,7 @@ impl Client {
 
     /// Asks for a sign of life.
     pub fn ping(&self) -> Call<()> {
-        Call::new(&self.port, Ok(Ask::Ping), |_, _| Ok(()))
+        Call::new(&self.port, Ok(Ask::verb("ping", client::Client::ping)), |_, _| Ok(()))
     }
 
     /// Says which log messages are wanted: as severe as `level`, or more; [`Client::on_log`] hears
@@ -133,7 +133,9 @@ impl Client {
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<EmptyResult> {
-        self.start(Ok(Ask::Level(level)))
+        self.start(Ok(Ask::verb("logging/setLevel", move |client, now, options| {
+            client.set_log_level(now, level, options)
+        })))
     }
 
     /// Calls a method, such as one of an extension, with parameters that are an object in JSON. The
@@ -160,7 +162,7 @@ impl Client {
         let Ok(params) = Json::encode(params) else {
             return Err(UsageError::NotJson { name: method });
         };
-        self.port.command(Command::Notify { method, params });
+        self.port.apply(move |client, now| drop(client.notify(now, method, params)));
         Ok(())
     }
 
@@ -235,7 +237,7 @@ impl Client {
     /// [Specification: Roots](https://modelcontextprotocol.io/specification/2026-07-28/client/roots)
     pub fn set_roots(&self, roots: Vec<Root>) -> Result<(), UsageError> {
         Root::check_all(&roots)?;
-        self.port.command(Command::Roots(roots));
+        self.port.apply(move |client, now| drop(client.set_roots(now, roots)));
         Ok(())
     }
 
@@ -355,7 +357,10 @@ impl Client {
     }
 
     fn list<L: TypedList>(&self) -> Call<L> {
-        Call::new(&self.port, Ok(Ask::List(L::LISTING)), decode_list)
+        let list = Ask::verb(L::LISTING.method(), |client, now, options| {
+            client.list(now, L::LISTING, options)
+        });
+        Call::new(&self.port, Ok(list), decode_list)
     }
 
     fn start<R: DeserializeOwned>(&self, ask: Result<Ask, CallError>) -> Call<R> {

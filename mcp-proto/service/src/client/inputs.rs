@@ -10,9 +10,9 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::answers::Answering;
+use super::binding::ClientBinding;
 use super::port::Port;
 use super::runner::unharmed;
-use super::side::Side;
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
 use mcp_proto::Json;
@@ -34,7 +34,7 @@ impl Inputs {
     pub(super) fn give(
         &mut self,
         now: Instant,
-        side: &mut impl Side,
+        binding: &mut impl ClientBinding,
         port: &Arc<Port>,
         input: Input,
     ) {
@@ -45,17 +45,17 @@ impl Inputs {
             Ok(Some(future)) => future,
             Ok(None) => {
                 let error = ErrorData::internal("the client has no handler for this");
-                return side.answer(now, reply, Err(error));
+                return binding.with(now, |client| client.answer(now, reply, Err(error)));
             }
-            Err(_) => return side.answer(now, reply, panicked()),
+            Err(_) => return binding.with(now, |client| client.answer(now, reply, panicked())),
         };
         let waker = Waker::from(Arc::new(InputWaker { id, port: port.clone() }));
         self.0.insert(id, Giving { reply, future, waker });
-        self.go_on(now, side, id);
+        self.go_on(now, binding, id);
     }
 
     /// The handler of an input was woken.
-    pub(super) fn go_on(&mut self, now: Instant, side: &mut impl Side, input: InputId) {
+    pub(super) fn go_on(&mut self, now: Instant, binding: &mut impl ClientBinding, input: InputId) {
         let Some(Giving { future, waker, .. }) = self.0.get_mut(&input) else { return };
         let mut context = Context::from_waker(waker);
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
@@ -64,7 +64,7 @@ impl Inputs {
         };
         if let Some(Giving { reply, future, .. }) = self.0.remove(&input) {
             unharmed(|| drop(future));
-            side.answer(now, reply, answer);
+            binding.with(now, |client| client.answer(now, reply, answer));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod ask;
+mod binding;
 mod call;
 mod callbacks;
 mod closed;
@@ -11,7 +12,6 @@ mod inputs;
 mod lists;
 mod port;
 mod runner;
-mod side;
 mod subscription;
 mod unreached;
 
@@ -29,7 +29,7 @@ use crate::drive::TURN_ROUNDS;
 use mcp_proto::UsageError;
 use mcp_proto::client::{self, ClientEvent};
 use mcp_proto::stdio::Connection;
-use mcp_proto::{Action, Machine};
+use mcp_proto::{Action, Binding, Machine};
 use mcp_proto::{Duration, Instant};
 
 pub use answers::IntoAnswer;
@@ -182,12 +182,12 @@ impl ClientService {
         loop {
             self.act_on_queued(now);
             if self.deaf || self.output.is_full() {
-                return self.connection.handle_blocked();
+                return self.connection.with(now, client::Client::handle_blocked);
             }
-            if !self.connection.is_blocked() {
+            if !self.connection.machine().is_blocked() {
                 return;
             }
-            self.connection.handle_unblocked(now);
+            self.connection.with(now, |client| client.handle_unblocked(now));
         }
     }
 
@@ -213,7 +213,7 @@ impl ClientService {
                     } else if matches!(event, ClientEvent::Disconnected(_)) {
                         self.life = Life::Disconnected;
                     }
-                    self.runner.react(now, &mut self.connection, event);
+                    self.runner.handle_event(now, &mut self.connection, event);
                 }
                 Action::Close => self.life = Life::Closed { until: now + self.drain },
             }
@@ -241,7 +241,7 @@ impl Driven for ClientService {
 
     fn handle_stop(&mut self, now: Instant) {
         self.runner.ending.begin(CloseCause::Requested);
-        self.connection.close(now);
+        self.connection.with(now, |client| client.close(now));
     }
 
     fn turn(&mut self, now: Instant, waker: &Waker) {

@@ -18,27 +18,40 @@ use super::ask::Ask;
 use super::call::Slot;
 use super::closed::Closed;
 use super::subscription::Feed;
-use mcp_proto::Json;
+use mcp_proto::Instant;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::TraceContext;
 use mcp_proto::UsageError;
 use mcp_proto::client::{
-    CallError, CallOptions, Config, ConnectError, Decision, InputId, Progress, ServerInfo, Verdict,
+    CallError, CallOptions, Client, Config, ConnectError, Decision, InputId, Progress, ServerInfo,
+    Verdict,
 };
-use mcp_proto::types::{ClientCapabilities, Root, SubscriptionFilter};
+use mcp_proto::types::{ClientCapabilities, SubscriptionFilter};
 
 /// What a handle asks of the service.
 pub(super) enum Command {
-    Start { slot: Arc<Slot>, ask: Ask, options: CallOptions, on_progress: Option<OnProgress> },
-    Cancel(Arc<Slot>),
-    Subscribe { feed: Arc<Feed>, filter: SubscriptionFilter },
-    Unsubscribe(Arc<Feed>),
-    Notify { method: String, params: Json },
-    Roots(Vec<Root>),
-    Capabilities(ClientCapabilities),
-    Field { name: String, value: String },
+    Start {
+        slot: Arc<Slot>,
+        ask: Ask,
+        options: CallOptions,
+        on_progress: Option<OnProgress>,
+    },
+    Subscribe {
+        feed: Arc<Feed>,
+        filter: SubscriptionFilter,
+    },
+    /// Another verb of the machine, whose result nobody waits for.
+    Verb(Box<Verb>),
+    /// Over HTTP only.
+    Field {
+        name: String,
+        value: String,
+    },
     Close,
 }
+
+/// A verb of the machine, at a time.
+pub(super) type Verb = dyn FnOnce(&mut Client, Instant) + Send;
 
 pub(super) type OnProgress = Box<dyn FnMut(Progress) + Send>;
 
@@ -156,6 +169,11 @@ impl Port {
         wake(driver);
     }
 
+    /// Passes a verb on, whose result nobody waits for.
+    pub(super) fn apply(&self, verb: impl FnOnce(&mut Client, Instant) + Send + 'static) {
+        self.command(Command::Verb(Box::new(verb)));
+    }
+
     pub(super) fn ready(&self, input: InputId) {
         let mut state = self.state.lock();
         if state.closed.is_none() && !state.work.ready.contains(&input) {
@@ -249,7 +267,9 @@ impl Port {
             let mut state = self.state.lock();
             let tells = state.capabilities != capabilities && state.closed.is_none();
             if tells {
-                state.work.commands.push(Command::Capabilities(capabilities.clone()));
+                let declared = capabilities.clone();
+                let declare = |client: &mut Client, _| client.set_capabilities(declared);
+                state.work.commands.push(Command::Verb(Box::new(declare)));
             }
             state.capabilities = capabilities;
             let before = mem::replace(&mut state.answers, answers);
@@ -289,12 +309,6 @@ fn refuse(command: Command, cause: &CallError) {
     match command {
         Command::Start { slot, .. } => slot.finish(Err(cause.clone())),
         Command::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
-        Command::Cancel(_)
-        | Command::Unsubscribe(_)
-        | Command::Notify { .. }
-        | Command::Roots(_)
-        | Command::Capabilities(_)
-        | Command::Field { .. }
-        | Command::Close => {}
+        Command::Verb(_) | Command::Field { .. } | Command::Close => {}
     }
 }

@@ -11,12 +11,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::super::trace::fault;
 use super::answers::Hear;
-use super::ask::Ask;
+use super::binding::ClientBinding;
 use super::call::Slot;
 use super::closed::{CloseCause, Ending};
 use super::inputs::Inputs;
 use super::port::{Command, OnProgress, Port, Stage, Work};
-use super::side::Side;
 use super::subscription::Feed;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
@@ -72,45 +71,50 @@ impl Runner {
     }
 
     /// A turn ends.
-    pub(super) fn end_turn(&mut self, side: &impl Side) {
-        if self.decided != side.decisions().len() {
-            self.show_decisions(side);
+    pub(super) fn end_turn(&mut self, binding: &impl ClientBinding) {
+        if self.decided != binding.machine().decisions().len() {
+            self.show_decisions(binding);
         }
         self.port.end_turn();
     }
 
     /// Handles can see how the negotiation has gone.
-    fn show_decisions(&mut self, side: &impl Side) {
-        let decisions = side.decisions();
+    fn show_decisions(&mut self, binding: &impl ClientBinding) {
+        let decisions = binding.machine().decisions();
         self.decided = decisions.len();
         self.port.set_decisions(decisions);
     }
 
     /// Does what was asked for, and has woken handlers go on; false if there was nothing to do.
-    pub(super) fn work(&mut self, now: Instant, side: &mut impl Side) -> bool {
+    pub(super) fn work(&mut self, now: Instant, binding: &mut impl ClientBinding) -> bool {
         let mut work = core::mem::take(&mut self.work);
         let has_work = self.port.take_work(&mut work);
         for command in work.commands.drain(..) {
-            self.obey(now, side, command);
+            self.apply_command(now, binding, command);
         }
         for input in work.ready.drain(..) {
-            self.inputs.go_on(now, side, input);
+            self.inputs.go_on(now, binding, input);
         }
         self.work = work;
         has_work
     }
 
     /// Something happened that concerns the application.
-    pub(super) fn react(&mut self, now: Instant, side: &mut impl Side, event: ClientEvent) {
+    pub(super) fn handle_event(
+        &mut self,
+        now: Instant,
+        binding: &mut impl ClientBinding,
+        event: ClientEvent,
+    ) {
         match event {
             ClientEvent::Connected(server) => {
-                self.show_decisions(side);
-                if let Some(verdict) = side.verdict() {
+                self.show_decisions(binding);
+                if let Some(verdict) = binding.machine().verdict() {
                     self.port.set_stage(Stage::Connected(Box::new((server, verdict))));
                 }
             }
             ClientEvent::Disconnected(error) => {
-                self.show_decisions(side);
+                self.show_decisions(binding);
                 self.tell(ClientEvent::Disconnected(error));
             }
             // That is for whoever has the stream.
@@ -128,7 +132,7 @@ impl Runner {
                     unharmed(|| on_progress(progress));
                 }
             }
-            ClientEvent::Input(input) => self.inputs.give(now, side, &self.port, input),
+            ClientEvent::Input(input) => self.inputs.give(now, binding, &self.port, input),
             ClientEvent::InputCancelled { input } => self.inputs.cancel(input),
             ClientEvent::Subscribed { subscription, honoured } => {
                 if let Some(feed) = self.feeds.get(&subscription) {
@@ -149,7 +153,7 @@ impl Runner {
                 }
             }
             ClientEvent::Closed(error) => {
-                self.show_decisions(side);
+                self.show_decisions(binding);
                 self.ending.begin(error.clone().map_or(CloseCause::Ended, CloseCause::Connect));
                 self.port.set_stage(Stage::Closed(error));
             }
@@ -212,16 +216,10 @@ impl Runner {
         }
     }
 
-    fn obey(&mut self, now: Instant, side: &mut impl Side, command: Command) {
+    fn apply_command(&mut self, now: Instant, binding: &mut impl ClientBinding, command: Command) {
         match command {
             Command::Start { slot, ask, options, on_progress } => {
-                let started = match ask {
-                    Ask::Call { method, params } => side.call(now, method, params, options),
-                    Ask::List(listing) => side.list(now, listing, options),
-                    Ask::Ping => side.ping(now, options),
-                    Ask::Level(level) => side.set_log_level(now, level, options),
-                };
-                match started {
+                match binding.with(now, |client| ask.start(client, now, options)) {
                     Ok(call) => {
                         slot.begin(call);
                         self.calls.insert(call.number(), Pending { slot, on_progress });
@@ -230,41 +228,22 @@ impl Runner {
                     Err(error) => slot.finish(Err(CallError::Usage(error))),
                 }
             }
-            Command::Cancel(slot) => {
-                if let Some(call) = slot.call() {
-                    // It may have had its response meanwhile.
-                    let _ = side.cancel(now, call);
-                }
-            }
-            Command::Subscribe { feed, filter } => match side.subscribe(now, filter) {
-                Ok(subscription) => {
-                    feed.begin(subscription);
-                    self.feeds.insert(subscription, feed);
-                }
-                Err(UsageError::Closed) => feed.end(Err(self.port.cause())),
-                Err(error) => feed.end(Err(CallError::Usage(error))),
-            },
-            Command::Unsubscribe(feed) => {
-                if let Some(subscription) = feed.subscription() {
-                    // It may have ended meanwhile.
-                    let _ = side.unsubscribe(now, subscription);
+            Command::Subscribe { feed, filter } => {
+                match binding.with(now, |client| client.subscribe(now, filter)) {
+                    Ok(subscription) => {
+                        feed.begin(subscription);
+                        self.feeds.insert(subscription, feed);
+                    }
+                    Err(UsageError::Closed) => feed.end(Err(self.port.cause())),
+                    Err(error) => feed.end(Err(CallError::Usage(error))),
                 }
             }
             // What may not be sent, or not any more, goes nowhere.
-            Command::Notify { method, params } => {
-                let _ = side.notify(now, method.into(), params);
-            }
-            Command::Roots(roots) => {
-                let _ = side.set_roots(now, roots);
-            }
-            Command::Capabilities(capabilities) => side.set_capabilities(capabilities),
-            // It was checked.
-            Command::Field { name, value } => {
-                let _ = side.set_field(now, &name, &value);
-            }
+            Command::Verb(verb) => binding.with(now, |client| verb(client, now)),
+            Command::Field { name, value } => binding.set_field(now, &name, &value),
             Command::Close => {
                 self.ending.begin(CloseCause::Requested);
-                side.close(now);
+                binding.with(now, |client| client.close(now));
             }
         }
     }

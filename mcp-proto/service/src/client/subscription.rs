@@ -68,7 +68,13 @@ fn bytes(change: &Change) -> usize {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.port.command(Command::Unsubscribe(self.feed.clone()));
+        let feed = self.feed.clone();
+        self.port.apply(move |client, now| {
+            if let Some(subscription) = feed.subscription() {
+                // It may have ended meanwhile.
+                let _ = client.unsubscribe(now, subscription);
+            }
+        });
     }
 }
 

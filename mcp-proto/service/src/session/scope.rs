@@ -5,7 +5,7 @@ use mcp_proto::http::Endpoint;
 use mcp_proto::server::{InputId, Notification, Server, SessionRef};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::InputRequest;
-use mcp_proto::{Duration, Instant};
+use mcp_proto::{Binding, Duration, Instant};
 
 /// A machine that has sessions of legacy clients; without one of its own it has none.
 pub trait SessionScope {
@@ -44,7 +44,7 @@ impl SessionScope for Connection<Server> {
         _session: SessionRef,
         notification: Notification,
     ) -> Result<(), UsageError> {
-        Self::notify_session(self, now, notification)
+        self.with(now, |server| server.notify_session(now, notification))
     }
 
     fn request_input(
@@ -54,12 +54,12 @@ impl SessionScope for Connection<Server> {
         request: InputRequest,
         timeout: Option<Duration>,
     ) -> Result<InputId, UsageError> {
-        let timeout = timeout.unwrap_or_else(|| self.limits().input_timeout);
-        Self::request_input(self, now, request, timeout)
+        let timeout = timeout.unwrap_or_else(|| self.machine().limits().input_timeout);
+        self.with(now, |server| server.request_input(now, request, timeout))
     }
 
     fn cancel_input(&mut self, now: Instant, input: InputId) -> Result<(), UsageError> {
-        Self::cancel_input(self, now, input)
+        self.with(now, |server| server.cancel_input(now, input))
     }
 }
 

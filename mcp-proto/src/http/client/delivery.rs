@@ -66,13 +66,13 @@ enum Delivered {
 }
 
 impl Delivery {
-    /// A message that is sent first at `now`, with this body; `answering` is the request that the
-    /// application is answering.
+    /// A message that is sent first at `now`, with this body; `answering` are the requests that
+    /// the application has just answered.
     pub(super) fn new(
         now: Instant,
         message: Outgoing,
         body: Bytes,
-        answering: Option<&(RequestId, InputId)>,
+        answering: &[(RequestId, InputId)],
         serial: u64,
     ) -> Self {
         let kind = delivered(message, answering);
@@ -129,7 +129,7 @@ impl Delivery {
 }
 
 /// What a message is, as far as its delivery is concerned.
-fn delivered(message: Outgoing, answering: Option<&(RequestId, InputId)>) -> Delivered {
+fn delivered(message: Outgoing, answering: &[(RequestId, InputId)]) -> Delivered {
     match message {
         Outgoing::Notification { method, .. } if method == "notifications/initialized" => {
             Delivered::Beginning
@@ -140,7 +140,8 @@ fn delivered(message: Outgoing, answering: Option<&(RequestId, InputId)>) -> Del
         answer @ (Outgoing::Result { .. } | Outgoing::Error { .. } | Outgoing::Batch(_)) => {
             let mut ids = Vec::new();
             collect_ids(&answer, &mut ids);
-            let input = answering.filter(|(id, _)| ids.contains(id)).map(|(_, input)| *input);
+            let answered = answering.iter().find(|(id, _)| ids.contains(id));
+            let input = answered.map(|(_, input)| *input);
             Delivered::Answer(ids, input)
         }
     }

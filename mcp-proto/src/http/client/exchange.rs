@@ -162,6 +162,11 @@ impl Purpose {
         }
     }
 
+    /// Whether it is a message without a response.
+    pub(super) fn is_message(&self) -> bool {
+        matches!(self, Self::Message(_))
+    }
+
     /// The share of connections that it belongs to.
     pub(super) fn share(&self) -> Share {
         match self {
@@ -197,6 +202,11 @@ impl Waking {
     /// Whether it is the request with this id.
     pub(super) fn asks(&self, id: &RequestId) -> bool {
         matches!(self, Self::Call(asked) if asked.id == *id)
+    }
+
+    /// Whether it is a message without a response.
+    pub(super) fn is_message(&self) -> bool {
+        matches!(self, Self::Message(_))
     }
 
     /// The message, if it is one.

@@ -11,9 +11,10 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+use core::mem;
 
 use super::connections::Connections;
-use super::delivery::ACCEPT_TIMEOUT;
+use super::delivery::{ACCEPT_TIMEOUT, Delivery};
 use super::exchange::{Exchange, Purpose, Sleeper, Waking};
 use super::{Action, ExchangeId, Request};
 use crate::deadlines::Deadlines;
@@ -26,6 +27,8 @@ pub(super) struct Exchanges {
     sleeping: BTreeMap<u64, Sleeper>,
     connections: Connections,
     deadlines: Deadlines<Reason>,
+    /// Messages that have not been accepted, open, waiting or asleep.
+    messages: usize,
     serials: u64,
 }
 
@@ -54,6 +57,7 @@ impl Exchanges {
             sleeping: BTreeMap::new(),
             connections: Connections::new(max),
             deadlines: Deadlines::new(),
+            messages: 0,
             serials: 0,
         }
     }
@@ -75,6 +79,7 @@ impl Exchanges {
         if self.connections.begin(id, purpose.share()) {
             queue.push_back(Action::Open { exchange: id, request: request.clone() });
         }
+        self.messages += usize::from(purpose.is_message());
         self.all.insert(id, Exchange::new(request, purpose));
         id
     }
@@ -118,17 +123,23 @@ impl Exchanges {
 
     /// The number of messages that have not been accepted.
     pub(super) fn messages(&self) -> usize {
-        let is_message = |open: &&Exchange| matches!(open.purpose, Purpose::Message(_));
-        let asleep = |sleeper: &&Sleeper| matches!(sleeper.waking, Waking::Message(_));
-        let out = self.all.values().filter(is_message).count();
-        out + self.sleeping.values().filter(asleep).count()
+        self.messages
+    }
+
+    /// Takes the message of an exchange that has got its status; the rest of the answer says nothing.
+    pub(super) fn take_message(&mut self, id: ExchangeId) -> Option<Delivery> {
+        let open = self.all.get_mut(&id).filter(|open| open.purpose.is_message())?;
+        self.messages = self.messages.saturating_sub(1);
+        mem::replace(&mut open.purpose, Purpose::Rest).into_delivery()
     }
 
     /// Ends an exchange that the driver has ended.
     pub(super) fn end(&mut self, id: ExchangeId) -> Option<Exchange> {
         self.deadlines.clear(Reason::End(id));
         self.connections.end(id);
-        self.all.remove(&id)
+        let ended = self.all.remove(&id)?;
+        self.messages = self.messages.saturating_sub(usize::from(ended.purpose.is_message()));
+        Some(ended)
     }
 
     /// Ends an exchange whose answer is of no interest any more.
@@ -192,6 +203,7 @@ impl Exchanges {
     pub(super) fn sleep(&mut self, at: Instant, sleeper: Sleeper) {
         let key = self.serial();
         self.deadlines.set(Reason::Wake(key), at);
+        self.messages += usize::from(sleeper.waking.is_message());
         self.sleeping.insert(key, sleeper);
     }
 
@@ -210,7 +222,9 @@ impl Exchanges {
     /// Takes out what is asleep under a key.
     pub(super) fn wake(&mut self, key: u64) -> Option<Waking> {
         self.deadlines.clear(Reason::Wake(key));
-        self.sleeping.remove(&key).map(|sleeper| sleeper.waking)
+        let Sleeper { waking, .. } = self.sleeping.remove(&key)?;
+        self.messages = self.messages.saturating_sub(usize::from(waking.is_message()));
+        Some(waking)
     }
 
     /// The first thing that is due.

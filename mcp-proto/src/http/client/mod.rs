@@ -35,7 +35,6 @@
 mod action;
 pub mod answer;
 mod backoff;
-mod commands;
 mod connections;
 mod delivery;
 mod ending;
@@ -53,11 +52,14 @@ mod tools;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::client::{self, ClientAction, ClientEvent, InputId};
+use crate::error::UsageError;
 use crate::http::Url;
 use crate::limits::Limits;
+use crate::machine::Binding;
 use crate::message::RequestId;
 use crate::time::Instant;
 
@@ -104,8 +106,8 @@ pub struct Client {
     listener: Listener,
     session: Session,
     tools: Tools,
-    /// The request that the application is answering, and the input that it gives.
-    answering: Option<(RequestId, InputId)>,
+    /// The requests that the application has just answered, and the inputs that it has given.
+    answering: Vec<(RequestId, InputId)>,
     /// The stream of the subscription that is being opened again.
     reopening: Option<Streaming>,
     queue: VecDeque<Action>,
@@ -136,12 +138,27 @@ impl Client {
             listener: Listener::default(),
             session: Session::default(),
             tools: Tools::default(),
-            answering: None,
+            answering: Vec::new(),
             reopening: None,
             queue: VecDeque::new(),
             random,
             life: Life::Open,
         }
+    }
+
+    /// Asks the server what it is; what was asked before follows.
+    pub fn handle_opened(&mut self, now: Instant) {
+        self.with(now, |client| client.handle_opened(now));
+    }
+
+    /// Gives every request from now on a field; see [`Config::field`]. A client that is unconnected
+    /// tries again at once, since the field may be the token that it lacked. So it does with streams
+    /// and answers that the server has refused with 401 or 403.
+    pub fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
+        set_field(&mut self.fields, name, value)?;
+        self.authorize_streams(now);
+        self.with(now, |client| client.retry_at_once(now));
+        Ok(())
     }
 
     /// It is `now`; due deadlines take effect.
@@ -201,6 +218,25 @@ impl Client {
     /// A byte that nobody can guess, or any.
     fn jitter(&mut self) -> u8 {
         (self.random)().first().copied().unwrap_or_default()
+    }
+}
+
+/// [`client::Client::notify`] fails with [`UsageError::TooManyCalls`] while `Limits::max_in_flight`
+/// messages wait to be accepted by the server.
+impl Binding for Client {
+    type Machine = client::Client;
+
+    fn machine(&self) -> &client::Client {
+        &self.side
+    }
+
+    fn with<T>(&mut self, now: Instant, command: impl FnOnce(&mut client::Client) -> T) -> T {
+        self.side.set_unaccepted(self.unaccepted());
+        let result = command(&mut self.side);
+        self.answering = self.side.take_answered();
+        self.pump(now);
+        self.answering.clear();
+        result
     }
 }
 

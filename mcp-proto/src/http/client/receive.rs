@@ -120,15 +120,12 @@ impl Client {
     /// The head of the answer to a message that has no response; the rest says nothing.
     fn delivered(&mut self, now: Instant, id: ExchangeId, status: u16) {
         self.exchanges.set_deadline(id, now + LINGER);
-        let Some(open) = self.exchanges.get_mut(id) else { return };
-        let Purpose::Message(delivery) = core::mem::replace(&mut open.purpose, Purpose::Rest)
-        else {
-            return;
-        };
+        let Some(delivery) = self.exchanges.take_message(id) else { return };
         if Class::of(status) != Class::Success {
-            let unauthorized = open.answer.as_mut().and_then(|answer| answer.unauthorized.take());
+            let answer = self.exchanges.get_mut(id).and_then(|open| open.answer.as_mut());
+            let unauthorized = answer.and_then(|answer| answer.unauthorized.take());
             let error = unauthorized.map_or(CallError::Http { status }, CallError::Unauthorized);
-            self.delivery_broke(now, delivery, Break::of(status), error);
+            self.delivery_broke(now, Box::new(delivery), Break::of(status), error);
         } else if delivery.begins() {
             self.release(now);
         }

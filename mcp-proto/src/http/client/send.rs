@@ -89,13 +89,18 @@ impl Client {
         }
     }
 
-    /// Whether the server is to accept first what has no response: a server that asks and does not
-    /// accept what it is answered is not answered any more.
-    pub(super) fn is_full(&self) -> bool {
+    /// The number of messages without a response that the server has not accepted.
+    pub(super) fn unaccepted(&self) -> usize {
         let is_request = |message: &&Outgoing| matches!(message, Outgoing::Request { .. });
         let held =
             self.session.held.iter().flatten().filter(|message| !is_request(message)).count();
-        held.saturating_add(self.exchanges.messages()) >= self.limits().max_in_flight
+        held.saturating_add(self.exchanges.messages())
+    }
+
+    /// Whether the server is to accept first what has no response: a server that asks and does not
+    /// accept what it is answered is not answered any more.
+    fn is_full(&self) -> bool {
+        self.unaccepted() >= self.limits().max_in_flight
     }
 
     /// Sends a request.
@@ -262,7 +267,7 @@ impl Client {
     fn deliver(&mut self, now: Instant, message: Outgoing) {
         let request = self.post(&message);
         let (body, serial) = (request.body.clone(), self.session.serial);
-        let delivery = Delivery::new(now, message, body, self.answering.as_ref(), serial);
+        let delivery = Delivery::new(now, message, body, &self.answering, serial);
         self.send_delivery(now, request, Box::new(delivery));
     }
 

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use mcp_proto::client::{CallOptions, Client, ClientEvent, InputId, InputReply, Listing};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{LoggingLevel, Root, SubscriptionFilter};
-use mcp_proto::{Action, Bytes, Duration, ErrorData, Instant, Json, Machine, UsageError};
+use mcp_proto::{Action, Binding, Bytes, Duration, ErrorData, Instant, Json, Machine, UsageError};
 
 use super::cut::{Cut, play_all};
 use model::Model;
@@ -165,32 +165,39 @@ impl Play {
                     _ => Listing::ResourceTemplates,
                 };
                 let options = options(n >> 2);
-                let call = self.connection.list(now, listing, options.clone());
+                let call =
+                    self.connection.with(now, |client| client.list(now, listing, options.clone()));
                 self.called(call, None, &options);
             }
             ClientOp::LogLevel(n) => {
-                let call = self.connection.set_log_level(now, level(*n), CallOptions::default());
+                let call = self.connection.with(now, |client| {
+                    client.set_log_level(now, level(*n), CallOptions::default())
+                });
                 self.called(call, None, &CallOptions::default());
             }
             ClientOp::Ping(n) => {
                 let options = options(*n);
-                let call = self.connection.ping(now, options.clone());
+                let call = self.connection.with(now, |client| client.ping(now, options.clone()));
                 self.called(call, None, &options);
             }
             ClientOp::Cancel(n) => {
                 let Some(call) = self.model.call(*n) else { return };
                 let open = self.model.is_open(call);
                 self.model.cancelled(call);
-                let result = self.connection.cancel(now, call);
+                let result = self.connection.with(now, |client| client.cancel(now, call));
                 assert_eq!(result, if open { Ok(()) } else { Err(UsageError::NotInFlight) });
             }
             ClientOp::Subscribe(n) => self.subscribe(*n),
             ClientOp::Unsubscribe(n) => {
                 let Some(subscription) = self.model.subscription(*n) else { return };
                 self.model.unsubscribed(subscription);
-                assert_eq!(self.connection.unsubscribe(now, subscription), Ok(()));
+                assert_eq!(
+                    self.connection.with(now, |client| client.unsubscribe(now, subscription)),
+                    Ok(())
+                );
                 self.settle();
-                let again = self.connection.unsubscribe(now, subscription);
+                let again =
+                    self.connection.with(now, |client| client.unsubscribe(now, subscription));
                 assert_eq!(again, Err(UsageError::NotInFlight));
             }
             ClientOp::Give(n) => {
@@ -198,21 +205,21 @@ impl Play {
                 let reply = if newest { self.asked.pop_back() } else { self.asked.pop_front() };
                 let Some(reply) = reply else { return };
                 self.model.given(reply.id());
-                self.connection.answer(now, reply, input(*n));
+                self.connection.with(now, |client| client.answer(now, reply, input(*n)));
             }
             ClientOp::GiveVoid(n) => {
                 let Some(reply) = self.void.pop_front() else { return };
-                self.connection.answer(now, reply, input(*n));
+                self.connection.with(now, |client| client.answer(now, reply, input(*n)));
                 assert!(self.connection.poll_action().is_none(), "void input is good for nothing");
             }
             ClientOp::Drop => self.dropped.extend(self.asked.pop_front().map(|reply| reply.id())),
             ClientOp::Roots(n) => {
                 let roots = (0..n % 3).map(|n| Root::new(format!("file:///{n}"))).collect();
-                let result = self.connection.set_roots(now, roots);
+                let result = self.connection.with(now, |client| client.set_roots(now, roots));
                 self.done(&result);
             }
             ClientOp::Capabilities(n) => {
-                self.connection.set_capabilities(capabilities(*n));
+                self.connection.with(self.now, |client| client.set_capabilities(capabilities(*n)));
             }
             ClientOp::Notify(n) => {
                 let (method, params) = match n % 4 {
@@ -222,11 +229,11 @@ impl Play {
                     _ => ("notifications/x", "[]"),
                 };
                 let params = Json::parse(params).unwrap_or(Json::EMPTY_OBJECT);
-                let result = self.connection.notify(now, method, params);
+                let result = self.connection.with(now, |client| client.notify(now, method, params));
                 assert!(result.is_err() || n % 4 < 2);
                 self.done(&result);
             }
-            ClientOp::Close => self.connection.close(now),
+            ClientOp::Close => self.connection.with(now, |client| client.close(now)),
             ClientOp::Bytes(_)
             | ClientOp::Tick(_)
             | ClientOp::Wait(_)
@@ -259,7 +266,9 @@ impl Play {
         };
         let is_object = params.starts_with('{');
         let params = Json::parse(params).unwrap_or(Json::EMPTY_OBJECT);
-        let call = self.connection.call(self.now, method, params, options.clone());
+        let call = self
+            .connection
+            .with(self.now, |client| client.call(self.now, method, params, options.clone()));
         assert!(is_object || call.is_err());
         self.called(call, Some(tag), &options);
     }
@@ -284,7 +293,8 @@ impl Play {
         let uris = [(4, "t:1"), (8, "t:2"), (16, "t:1")].into_iter();
         let uris = uris.filter(|(bit, _)| n & bit != 0).map(|(_, uri)| uri.to_owned());
         filter.resource_subscriptions = uris.collect();
-        let subscription = self.connection.subscribe(self.now, filter);
+        let subscription =
+            self.connection.with(self.now, |client| client.subscribe(self.now, filter));
         self.done(&subscription);
         if let Ok(subscription) = subscription {
             self.model.subscribed(subscription);

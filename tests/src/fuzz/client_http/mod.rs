@@ -14,7 +14,7 @@ use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::Client;
 use mcp_proto::http::client::{Action, Config};
 use mcp_proto::types::{Root, SubscriptionFilter};
-use mcp_proto::{Bytes, Duration, Instant, Json, UsageError};
+use mcp_proto::{Binding, Bytes, Duration, Instant, Json, UsageError};
 
 use super::client::server::{self, Hostile};
 use super::client::{capabilities, input, level, options};
@@ -170,22 +170,24 @@ impl Play {
                     _ => Listing::Resources,
                 };
                 let options = options(n >> 2);
-                let call = self.client.list(now, list, options.clone());
+                let call = self.client.with(now, |client| client.list(now, list, options.clone()));
                 self.called(&call, &options);
             }
             HttpOp::Ping(n) => {
                 let options = options(*n);
-                let call = self.client.ping(now, options.clone());
+                let call = self.client.with(now, |client| client.ping(now, options.clone()));
                 self.called(&call, &options);
             }
             HttpOp::LogLevel(n) => {
                 let options = CallOptions::default();
-                let call = self.client.set_log_level(now, level(*n), options.clone());
+                let call = self
+                    .client
+                    .with(now, |client| client.set_log_level(now, level(*n), options.clone()));
                 self.called(&call, &options);
             }
             HttpOp::Cancel(n) => {
                 let Some((call, is_open)) = self.model.call(*n) else { return };
-                let done = self.client.cancel(now, call);
+                let done = self.client.with(now, |client| client.cancel(now, call));
                 assert_eq!(done, if is_open { Ok(()) } else { Err(UsageError::NotInFlight) });
             }
             HttpOp::Subscribe(n) => {
@@ -194,31 +196,36 @@ impl Play {
                 let uris = [(2, "t:1"), (4, "t:2")].into_iter();
                 let uris = uris.filter(|(bit, _)| n & bit != 0).map(|(_, uri)| uri.to_owned());
                 filter.resource_subscriptions = uris.collect();
-                if let Ok(subscription) = self.client.subscribe(now, filter) {
+                if let Ok(subscription) =
+                    self.client.with(now, |client| client.subscribe(now, filter))
+                {
                     self.model.subscribed(subscription);
                 }
             }
             HttpOp::Unsubscribe(n) => {
                 let Some((id, is_open)) = self.model.subscription(*n) else { return };
-                let done = self.client.unsubscribe(now, id);
+                let done = self.client.with(now, |client| client.unsubscribe(now, id));
                 assert_eq!(done, if is_open { Ok(()) } else { Err(UsageError::NotInFlight) });
             }
             HttpOp::Give(n) => {
                 let Some(reply) = self.asked.pop_front() else { return };
                 self.model.given(reply.id());
-                self.client.answer(now, reply, input(*n));
+                self.client.with(now, |client| client.answer(now, reply, input(*n)));
             }
             HttpOp::Notify(n) => {
                 let method = if n % 2 == 0 { "notifications/x" } else { "notifications/é" };
-                let done = self.client.notify(now, method, Json::EMPTY_OBJECT);
+                let done =
+                    self.client.with(now, |client| client.notify(now, method, Json::EMPTY_OBJECT));
                 self.log.push(format!("{done:?}"));
             }
             HttpOp::Roots(n) => {
                 let roots = (0..n % 3).map(|n| Root::new(format!("file:///{n}"))).collect();
-                let done = self.client.set_roots(now, roots);
+                let done = self.client.with(now, |client| client.set_roots(now, roots));
                 self.log.push(format!("{done:?}"));
             }
-            HttpOp::Capabilities(n) => self.client.set_capabilities(capabilities(*n)),
+            HttpOp::Capabilities(n) => {
+                self.client.with(self.now, |client| client.set_capabilities(capabilities(*n)));
+            }
             HttpOp::Field(n) => {
                 let done = self.client.set_field(now, "authorization", &format!("Bearer {n}"));
                 assert_eq!(done, Ok(()));
@@ -227,7 +234,7 @@ impl Play {
                     assert!(self.client.set_field(now, name, value).is_err());
                 }
             }
-            HttpOp::Close => self.client.close(now),
+            HttpOp::Close => self.client.with(now, |client| client.close(now)),
             HttpOp::Tick(_)
             | HttpOp::Deadline
             | HttpOp::Open
@@ -261,7 +268,9 @@ impl Play {
         };
         let params = Json::parse(params).unwrap_or(Json::EMPTY_OBJECT);
         let options = options(n >> 2);
-        let call = self.client.call(self.now, method, params, options.clone());
+        let call = self
+            .client
+            .with(self.now, |client| client.call(self.now, method, params, options.clone()));
         self.called(&call, &options);
     }
 
@@ -415,7 +424,7 @@ impl Play {
         if !self.model.closed && self.client.poll_timeout().is_none() {
             self.model.idle(self.endless);
         }
-        self.client.close(self.now);
+        self.client.with(self.now, |client| client.close(self.now));
         self.settle();
         while self.client.poll_timeout().is_some() {
             self.deadline();
@@ -428,6 +437,10 @@ impl Play {
             self.take();
         }
         assert_eq!(self.log.len(), before, "something after the end");
-        assert!(self.client.ping(self.now, CallOptions::default()).is_err());
+        assert!(
+            self.client
+                .with(self.now, |client| client.ping(self.now, CallOptions::default()))
+                .is_err()
+        );
     }
 }

@@ -26,7 +26,7 @@ use mcp_proto::types::{
     Resource, ResourceTemplate, Tool,
 };
 use mcp_proto::{
-    Action, Bytes, Duration, ErrorCode, ErrorData, Instant, Json, Machine, UsageError,
+    Action, Binding, Bytes, Duration, ErrorCode, ErrorData, Instant, Json, Machine, UsageError,
 };
 
 use super::cut::{Cut, play_all};
@@ -224,12 +224,12 @@ impl Play {
                 }
             }
         }
-        let owed: Vec<ReplyId> = self.connection.owed().collect();
+        let owed: Vec<ReplyId> = self.connection.machine().owed().collect();
         assert!(self.held.iter().map(|held| held.id).eq(owed.iter().copied()));
         self.log.push(Entry::Rest(
             self.connection.poll_timeout(),
             owed.iter().map(|id| format!("{id:?}")).collect(),
-            self.connection.dropped_replies(),
+            self.connection.machine().dropped_replies(),
             self.connection.wants_read(),
         ));
     }
@@ -258,7 +258,7 @@ impl Play {
         ] {
             self.step(&op);
         }
-        assert_eq!(self.connection.owed().count(), 0, "closed, and answers are owed");
+        assert_eq!(self.connection.machine().owed().count(), 0, "closed, and answers are owed");
         assert!(!self.connection.wants_read(), "closed, and it wants to read");
         let closes = self.log.iter().filter(|entry| matches!(entry, Entry::Close)).count();
         assert_eq!(closes, 1, "it closes once");
@@ -305,7 +305,7 @@ impl Play {
 
     fn give(&mut self, reply: Reply, outcome: &Outcome) {
         let (id, now) = (reply.id(), self.now);
-        self.connection.respond(now, reply, outcome.clone());
+        self.connection.with(now, |server| server.respond(now, reply, outcome.clone()));
         self.check(|model, seen| model.respond(now, id, outcome, seen));
     }
 
@@ -318,7 +318,7 @@ impl Play {
             4 => Change::ResourceUpdated("t:1".into()),
             _ => Change::ResourceUpdated("t:2".into()),
         };
-        let result = self.connection.publish(self.now, &change);
+        let result = self.connection.with(self.now, |server| server.publish(self.now, &change));
         self.log.push(Entry::Event(format!("{result:?}")));
         self.check(|model, _| model.publish(&change, &result));
     }
@@ -326,14 +326,14 @@ impl Play {
     fn declare(&mut self) {
         self.declarations.swap(0, 1);
         let [declaration, _] = &self.declarations;
-        self.connection.declare(self.now, declaration.clone());
+        self.connection.with(self.now, |server| server.declare(self.now, declaration.clone()));
         self.check(|model, _| model.declare());
     }
 
     fn ping(&mut self, n: u8) {
         let (now, millis) = (self.now, 20 * u64::from(n));
         let timeout = if n == 255 { Duration::MAX } else { Duration::from_millis(millis) };
-        let result = self.connection.ping(now, timeout);
+        let result = self.connection.with(now, |server| server.ping(now, timeout));
         self.log.push(Entry::Event(format!("{result:?}")));
         self.check(|model, seen| model.ping(now, timeout, &result, seen));
     }
@@ -346,7 +346,9 @@ impl Play {
             _ => LoggingLevel::Emergency,
         };
         let message = LoggingMessageNotificationParams::new(level, Json::EMPTY_OBJECT);
-        let result = self.connection.notify(self.now, id, Notification::Log(message));
+        let result = self
+            .connection
+            .with(self.now, |server| server.notify(self.now, id, Notification::Log(message)));
         self.log.push(Entry::Event(format!("{result:?}")));
         self.check(|model, seen| model.log(id, level, &result, seen));
     }
@@ -360,7 +362,7 @@ impl Play {
         let params = if n & 4 == 0 { "{\n}" } else { "[]" };
         let params = Json::parse(params).unwrap_or(Json::EMPTY_OBJECT);
         let said = Notification::Other { method: method.into(), params: params.clone() };
-        let result = self.connection.notify(self.now, id, said);
+        let result = self.connection.with(self.now, |server| server.notify(self.now, id, said));
         self.log.push(Entry::Event(format!("{result:?}")));
         self.check(|model, seen| model.notify(id, method, &params, &result, seen));
     }
@@ -374,7 +376,8 @@ impl Play {
         let message = (n & 1 == 1).then(|| format!("step\n\"{n}\""));
         let progress = Progress { progress, total: (n & 2 == 2).then_some(64.0), message };
         let notification = Notification::Progress(progress.clone());
-        let result = self.connection.notify(self.now, id, notification);
+        let result =
+            self.connection.with(self.now, |server| server.notify(self.now, id, notification));
         self.log.push(Entry::Event(format!("{result:?}")));
         self.check(|model, seen| model.progress(id, &progress, &result, seen));
     }

@@ -6,7 +6,7 @@ use mcp_proto::types::{
     CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestURLParams, InputRequest,
     LoggingLevel, LoggingMessageNotificationParams, RequestedSchema,
 };
-use mcp_proto::{Duration, Instant, Json, UsageError};
+use mcp_proto::{Binding, Duration, Instant, Json, UsageError};
 
 use super::model::{Life, Model};
 use super::questions::withdrawn;
@@ -23,7 +23,8 @@ impl Play {
         };
         let (now, millis) = (self.now, 20 * u64::from(n / 4));
         let timeout = if n >= 252 { Duration::MAX } else { Duration::from_millis(millis) };
-        let result = self.connection.request_input(now, request.clone(), timeout);
+        let result =
+            self.connection.with(now, |server| server.request_input(now, request.clone(), timeout));
         self.inputs.extend(result.as_ref().ok());
         self.log.push(Entry::Event(format!("{result:?}")));
         let deadline = Some(now + timeout).filter(|at| *at != Instant::NEVER);
@@ -33,7 +34,7 @@ impl Play {
     pub(super) fn withdraw(&mut self, n: u8) {
         let at = usize::from(n).checked_rem(self.inputs.len());
         let Some(input) = at.and_then(|at| self.inputs.get(at).copied()) else { return };
-        let result = self.connection.cancel_input(self.now, input);
+        let result = self.connection.with(self.now, |server| server.cancel_input(self.now, input));
         self.log.push(Entry::Event(format!("{result:?}")));
         self.check(|model, seen| model.withdraw_outside(input, &result, seen));
     }
@@ -59,7 +60,9 @@ impl Play {
             2 => other("notifications/elicitation/complete"),
             _ => other("notifications/message"),
         };
-        let result = self.connection.notify_session(self.now, notification.clone());
+        let result = self
+            .connection
+            .with(self.now, |server| server.notify_session(self.now, notification.clone()));
         self.log.push(Entry::Event(format!("{result:?}")));
         self.check(|model, seen| model.tell_outside(&notification, &result, seen));
     }

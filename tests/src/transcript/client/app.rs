@@ -5,106 +5,15 @@ use std::fmt::Display;
 
 use mcp_proto::client::{
     CallError, CallId, CallOptions, Client, ClientEvent, ConnectError, InputId, InputReply,
-    Listing, SubscriptionId, Undelivered, Verdict,
+    SubscriptionId, Undelivered,
 };
-use mcp_proto::stdio::Connection;
-use mcp_proto::types::{ClientCapabilities, LoggingLevel, Root, SubscriptionFilter};
-use mcp_proto::{ErrorData, Instant, Json, UsageError, http};
+use mcp_proto::{Binding, Instant, Json, UsageError};
 
 use super::super::play::Output;
 use super::act::Act;
 use super::show;
 
-/// What an application may do to a client, whatever that travels on.
-pub(in super::super) trait Commands {
-    fn opened(&mut self, now: Instant);
-    fn call(&mut self, now: Instant, method: String, params: Json, options: CallOptions) -> Called;
-    fn list(&mut self, now: Instant, listing: Listing, options: CallOptions) -> Called;
-    fn ping(&mut self, now: Instant, options: CallOptions) -> Called;
-    fn level(&mut self, now: Instant, level: LoggingLevel) -> Called;
-    fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError>;
-    fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>);
-    fn subscribe(
-        &mut self,
-        now: Instant,
-        filter: SubscriptionFilter,
-    ) -> Result<SubscriptionId, UsageError>;
-    fn unsubscribe(&mut self, now: Instant, id: SubscriptionId) -> Result<(), UsageError>;
-    fn roots(&mut self, now: Instant, roots: Vec<Root>) -> Result<(), UsageError>;
-    fn capabilities(&mut self, capabilities: ClientCapabilities);
-    fn notify(&mut self, now: Instant, method: String, params: Json) -> Result<(), UsageError>;
-    fn stored(&self) -> Option<Verdict>;
-    fn close(&mut self, now: Instant);
-}
-
 type Called = Result<CallId, UsageError>;
-
-macro_rules! commands {
-    ($client:ty) => {
-        impl Commands for $client {
-            fn opened(&mut self, now: Instant) {
-                self.handle_opened(now);
-            }
-            fn call(
-                &mut self,
-                now: Instant,
-                method: String,
-                params: Json,
-                options: CallOptions,
-            ) -> Called {
-                <$client>::call(self, now, method, params, options)
-            }
-            fn list(&mut self, now: Instant, listing: Listing, options: CallOptions) -> Called {
-                <$client>::list(self, now, listing, options)
-            }
-            fn ping(&mut self, now: Instant, options: CallOptions) -> Called {
-                <$client>::ping(self, now, options)
-            }
-            fn level(&mut self, now: Instant, level: LoggingLevel) -> Called {
-                self.set_log_level(now, level, CallOptions::default())
-            }
-            fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
-                <$client>::cancel(self, now, call)
-            }
-            fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>) {
-                <$client>::answer(self, now, reply, answer);
-            }
-            fn subscribe(
-                &mut self,
-                now: Instant,
-                filter: SubscriptionFilter,
-            ) -> Result<SubscriptionId, UsageError> {
-                <$client>::subscribe(self, now, filter)
-            }
-            fn unsubscribe(&mut self, now: Instant, id: SubscriptionId) -> Result<(), UsageError> {
-                <$client>::unsubscribe(self, now, id)
-            }
-            fn roots(&mut self, now: Instant, roots: Vec<Root>) -> Result<(), UsageError> {
-                self.set_roots(now, roots)
-            }
-            fn capabilities(&mut self, capabilities: ClientCapabilities) {
-                self.set_capabilities(capabilities);
-            }
-            fn notify(
-                &mut self,
-                now: Instant,
-                method: String,
-                params: Json,
-            ) -> Result<(), UsageError> {
-                <$client>::notify(self, now, method, params)
-            }
-            fn stored(&self) -> Option<Verdict> {
-                self.verdict()
-            }
-            fn close(&mut self, now: Instant) {
-                <$client>::close(self, now);
-            }
-        }
-    };
-}
-
-commands!(Connection<Client>);
-commands!(http::Client);
 
 /// What the application has done and has not seen the end of.
 #[derive(Debug, Default)]
@@ -129,31 +38,32 @@ impl Application {
     pub(in super::super) fn act(
         &mut self,
         now: Instant,
-        client: &mut impl Commands,
+        client: &mut impl Binding<Machine = Client>,
         act: Act,
         out: &mut Output,
     ) {
         match act {
-            Act::Open => client.opened(now),
+            Act::Open => out.broken("the player opens the connection"),
             Act::Call { name, method, params, options } => {
-                let call = client.call(now, method, params, options);
+                let call = client.with(now, |client| client.call(now, method, params, options));
                 self.called(name, call, out);
             }
             Act::List { name, listing, options } => {
-                let call = client.list(now, listing, options);
+                let call = client.with(now, |client| client.list(now, listing, options));
                 self.called(name, call, out);
             }
             Act::Ping { name, options } => {
-                let call = client.ping(now, options);
+                let call = client.with(now, |client| client.ping(now, options));
                 self.called(name, call, out);
             }
             Act::Level { name, level } => {
-                let call = client.level(now, level);
+                let call = client
+                    .with(now, |client| client.set_log_level(now, level, CallOptions::default()));
                 self.called(name, call, out);
             }
             Act::Cancel(name) => match self.known.get(&name) {
                 Some(call) => {
-                    let cancelled = client.cancel(now, *call);
+                    let cancelled = client.with(now, |client| client.cancel(now, *call));
                     refused(&name, cancelled.err(), out);
                 }
                 None => out.broken(&format!("there was no call `{name}`")),
@@ -163,39 +73,43 @@ impl Application {
                 match id.map(|(id, _)| *id).and_then(|id| self.inputs.remove(&id)) {
                     Some((name, reply, _)) => {
                         self.given.insert(reply.id(), name);
-                        client.answer(now, reply, answer);
+                        client.with(now, |client| client.answer(now, reply, answer));
                     }
                     None => out.broken(&format!("no input `{input}` is asked for")),
                 }
             }
-            Act::Subscribe { name, filter } => match client.subscribe(now, filter) {
-                Ok(subscription) => {
-                    self.known_subscriptions.insert(name.clone(), subscription);
-                    self.subscriptions.insert(subscription, name);
+            Act::Subscribe { name, filter } => {
+                match client.with(now, |client| client.subscribe(now, filter)) {
+                    Ok(subscription) => {
+                        self.known_subscriptions.insert(name.clone(), subscription);
+                        self.subscriptions.insert(subscription, name);
+                    }
+                    Err(error) => refused(&name, Some(error), out),
                 }
-                Err(error) => refused(&name, Some(error), out),
-            },
+            }
             Act::Unsubscribe(name) => match self.known_subscriptions.get(&name) {
                 Some(id) => {
-                    let ended = client.unsubscribe(now, *id);
+                    let ended = client.with(now, |client| client.unsubscribe(now, *id));
                     refused(&name, ended.err(), out);
                 }
                 None => out.broken(&format!("there was no subscription `{name}`")),
             },
             Act::Roots(roots) => {
-                let set = client.roots(now, roots);
+                let set = client.with(now, |client| client.set_roots(now, roots));
                 refused("roots", set.err(), out);
             }
-            Act::Capabilities(capabilities) => client.capabilities(capabilities),
+            Act::Capabilities(capabilities) => {
+                client.with(now, |client| client.set_capabilities(capabilities));
+            }
             Act::Notify { method, params } => {
-                let sent = client.notify(now, method.clone(), params);
+                let sent = client.with(now, |client| client.notify(now, method.clone(), params));
                 refused(&method, sent.err(), out);
             }
-            Act::Store => match client.stored().map(|verdict| Json::encode(&verdict)) {
+            Act::Store => match client.machine().verdict().map(|verdict| Json::encode(&verdict)) {
                 Some(Ok(verdict)) => out.push(format!("! stored {verdict}")),
                 _ => out.push("! stored nothing".into()),
             },
-            Act::Close => client.close(now),
+            Act::Close => client.with(now, |client| client.close(now)),
         }
     }
 

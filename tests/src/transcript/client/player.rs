@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::client::{Client, ClientEvent, Decision};
 use mcp_proto::stdio::Connection;
-use mcp_proto::{Action, Instant, Machine};
+use mcp_proto::{Action, Binding, Instant, Machine};
 
 use super::super::chunks::Chunks;
 use super::super::play::{Output, Play};
@@ -33,7 +33,7 @@ enum Life {
 
 impl Play for Player {
     fn decisions(&self) -> &[Decision] {
-        self.connection.decisions()
+        self.connection.machine().decisions()
     }
 
     fn step(&mut self, input: &Input) -> Vec<String> {
@@ -97,8 +97,11 @@ impl Player {
     }
 
     fn act(&mut self, act: Act) {
-        if act == Act::Open && self.life == Life::Unopened {
-            self.life = Life::Open;
+        if act == Act::Open {
+            if self.life == Life::Unopened {
+                self.life = Life::Open;
+            }
+            return self.connection.handle_opened(self.now);
         }
         self.application.act(self.now, &mut self.connection, act, &mut self.out);
     }

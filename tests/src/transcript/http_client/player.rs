@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcp_proto::Instant;
 use mcp_proto::client::{ClientEvent, Decision};
 use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::Client;
 use mcp_proto::http::client::{Action, ExchangeId};
+use mcp_proto::{Binding, Instant};
 
 use super::super::chunks::Chunks;
-use super::super::client::{Application, refused};
+use super::super::client::{Act, Application, refused};
 use super::super::play::{Output, Play};
 use super::super::value::Input;
 use super::line::{Answer, Part};
@@ -46,18 +46,20 @@ enum Life {
 
 impl Play for Player {
     fn decisions(&self) -> &[Decision] {
-        self.client.as_ref().map(Client::decisions).unwrap_or_default()
+        self.client.as_ref().map(|client| client.machine().decisions()).unwrap_or_default()
     }
 
     fn step(&mut self, input: &Input) -> Vec<String> {
         match input {
             Input::Answer(answer) => self.answer(answer),
             Input::Elapse(time) => self.elapse(*time),
-            Input::Client(act) => {
-                if let Some(client) = &mut self.client {
+            Input::Client(act) => match (&mut self.client, act) {
+                (Some(client), Act::Open) => client.handle_opened(self.now),
+                (Some(client), act) => {
                     self.application.act(self.now, client, act.clone(), &mut self.out);
                 }
-            }
+                (None, _) => {}
+            },
             Input::Field(name, value) => {
                 let set =
                     self.client.as_mut().map(|client| client.set_field(self.now, name, value));

@@ -188,7 +188,7 @@ impl HttpClientService {
                     if let ClientEvent::Closed(error) = &event {
                         self.closed.clone_from(error);
                     }
-                    self.runner.react(now, &mut self.machine, event);
+                    self.runner.handle_event(now, &mut self.machine, event);
                 }
                 Action::Close => {
                     self.exchanges.clear();

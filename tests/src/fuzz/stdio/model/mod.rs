@@ -14,7 +14,7 @@ use mcp_proto::message::{self, Incoming, Message};
 use mcp_proto::server::{CancelCause, Config, ReplyId, Server};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::LoggingLevel;
-use mcp_proto::{Bytes, Era, Instant, Limits, Machine};
+use mcp_proto::{Binding, Bytes, Era, Instant, Limits, Machine};
 
 use super::listeners::Listeners;
 use super::questions::Questions;
@@ -172,8 +172,8 @@ impl Model {
     pub(super) fn settled(&mut self, seen: &mut Seen, connection: &Connection<Server>) {
         self.listeners.tell(seen);
         assert!(seen.lines.is_empty() && seen.events.is_empty(), "not expected: {seen:?}");
-        assert!(connection.owed().eq(self.calls.keys().copied()), "what is owed");
-        assert_eq!(connection.dropped_replies(), self.dropped);
+        assert!(connection.machine().owed().eq(self.calls.keys().copied()), "what is owed");
+        assert_eq!(connection.machine().dropped_replies(), self.dropped);
         let drain = match self.life {
             Life::Draining(at) => Some(at),
             Life::Open | Life::Closed => None,
