@@ -38,6 +38,7 @@ use crate::time::Instant;
 /// let registry = Registry::<()>::new(Implementation::new("greeter", "1.0.0"));
 /// let config = Arc::new(Config::default());
 /// let mut head = Head::new("POST", "/mcp");
+/// head.push("Host", b"localhost");
 /// head.push("Content-Type", b"application/json");
 /// head.push("Accept", b"application/json, text/event-stream");
 /// let mut admission = Admission::new(&config, head).map_err(|_| "the head is refused")?;
