@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::event::StreamId;
-use super::input::Inputs;
+use super::inputs::Inputs;
 use crate::budget::Charge;
 use crate::message::{Method, Params, ProgressToken, RequestId};
 use crate::time::Instant;

@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use super::binding::Binding;
 use super::calls::{Again, Call, CallKind, Calls, PER_CALL, Via};
 use super::event::{CancelCause, Peer, Reply, Request, ServerEvent, SessionRef, StreamId};
-use super::input::Inputs;
+use super::inputs::Inputs;
 use super::serve::Target;
 use super::{Input, Opening, Server};
 use crate::budget::{Charge, SMALL};

@@ -38,6 +38,7 @@ mod entries;
 mod event;
 mod handler_id;
 mod input;
+mod inputs;
 mod legacy;
 mod modern;
 mod names;
@@ -58,17 +59,16 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::budget::Account;
 use crate::budget::{self, Budget, Charge, Full};
+pub use crate::change::{Change, List};
 use crate::deadlines::Deadlines;
 use crate::error::{ProtocolError, Rung, UsageError};
 use crate::limits::Limits;
 use crate::machine::Action;
 use crate::message::{ErrorData, Incoming, Malformed, Outgoing, RequestId};
 use crate::negotiate::{Claim, Kind, Route};
+pub use crate::progress::Progress;
 use crate::time::Instant;
 use crate::version::{Era, EraPolicy};
-
-pub use crate::change::{Change, List};
-pub use crate::progress::Progress;
 use binding::Binding;
 pub use cacheable::Cacheable;
 use calls::{Call, Calls, Via};

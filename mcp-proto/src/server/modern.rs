@@ -9,7 +9,8 @@
 use bytes::Bytes;
 
 use super::dispatch::{Asker, Origin};
-use super::input::{self, Inputs};
+use super::input;
+use super::inputs::Inputs;
 use super::serve::Served;
 use super::{Cacheable, Opening, Peer, Server};
 use crate::error::{ProtocolError, Rung};

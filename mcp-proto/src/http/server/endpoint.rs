@@ -14,6 +14,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use super::Config;
+use super::action::{EndpointAction, Queue};
 use super::alarms::Alarms;
 use super::listeners::Listeners;
 use super::sessions::{Place, Sessions};
@@ -21,25 +22,10 @@ use crate::error::UsageError;
 use crate::limits::Limits;
 use crate::message::RequestId;
 use crate::server::{
-    Change, Declaration, InputId, List, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
-    SessionRef,
+    Change, Declaration, InputId, List, Notification, Outcome, Reply, ReplyId, Server, SessionRef,
 };
 use crate::time::{Duration, Instant};
 use crate::types::InputRequest;
-
-/// What an [`Endpoint`] wants done.
-#[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one is a request that goes to the application, and not kept"
-)]
-#[non_exhaustive]
-pub enum EndpointAction<W> {
-    /// Have the exchange of this visit again.
-    Wake(W),
-    /// Tell the application.
-    Event(ServerEvent),
-}
 
 /// What the exchanges of a server share. `W` is how the driver finds an exchange again: a number in
 /// a loop, something that wakes a task elsewhere.
@@ -48,7 +34,7 @@ pub struct Endpoint<W> {
     pub(super) declaration: Arc<Declaration>,
     pub(super) sessions: Sessions<W>,
     pub(super) listeners: Listeners<W>,
-    pub(super) queue: VecDeque<EndpointAction<W>>,
+    pub(super) queue: Queue<W>,
     pub(super) closing: bool,
     alarms: Alarms,
 }
@@ -65,7 +51,7 @@ impl<W: Clone> Endpoint<W> {
             declaration,
             sessions: Sessions::new(config, ids),
             listeners: Listeners::default(),
-            queue: VecDeque::new(),
+            queue: Queue::new(),
             closing: false,
             alarms: Alarms::default(),
         }

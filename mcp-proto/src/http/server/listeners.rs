@@ -18,8 +18,8 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use super::action::EndpointAction;
 use super::alarms::Alarms;
-use super::endpoint::EndpointAction;
 use super::shares::{Holder, Shares};
 use crate::error::ProtocolError;
 use crate::limits::Limits;

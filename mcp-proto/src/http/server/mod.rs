@@ -3,6 +3,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `admit`, `security` | the steps that need the head alone |
+//! | `action` | what exchanges and the endpoint want done |
 //! | `exchange` | one request and its answer |
 //! | `endpoint`, `listeners`, `sessions` | what exchanges share |
 //! | `shares`, `rates`, `alarms` | the limits of each holder, and the reports of those that are reached |
@@ -12,6 +13,7 @@
 //! The page of [`http`](crate::http) has the steps and their answers. `sessions` is only for legacy
 //! clients.
 
+mod action;
 mod admission;
 mod admit;
 pub(crate) mod alarms;
@@ -29,10 +31,11 @@ mod sessions;
 pub(crate) mod shares;
 pub mod status;
 
+pub use action::{EndpointAction, ExchangeAction};
 pub use admission::Admission;
 pub use config::{Authorization, Authorize, Config, Sessions, Shared};
 pub use connection::Connection;
-pub use endpoint::{Endpoint, EndpointAction};
-pub use exchange::{Exchange, ExchangeAction};
+pub use endpoint::Endpoint;
+pub use exchange::Exchange;
 pub use request::Activity;
 pub use status::status;

@@ -18,7 +18,7 @@ use bytes::Bytes;
 
 use super::calls::Via;
 use super::dispatch::Asker;
-use super::input::Inputs;
+use super::inputs::Inputs;
 use super::names::has_scheme;
 use super::serve::{Served, not_found, string};
 use super::{Input, Opening, Peer, Server};

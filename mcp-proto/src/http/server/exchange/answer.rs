@@ -10,10 +10,10 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use super::super::action::ExchangeAction;
 use super::super::admit::{Cors, Refused};
 use super::super::sessions::text;
 use super::super::status;
-use super::ExchangeAction;
 use crate::error::{ProtocolError, Rung};
 use crate::frame::http1::ResponseHead;
 use crate::frame::sse;

@@ -29,6 +29,7 @@ use core::net::IpAddr;
 use bytes::Bytes;
 
 use super::Config;
+use super::action::ExchangeAction;
 use super::admit::{Admitted, Method, Refused, admit};
 use super::config::Sessions;
 use super::listeners::ListenerId;
@@ -48,20 +49,6 @@ use crate::version::{Era, ProtocolVersion};
 
 use answer::Answer;
 use wanted::Wanted;
-
-/// What an [`Exchange`] wants done.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ExchangeAction {
-    /// Send the head of the answer.
-    Head(ResponseHead),
-    /// Send some of its body.
-    Data(Bytes),
-    /// The answer is complete.
-    End,
-    /// Tell the application.
-    Event(ServerEvent),
-}
 
 /// One HTTP request and its answer.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::net::IpAddr;
 
-use super::session::{Queue, Session};
+use super::super::action::{EndpointAction, Queue};
+use super::session::Session;
 use super::stream::event_id;
 use crate::error::ProtocolError;
-use crate::http::server::EndpointAction;
 use crate::json::Raw;
 use crate::message::{Incoming, Member, Message, Method};
 use crate::server::ServerEvent;

@@ -7,6 +7,7 @@
 use alloc::collections::BTreeSet;
 
 use super::session::Session;
+use super::standing::Holdings;
 use crate::budget::{Account, Kind};
 use crate::server;
 use crate::time::Instant;
@@ -24,19 +25,6 @@ pub(super) struct Kept {
 struct Sum {
     bytes: usize,
     account: Account,
-}
-
-/// What one session holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Holdings {
-    pub(super) work: usize,
-    pub(super) replay: usize,
-    /// When the oldest replay was said; never, if there is none.
-    pub(super) since: Instant,
-}
-
-impl Holdings {
-    pub(super) const NONE: Self = Self { work: 0, replay: 0, since: Instant::NEVER };
 }
 
 impl Kept {

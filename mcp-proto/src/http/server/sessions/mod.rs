@@ -22,6 +22,7 @@ mod outside;
 mod replay;
 mod schedule;
 mod session;
+mod standing;
 mod stream;
 mod streams;
 mod tenants;
@@ -33,7 +34,7 @@ use core::fmt;
 use bytes::Bytes;
 
 use super::Config;
-use super::endpoint::EndpointAction;
+use super::action::{EndpointAction, Queue};
 use super::shares::Holder;
 use crate::error::{ProtocolError, UsageError};
 use crate::message::{Incoming, Message, RequestId};
@@ -48,12 +49,12 @@ use caller::{check_version, differs, opens};
 use directory::Directory;
 use replay::Resumed;
 use schedule::Schedule;
+use session::Session;
 pub(super) use session::text;
-use session::{Queue, Session};
+use standing::Tenancy;
 pub(super) use stream::Next;
 use stream::{Stream, parse_event_id};
 use streams::COMMON;
-use tenants::Tenancy;
 
 /// The sessions of an endpoint.
 #[expect(clippy::struct_field_names, reason = "they are its sessions")]

@@ -3,8 +3,8 @@
 //! In: a session, and a command for its machine. Out: messages on the GET stream of the session. A
 //! file of its own, since the owner of the sessions has as many verbs as a file can hold.
 
+use super::super::action::Queue;
 use super::Sessions;
-use super::session::Queue;
 use crate::error::UsageError;
 use crate::limits::Limits;
 use crate::server::{Server, SessionRef};

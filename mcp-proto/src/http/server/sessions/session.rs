@@ -7,17 +7,14 @@
 //! the GET, number 0; while nobody reads that, they wait there, and changes in the machine, which
 //! tells them once.
 
-use alloc::collections::VecDeque;
-
 use bytes::Bytes;
 
-use super::super::endpoint::EndpointAction;
+use super::super::action::{EndpointAction, Queue};
 use super::super::status;
-use super::kept::Holdings;
 use super::replay::{Event, EventKind};
+use super::standing::{Holdings, Tenancy, Use};
 use super::stream::Stream;
 use super::streams::{COMMON, Streams};
-use super::tenants::{Tenancy, Use};
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Outgoing};
 use crate::server::{Origin, Server, ServerAction, ServerEvent, StreamId, request_id};
@@ -48,9 +45,6 @@ pub(super) struct Session<W> {
     pub(super) holdings: Holdings,
     pub(super) tenancy: Tenancy,
 }
-
-/// What a session tells while it works.
-pub(super) type Queue<W> = VecDeque<EndpointAction<W>>;
 
 impl<W: Clone> Session<W> {
     pub(super) fn new(now: Instant, server: Server, tenancy: Tenancy) -> Self {

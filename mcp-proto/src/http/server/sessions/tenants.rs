@@ -13,38 +13,19 @@
 //! The order lags behind: a session is listed with the use that it had when it was listed, and that
 //! is corrected when its turn comes. So a request that uses a session changes nothing here.
 
+use super::super::action::{EndpointAction, Queue};
 use super::super::alarms::Alarms;
-use super::super::endpoint::EndpointAction;
 use super::super::rates::Rates;
 use super::super::shares::{Holder, Shares};
 use super::directory::Directory;
-use super::session::{Queue, Session};
+use super::session::Session;
+use super::standing::{Tenancy, Use};
 use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::time::Instant;
 
-/// The use of a session that may end to make room.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Use {
-    Idle,
-    Read,
-}
-
 /// The place of a session in the order in which the sessions of a holder end.
 type Entry = (Use, Instant, u128);
-
-/// The holder of a session, and the place that it is listed at; see [`Tenants`].
-#[derive(Debug)]
-pub(super) struct Tenancy {
-    holder: Holder,
-    listed: Option<(Use, Instant)>,
-}
-
-impl Tenancy {
-    pub(super) fn new(holder: Holder) -> Self {
-        Self { holder, listed: None }
-    }
-}
 
 /// The holders of sessions.
 #[derive(Debug, Default)]

@@ -1,0 +1,40 @@
+//! The standing of a session among the others: its holder, its use, and the bytes that it holds.
+//!
+//! A session keeps these values for their owners, which are its only writers: [`Tenancy`] for
+//! `tenants`, [`Holdings`] for `kept`.
+
+use super::super::shares::Holder;
+use crate::time::Instant;
+
+/// The use of a session that may end to make room.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Use {
+    Idle,
+    Read,
+}
+
+/// The holder of a session, and the place that it is listed at; see [`Tenants`](super::tenants::Tenants).
+#[derive(Debug)]
+pub(super) struct Tenancy {
+    pub(super) holder: Holder,
+    pub(super) listed: Option<(Use, Instant)>,
+}
+
+impl Tenancy {
+    pub(super) fn new(holder: Holder) -> Self {
+        Self { holder, listed: None }
+    }
+}
+
+/// What one session holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Holdings {
+    pub(super) work: usize,
+    pub(super) replay: usize,
+    /// When the oldest replay was said; never, if there is none.
+    pub(super) since: Instant,
+}
+
+impl Holdings {
+    pub(super) const NONE: Self = Self { work: 0, replay: 0, since: Instant::NEVER };
+}

@@ -1,0 +1,109 @@
+//! Capabilities of a client that decide which input a server may ask for.
+//!
+//! In: `ClientCapabilities`, and requests for input. Out: the capabilities that are missing.
+
+use crate::json::Json;
+use crate::types::{
+    ClientCapabilities, ElicitRequestParams, ElicitationCapability, InputRequest,
+    ListChangedCapability, SamplingCapability,
+};
+
+/// What a client lets servers ask of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are as many capabilities")]
+pub(super) struct Inputs {
+    roots: bool,
+    sampling: bool,
+    sampling_tools: bool,
+    elicitation_form: bool,
+    elicitation_url: bool,
+}
+
+impl Inputs {
+    /// What these `ClientCapabilities` say.
+    pub(super) fn of(capabilities: &Json) -> Self {
+        let mut inputs = Self::default();
+        capabilities.raw().members(|key, value| match key.string().as_deref() {
+            Some("roots") => inputs.roots = value.is_object(),
+            Some("sampling") => {
+                inputs.sampling = value.is_object();
+                inputs.sampling_tools = value.has_object("tools");
+            }
+            Some("elicitation") => {
+                inputs.elicitation_url = value.has_object("url");
+                // A client that names no mode shows forms, as those before 2025-11-25.
+                let form = value.has_object("form") || !inputs.elicitation_url;
+                inputs.elicitation_form = value.is_object() && form;
+            }
+            _ => {}
+        });
+        inputs
+    }
+
+    /// What a client must declare to be asked this.
+    pub(super) fn of_request(request: &InputRequest) -> Self {
+        let none = Self::default();
+        match request {
+            InputRequest::ListRoots(_) => Self { roots: true, ..none },
+            InputRequest::CreateMessage(params) => {
+                Self { sampling: true, sampling_tools: params.needs_tools(), ..none }
+            }
+            InputRequest::Elicit(ElicitRequestParams::Form(_)) => {
+                Self { elicitation_form: true, ..none }
+            }
+            InputRequest::Elicit(ElicitRequestParams::Url(_)) => {
+                Self { elicitation_url: true, ..none }
+            }
+        }
+    }
+
+    /// The capability that a client must declare to be asked this, if it does not.
+    pub(super) fn missing(self, request: &InputRequest) -> Option<&'static str> {
+        let lacks = self.lacks(Self::of_request(request));
+        [
+            (lacks.roots, "roots"),
+            (lacks.sampling, "sampling"),
+            (lacks.sampling_tools, "sampling.tools"),
+            (lacks.elicitation_form, "elicitation.form"),
+            (lacks.elicitation_url, "elicitation.url"),
+        ]
+        .into_iter()
+        .find_map(|(lacks, capability)| lacks.then_some(capability))
+    }
+
+    /// What of `needed` there is not.
+    pub(super) fn lacks(self, needed: Self) -> Self {
+        Self {
+            roots: needed.roots && !self.roots,
+            sampling: needed.sampling && !self.sampling,
+            sampling_tools: needed.sampling_tools && !self.sampling_tools,
+            elicitation_form: needed.elicitation_form && !self.elicitation_form,
+            elicitation_url: needed.elicitation_url && !self.elicitation_url,
+        }
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            roots: self.roots || other.roots,
+            sampling: self.sampling || other.sampling,
+            sampling_tools: self.sampling_tools || other.sampling_tools,
+            elicitation_form: self.elicitation_form || other.elicitation_form,
+            elicitation_url: self.elicitation_url || other.elicitation_url,
+        }
+    }
+
+    pub(super) fn capabilities(self) -> ClientCapabilities {
+        let present = |is: bool| is.then_some(Json::EMPTY_OBJECT);
+        let sampling = SamplingCapability { tools: present(self.sampling_tools), context: None };
+        let elicitation = ElicitationCapability {
+            form: present(self.elicitation_form),
+            url: present(self.elicitation_url),
+        };
+        ClientCapabilities {
+            roots: self.roots.then(ListChangedCapability::default),
+            sampling: (self.sampling || self.sampling_tools).then_some(sampling),
+            elicitation: (self.elicitation_form || self.elicitation_url).then_some(elicitation),
+            ..ClientCapabilities::default()
+        }
+    }
+}
