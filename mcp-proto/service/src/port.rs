@@ -15,8 +15,9 @@ use super::catalog::{Catalog, Offer};
 use super::changes::Changes;
 pub(super) use super::commands::Command;
 use super::commands::Commands;
-use super::driver::{Driver, wake};
+
 use super::lock::Lock;
+use super::mailbox::{Mailbox, wake};
 use super::session::{SessionCommand, SessionError};
 use mcp_proto::internals::Deadlines;
 use mcp_proto::server::Change;
@@ -56,7 +57,7 @@ impl News {
 #[derive(Debug)]
 pub(super) struct Port {
     catalog: Catalog,
-    state: Lock<State>,
+    state: Mailbox<State>,
     spawned: Lock<SpawnedHandlers>,
 }
 
@@ -70,8 +71,8 @@ struct SpawnedHandlers {
 
 #[derive(Debug)]
 struct State {
-    now: Instant,
-    driver: Driver,
+    /// In a turn, its time.
+    now: Option<Instant>,
     /// The service is gone: nobody looks any more.
     closed: bool,
     work: Work,
@@ -79,16 +80,15 @@ struct State {
     sleepers: BTreeMap<u64, Waker>,
     /// Until when.
     deadlines: Deadlines<u64>,
-    /// For how long, if the time is not known yet: outside of a turn `now` is stale.
+    /// For how long, if they fell asleep outside of a turn, where the time is not known.
     falling_asleep: Vec<(u64, Duration)>,
     sleeps: u64,
 }
 
 impl Port {
     pub(super) fn new(catalog: Catalog) -> Self {
-        let state = Lock::new(State {
-            now: Instant::ZERO,
-            driver: Driver::default(),
+        let state = Mailbox::new(State {
+            now: None,
             closed: false,
             work: Work::default(),
             sleepers: BTreeMap::new(),
@@ -104,41 +104,44 @@ impl Port {
     }
 
     pub(super) fn begin_turn(&self, now: Instant, waker: &Waker) {
-        let mut state = self.state.lock();
-        state.now = now;
-        let before = state.driver.begin_turn(waker);
-        for (sleep, duration) in mem::take(&mut state.falling_asleep) {
-            if state.sleepers.contains_key(&sleep) {
-                state.deadlines.set(sleep, now + duration);
+        let due = self.state.begin_turn(waker, |state| {
+            state.now = Some(now);
+            for (sleep, duration) in mem::take(&mut state.falling_asleep) {
+                if state.sleepers.contains_key(&sleep) {
+                    state.deadlines.set(sleep, now + duration);
+                }
             }
-        }
-        let mut due = Vec::new();
-        while let Some(sleep) = state.deadlines.expire(now) {
-            due.extend(state.sleepers.remove(&sleep));
-        }
-        drop(state);
-        drop(before);
+            let mut due = Vec::new();
+            while let Some(sleep) = state.deadlines.expire(now) {
+                due.extend(state.sleepers.remove(&sleep));
+            }
+            due
+        });
         due.into_iter().for_each(Waker::wake);
     }
 
     /// What has come in.
     pub(super) fn take_work(&self) -> Option<Work> {
-        let mut state = self.state.lock();
-        if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
+        self.state.look(
+            |state| {
+                if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
+            },
+        )
     }
 
     /// Whether anything has come in.
     pub(super) fn has_work(&self) -> bool {
-        !self.state.lock().work.is_empty()
+        self.state.look(|state| !state.work.is_empty())
     }
 
     /// What has come in beside wakes.
     pub(super) fn take_commands(&self) -> Option<(Commands, News)> {
-        let work = &mut self.state.lock().work;
-        if work.commands.is_empty() && work.news.is_empty() {
-            return None;
-        }
-        Some((mem::take(&mut work.commands), mem::take(&mut work.news)))
+        self.state.look(|State { work, .. }| {
+            if work.commands.is_empty() && work.news.is_empty() {
+                return None;
+            }
+            Some((mem::take(&mut work.commands), mem::take(&mut work.news)))
+        })
     }
 
     /// Asks for a visit to the endpoint.
@@ -148,29 +151,23 @@ impl Port {
 
     /// Has the driver look again.
     pub(super) fn wake_driver(&self) {
-        let driver = self.state.lock().driver.sleeping();
-        wake(driver);
+        self.state.wake();
     }
 
     /// Ends the turn; what has come in meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
-        let mut state = self.state.lock();
-        let has_work = !state.work.is_empty();
-        let driver = state.driver.end_turn(has_work);
-        drop(state);
-        wake(driver);
+        self.state.end_turn(|state| {
+            state.now = None;
+            !state.work.is_empty()
+        });
     }
 
     /// Drops what comes in from now on, and lets nobody sleep any more.
     pub(super) fn close(&self) {
-        let (work, sleepers) = {
-            let mut state = self.state.lock();
+        let (work, sleepers) = self.state.look(|state| {
             state.closed = true;
-            if state.work.is_empty() && state.sleepers.is_empty() {
-                return;
-            }
             (mem::take(&mut state.work), mem::take(&mut state.sleepers))
-        };
+        });
         drop(work);
         sleepers.into_values().for_each(Waker::wake);
     }
@@ -218,45 +215,39 @@ impl Port {
 
     /// Wakes `waker` in `duration`; returns what the sleep is called.
     pub(super) fn sleep(&self, duration: Duration, waker: Waker) -> u64 {
-        let mut state = self.state.lock();
-        state.sleeps += 1;
-        let sleep = state.sleeps;
-        if state.closed {
-            drop(state);
-            waker.wake();
-            return sleep;
-        }
-        state.sleepers.insert(sleep, waker);
-        if state.driver.is_in_turn() {
-            let at = state.now + duration;
-            state.deadlines.set(sleep, at);
-        } else {
-            state.falling_asleep.push((sleep, duration));
-        }
-        let driver = state.driver.sleeping();
-        drop(state);
-        wake(driver);
+        let (mut sleep, mut waker) = (0, Some(waker));
+        self.state.put(|state| {
+            state.sleeps += 1;
+            sleep = state.sleeps;
+            if state.closed {
+                return None;
+            }
+            state.sleepers.extend(waker.take().map(|waker| (sleep, waker)));
+            match state.now {
+                Some(now) => state.deadlines.set(sleep, now + duration),
+                None => state.falling_asleep.push((sleep, duration)),
+            }
+            Some(())
+        });
+        wake(waker);
         sleep
     }
 
     /// Whether a sleep is over; if not, `waker` is woken then.
     pub(super) fn has_slept(&self, sleep: u64, waker: &Waker) -> bool {
-        // Dropping a waker may run anything, and must not find the lock held.
-        let before = match self.state.lock().sleepers.get_mut(&sleep) {
-            Some(sleeper) if sleeper.will_wake(waker) => return false,
-            Some(sleeper) => mem::replace(sleeper, waker.clone()),
-            None => return true,
-        };
-        drop(before);
-        false
+        let sleeping = self.state.look(|state| {
+            let sleeper = state.sleepers.get_mut(&sleep)?;
+            let known = sleeper.will_wake(waker);
+            Some(if known { None } else { Some(mem::replace(sleeper, waker.clone())) })
+        });
+        sleeping.is_none()
     }
 
     pub(super) fn forget_sleep(&self, sleep: u64) {
-        let sleeper = {
-            let mut state = self.state.lock();
+        let sleeper = self.state.look(|state| {
             state.deadlines.clear(sleep);
             state.sleepers.remove(&sleep)
-        };
+        });
         drop(sleeper);
     }
 
@@ -291,18 +282,17 @@ impl Port {
     }
 
     pub(super) fn next_sleep(&self) -> Option<Instant> {
-        self.state.lock().deadlines.next()
+        self.state.look(|state| state.deadlines.next())
     }
 
     fn add(&self, push: impl FnOnce(&mut Work)) {
-        let mut state = self.state.lock();
-        if state.closed {
-            return;
-        }
-        push(&mut state.work);
-        let driver = state.driver.sleeping();
-        drop(state);
-        wake(driver);
+        // Dropped without the lock if nobody looks: a command may wake somebody.
+        let mut push = Some(push);
+        self.state.put(|state| {
+            let push = if state.closed { None } else { push.take() }?;
+            push(&mut state.work);
+            Some(())
+        });
     }
 }
 

@@ -5,10 +5,9 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll, Waker, ready};
 
-use super::super::driver::wake;
-use super::super::lock::Lock;
+use super::super::mailbox::Mailbox;
 use super::super::trace::Span;
 use super::ask::Ask;
 use super::port::{Command, OnProgress, Port};
@@ -132,9 +131,7 @@ impl<R> Future for Call<R> {
         let State::Running(slot, span) = state else {
             return Poll::Ready(Err(CallError::Closed));
         };
-        let Some(result) = span.within(|| slot.take(context.waker())) else {
-            return Poll::Pending;
-        };
+        let result = ready!(span.within(|| slot.poll(context.waker())));
         span.responded(|| (slot.call(), port.version()), &result);
         *state = State::Done;
         Poll::Ready(result.and_then(|result| decode(port, &result)))
@@ -164,7 +161,7 @@ impl<R> fmt::Debug for Call<R> {
 /// Where the response to a call is put.
 #[derive(Default)]
 pub(super) struct Slot {
-    state: Lock<SlotState>,
+    state: Mailbox<SlotState>,
 }
 
 #[derive(Default)]
@@ -172,36 +169,26 @@ struct SlotState {
     /// What the machine calls it, once it does.
     call: Option<CallId>,
     result: Option<Result<Json, CallError>>,
-    waker: Option<Waker>,
 }
 
 impl Slot {
     pub(super) fn begin(&self, call: CallId) {
-        self.state.lock().call = Some(call);
+        self.state.look(|state| state.call = Some(call));
     }
 
     pub(super) fn call(&self) -> Option<CallId> {
-        self.state.lock().call
+        self.state.look(|state| state.call)
     }
 
     pub(super) fn finish(&self, result: Result<Json, CallError>) {
-        let mut state = self.state.lock();
-        state.result = Some(result);
-        let waker = state.waker.take();
-        drop(state);
-        wake(waker);
+        self.state.put(|state| {
+            state.result = Some(result);
+            Some(())
+        });
     }
 
     /// The response; if there is none yet, `waker` is woken then.
-    fn take(&self, waker: &Waker) -> Option<Result<Json, CallError>> {
-        let mut state = self.state.lock();
-        let result = state.result.take();
-        let known = state.waker.as_ref().is_some_and(|known| known.will_wake(waker));
-        let before =
-            if known || result.is_some() { None } else { state.waker.replace(waker.clone()) };
-        drop(state);
-        // Dropping a waker may run anything, and must not find the lock held.
-        drop(before);
-        result
+    fn poll(&self, waker: &Waker) -> Poll<Result<Json, CallError>> {
+        self.state.poll(waker, |state| state.result.take())
     }
 }

@@ -11,8 +11,8 @@ use core::mem;
 use core::task::Waker;
 use std::sync::OnceLock;
 
-use super::super::driver::{Driver, wake};
 use super::super::lock::Lock;
+use super::super::mailbox::Mailbox;
 use super::answers::Answers;
 use super::ask::Ask;
 use super::call::Slot;
@@ -81,7 +81,7 @@ pub(super) enum Stage {
 }
 
 pub(super) struct Port {
-    state: Lock<State>,
+    state: Mailbox<State>,
     /// Held for as long as somebody changes what is declared.
     changing: Lock<()>,
     trace: OnceLock<Box<Trace>>,
@@ -96,7 +96,6 @@ struct State {
     decisions: Vec<Decision>,
     /// How the connection has ended, once the service is gone: nobody looks any more.
     closed: Option<Closed>,
-    driver: Driver,
     work: Work,
     answers: Answers,
     capabilities: ClientCapabilities,
@@ -107,11 +106,10 @@ struct State {
 impl Port {
     pub(super) fn new(config: Config) -> Self {
         let capabilities = config.capabilities.clone();
-        let state = Lock::new(State {
+        let state = Mailbox::new(State {
             stage: Stage::Idle(Box::new(config)),
             decisions: Vec::new(),
             closed: None,
-            driver: Driver::default(),
             work: Work::default(),
             answers: Answers::default(),
             capabilities,
@@ -122,51 +120,50 @@ impl Port {
 
     /// A service is there; it may be only once.
     pub(super) fn connect(&self) -> Result<Config, UsageError> {
-        let mut state = self.state.lock();
-        let Stage::Idle(config) = &state.stage else { return Err(UsageError::AlreadyConnected) };
-        let config = (**config).clone();
-        state.stage = Stage::Connecting;
-        Ok(config)
+        self.state.look(|state| {
+            let Stage::Idle(config) = &state.stage else {
+                return Err(UsageError::AlreadyConnected);
+            };
+            let config = (**config).clone();
+            state.stage = Stage::Connecting;
+            Ok(config)
+        })
     }
 
     pub(super) fn begin_turn(&self, waker: &Waker) {
-        let before = self.state.lock().driver.begin_turn(waker);
-        drop(before);
+        self.state.begin_turn(waker, |_| ());
     }
 
     /// Takes what has come in, and leaves `work`, which is empty, for more to come; false if there
     /// is nothing.
     pub(super) fn take_work(&self, work: &mut Work) -> bool {
-        let mut state = self.state.lock();
-        if state.work.is_empty() {
-            return false;
-        }
-        mem::swap(&mut state.work, work);
-        true
+        self.state.look(|state| {
+            if state.work.is_empty() {
+                return false;
+            }
+            mem::swap(&mut state.work, work);
+            true
+        })
     }
 
     /// Ends the turn; what has come in meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
-        let mut state = self.state.lock();
-        let has_work = !state.work.is_empty();
-        let driver = state.driver.end_turn(has_work);
-        drop(state);
-        wake(driver);
+        self.state.end_turn(|state| !state.work.is_empty());
     }
 
     /// Passes a command on. What comes after the end goes nowhere, and a call has its response at
     /// once.
     pub(super) fn command(&self, command: Command) {
-        let mut state = self.state.lock();
-        if state.closed.is_some() {
-            let cause = state.stage.cause();
-            drop(state);
-            return refuse(command, &cause);
+        // Refused, and dropped, without the lock.
+        let mut command = Some(command);
+        self.state.put(|state| {
+            let command = if state.closed.is_some() { None } else { command.take() }?;
+            state.work.commands.push(command);
+            Some(())
+        });
+        if let Some(command) = command {
+            refuse(command, &self.cause());
         }
-        state.work.commands.push(command);
-        let driver = state.driver.sleeping();
-        drop(state);
-        wake(driver);
     }
 
     /// Passes a verb on, whose result nobody waits for.
@@ -175,51 +172,50 @@ impl Port {
     }
 
     pub(super) fn ready(&self, input: InputId) {
-        let mut state = self.state.lock();
-        if state.closed.is_none() && !state.work.ready.contains(&input) {
-            state.work.ready.push(input);
-        }
-        let driver = state.driver.sleeping();
-        drop(state);
-        wake(driver);
+        self.state.put(|state| {
+            if state.closed.is_none() && !state.work.ready.contains(&input) {
+                state.work.ready.push(input);
+            }
+            Some(())
+        });
     }
 
     /// Why nobody can be asked any more.
     pub(super) fn cause(&self) -> CallError {
-        self.state.lock().stage.cause()
+        self.state.look(|state| state.stage.cause())
     }
 
     /// The connection has come as far as this.
     pub(super) fn set_stage(&self, stage: Stage) {
-        let watchers = {
-            let mut port = self.state.lock();
-            port.stage = stage;
-            mem::take(&mut port.watchers)
-        };
+        let watchers = self.state.look(|state| {
+            state.stage = stage;
+            mem::take(&mut state.watchers)
+        });
         watchers.into_iter().for_each(Waker::wake);
     }
 
     /// The negotiation has come as far as this.
     pub(super) fn set_decisions(&self, decisions: &[Decision]) {
-        let mut state = self.state.lock();
-        state.decisions.clear();
-        state.decisions.extend_from_slice(decisions);
+        self.state.look(|state| {
+            state.decisions.clear();
+            state.decisions.extend_from_slice(decisions);
+        });
     }
 
     pub(super) fn decisions(&self) -> Vec<Decision> {
-        self.state.lock().decisions.clone()
+        self.state.look(|state| state.decisions.clone())
     }
 
     pub(super) fn stage(&self) -> Stage {
-        self.state.lock().stage.clone()
+        self.state.look(|state| state.stage.clone())
     }
 
     /// What the server speaks, while it is connected.
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
-        match &self.state.lock().stage {
+        self.state.look(|state| match &state.stage {
             Stage::Connected(known) => Some(known.0.version),
             Stage::Idle(_) | Stage::Connecting | Stage::Closed(_) => None,
-        }
+        })
     }
 
     /// What `look` sees; if that is nothing, `waker` is woken when something else might be seen.
@@ -228,54 +224,54 @@ impl Port {
         waker: &Waker,
         look: impl FnOnce(&Stage, Option<&Closed>) -> Option<T>,
     ) -> Option<T> {
-        let mut state = self.state.lock();
-        let seen = look(&state.stage, state.closed.as_ref());
-        if seen.is_none() && !state.watchers.iter().any(|watcher| watcher.will_wake(waker)) {
-            state.watchers.push(waker.clone());
-        }
-        seen
+        self.state.look(|state| {
+            let seen = look(&state.stage, state.closed.as_ref());
+            if seen.is_none() && !state.watchers.iter().any(|watcher| watcher.will_wake(waker)) {
+                state.watchers.push(waker.clone());
+            }
+            seen
+        })
     }
 
     /// The service is gone, and the connection has ended so.
     pub(super) fn end(&self, closed: Closed) {
-        let mut state = self.state.lock();
-        state.closed = Some(closed);
-        let (work, watchers) = (mem::take(&mut state.work), mem::take(&mut state.watchers));
-        // A function may hold on to the client that it was given to.
-        let answers = mem::take(&mut state.answers);
-        let cause = state.stage.cause();
-        drop(state);
+        let (work, watchers, answers, cause) = self.state.look(|state| {
+            state.closed = Some(closed);
+            let (work, watchers) = (mem::take(&mut state.work), mem::take(&mut state.watchers));
+            // A function may hold on to the client that it was given to.
+            let answers = mem::take(&mut state.answers);
+            (work, watchers, answers, state.stage.cause())
+        });
         drop(answers);
         work.commands.into_iter().for_each(|command| refuse(command, &cause));
         watchers.into_iter().for_each(Waker::wake);
     }
 
     pub(super) fn answers(&self) -> Answers {
-        self.state.lock().answers.clone()
+        self.state.look(|state| state.answers.clone())
     }
 
     /// Changes what the client answers with, and what it declares. Changes wait for each other;
     /// `change` may look at the client, and must not change it.
     pub(super) fn change(&self, change: impl FnOnce(&mut Answers, &mut ClientCapabilities)) {
-        let (before, driver) = {
+        let (before, tells) = {
             let _alone = self.changing.lock();
-            let (mut answers, mut capabilities) = {
-                let state = self.state.lock();
-                (state.answers.clone(), state.capabilities.clone())
-            };
+            let (mut answers, mut capabilities) =
+                self.state.look(|state| (state.answers.clone(), state.capabilities.clone()));
             change(&mut answers, &mut capabilities);
-            let mut state = self.state.lock();
-            let tells = state.capabilities != capabilities && state.closed.is_none();
-            if tells {
-                let declared = capabilities.clone();
-                let declare = |client: &mut Client, _| client.set_capabilities(declared);
-                state.work.commands.push(Command::Verb(Box::new(declare)));
-            }
-            state.capabilities = capabilities;
-            let before = mem::replace(&mut state.answers, answers);
-            (before, if tells { state.driver.sleeping() } else { None })
+            self.state.look(|state| {
+                let tells = state.capabilities != capabilities && state.closed.is_none();
+                state.capabilities.clone_from(&capabilities);
+                if tells {
+                    let declare = |client: &mut Client, _| client.set_capabilities(capabilities);
+                    state.work.commands.push(Command::Verb(Box::new(declare)));
+                }
+                (mem::replace(&mut state.answers, answers), tells)
+            })
         };
-        wake(driver);
+        if tells {
+            self.state.wake();
+        }
         // Handlers may run anything when they are dropped.
         drop(before);
     }

@@ -5,10 +5,9 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
 use core::future::poll_fn;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 
-use super::super::driver::wake;
-use super::super::lock::Lock;
+use super::super::mailbox::Mailbox;
 use super::port::{Command, Port};
 use mcp_proto::client::{CallError, Change, SubscriptionId};
 use mcp_proto::types::SubscriptionFilter;
@@ -43,7 +42,7 @@ impl Subscription {
     /// Why it has ended, once it has: `Ok` if the server has ended it, which means that it is not to
     /// be opened again.
     pub fn ended(&self) -> Option<Result<(), CallError>> {
-        self.feed.state.lock().ended.clone()
+        self.feed.state.look(|state| state.ended.clone())
     }
 
     /// What the server honours of what was asked for.
@@ -87,7 +86,7 @@ impl fmt::Debug for Subscription {
 /// Where the changes of a subscription are put.
 #[derive(Default)]
 pub(super) struct Feed {
-    state: Lock<State>,
+    state: Mailbox<State>,
 }
 
 #[derive(Default)]
@@ -98,16 +97,15 @@ struct State {
     changes: VecDeque<Change>,
     bytes: usize,
     ended: Option<Result<(), CallError>>,
-    waker: Option<Waker>,
 }
 
 impl Feed {
     pub(super) fn begin(&self, subscription: SubscriptionId) {
-        self.state.lock().subscription = Some(subscription);
+        self.state.look(|state| state.subscription = Some(subscription));
     }
 
     pub(super) fn subscription(&self) -> Option<SubscriptionId> {
-        self.state.lock().subscription
+        self.state.look(|state| state.subscription)
     }
 
     pub(super) fn honour(&self, honoured: SubscriptionFilter) {
@@ -133,15 +131,14 @@ impl Feed {
     }
 
     fn tell(&self, tell: impl FnOnce(&mut State)) {
-        let mut state = self.state.lock();
-        tell(&mut state);
-        let waker = state.waker.take();
-        drop(state);
-        wake(waker);
+        self.state.put(|state| {
+            tell(state);
+            Some(())
+        });
     }
 
     fn poll_begun(&self, context: &Context<'_>) -> Poll<Result<SubscriptionFilter, CallError>> {
-        self.poll(context, |state| match (&state.honoured, &state.ended) {
+        self.state.poll(context.waker(), |state| match (&state.honoured, &state.ended) {
             (Some(honoured), _) => Some(Ok(honoured.clone())),
             (None, Some(Err(error))) => Some(Err(error.clone())),
             // It was over before it began.
@@ -151,28 +148,12 @@ impl Feed {
     }
 
     fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Change>> {
-        self.poll(context, |state| match state.changes.pop_front() {
+        self.state.poll(context.waker(), |state| match state.changes.pop_front() {
             Some(change) => {
                 state.bytes = state.bytes.saturating_sub(bytes(&change));
                 Some(Some(change))
             }
             None => state.ended.is_some().then_some(None),
         })
-    }
-
-    fn poll<T>(
-        &self,
-        context: &Context<'_>,
-        take: impl FnOnce(&mut State) -> Option<T>,
-    ) -> Poll<T> {
-        let mut state = self.state.lock();
-        if let Some(taken) = take(&mut state) {
-            return Poll::Ready(taken);
-        }
-        let before = state.waker.replace(context.waker().clone());
-        drop(state);
-        // Dropping a waker may run anything, and must not find the lock held.
-        drop(before);
-        Poll::Pending
     }
 }

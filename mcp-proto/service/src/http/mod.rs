@@ -28,8 +28,8 @@ use bytes::Bytes;
 
 use super::Spawned;
 use super::catalog::{Catalog, Offer};
-use super::driver::wake;
 use super::lock::Lock;
+use super::mailbox::wake;
 use super::port::{Cancel, Port};
 use super::runner::{Called, gone};
 use super::tasks::{Elsewhere, Started, begin, handlers_ended};

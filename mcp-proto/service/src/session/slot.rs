@@ -12,8 +12,8 @@ use alloc::sync::Arc;
 use core::mem;
 use core::task::{Poll, Waker};
 
-use super::super::driver::wake;
 use super::super::lock::Lock;
+use super::super::mailbox::wake;
 use super::error::SessionError;
 use mcp_proto::server::InputId;
 

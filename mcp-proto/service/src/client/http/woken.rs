@@ -9,21 +9,12 @@ use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
 
-use super::super::super::driver::{Driver, wake};
-use super::super::super::lock::Lock;
+use crate::mailbox::Mailbox;
 use mcp_proto::http::client::ExchangeId;
 
-/// What wakers and the driver share.
+/// What wakers and the driver share: the exchanges that were woken.
 #[derive(Default)]
-pub(super) struct Woken {
-    state: Lock<State>,
-}
-
-#[derive(Default)]
-struct State {
-    ids: Vec<ExchangeId>,
-    driver: Driver,
-}
+pub(super) struct Woken(Mailbox<Vec<ExchangeId>>);
 
 /// Wakes one exchange.
 pub(super) struct Bell {
@@ -35,22 +26,17 @@ pub(super) struct Bell {
 
 impl Woken {
     pub(super) fn begin_turn(&self, waker: &Waker) {
-        let before = self.state.lock().driver.begin_turn(waker);
-        drop(before);
+        self.0.begin_turn(waker, |_| ());
     }
 
     /// Ends the turn; who was woken meanwhile asks for another one.
     pub(super) fn end_turn(&self) {
-        let mut state = self.state.lock();
-        let has_work = !state.ids.is_empty();
-        let driver = state.driver.end_turn(has_work);
-        drop(state);
-        wake(driver);
+        self.0.end_turn(|ids| !ids.is_empty());
     }
 
     /// Takes those that were woken, and leaves `ids`, which are none, for more.
     pub(super) fn take(&self, ids: &mut Vec<ExchangeId>) {
-        mem::swap(&mut self.state.lock().ids, ids);
+        self.0.look(|woken| mem::swap(woken, ids));
     }
 }
 
@@ -63,11 +49,10 @@ impl Bell {
         if self.is_rung.swap(true, Ordering::AcqRel) {
             return;
         }
-        let mut state = self.woken.state.lock();
-        state.ids.push(self.id);
-        let driver = state.driver.sleeping();
-        drop(state);
-        wake(driver);
+        self.woken.0.put(|ids| {
+            ids.push(self.id);
+            Some(())
+        });
     }
 
     /// The exchange is about to be polled: a wake from here on is another one.

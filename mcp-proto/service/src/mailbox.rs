@@ -1,0 +1,224 @@
+//! A value behind a lock, and whoever is to be woken when there is something in it.
+//!
+//! Writers put something in with [`Mailbox::put`]. The reader is a future that polls
+//! ([`Mailbox::poll`]), or a driver that looks in turns ([`Mailbox::begin_turn`],
+//! [`Mailbox::end_turn`]).
+//!
+//! | reader | `put` | leaves by |
+//! |---|---|---|
+//! | absent | wakes nobody | `poll` that finds nothing; `begin_turn` |
+//! | waiting | wakes it, once | `put`; `poll` that finds something |
+//! | in its turn | wakes nobody: it looks again before the turn ends | `end_turn` |
+//! | between turns | wakes it, each time | `begin_turn` |
+//!
+//! | promise | because |
+//! |---|---|
+//! | no wake-up is lost | a reader finds nothing and leaves its waker under one lock; `end_turn` asks under the lock whether something is left |
+//! | wakers are woken, cloned wakers dropped, without the lock | both may run anything |
+//! | functions run under the lock | they must not run code of users |
+
+use core::mem;
+use core::task::{Poll, Waker};
+
+use super::lock::Lock;
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct Mailbox<T>(Lock<Inner<T>>);
+
+#[derive(Debug, Default)]
+struct Inner<T> {
+    value: T,
+    reader: Reader,
+}
+
+#[derive(Debug, Default)]
+enum Reader {
+    #[default]
+    Absent,
+    Waiting(Waker),
+    InTurn(Waker),
+    BetweenTurns(Waker),
+}
+
+impl<T> Mailbox<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self(Lock::new(Inner { value, reader: Reader::Absent }))
+    }
+
+    /// Looks at the value, or changes it; wakes nobody.
+    pub(super) fn look<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
+        look(&mut self.0.lock().value)
+    }
+
+    /// Puts something in and wakes the reader; `None` if nothing was put in.
+    pub(super) fn put<R>(&self, put: impl FnOnce(&mut T) -> Option<R>) -> Option<R> {
+        let mut inner = self.0.lock();
+        let result = put(&mut inner.value)?;
+        let woken = inner.reader.take_waker();
+        drop(inner);
+        wake(woken);
+        Some(result)
+    }
+
+    /// Wakes the reader.
+    pub(super) fn wake(&self) {
+        self.put(|_| Some(()));
+    }
+
+    /// Takes something out; if there is nothing, `waker` is woken by the next `put`.
+    pub(super) fn poll<R>(&self, waker: &Waker, take: impl FnOnce(&mut T) -> Option<R>) -> Poll<R> {
+        let mut inner = self.0.lock();
+        let taken = take(&mut inner.value);
+        let before = match (&taken, &inner.reader) {
+            (Some(_), _) => mem::take(&mut inner.reader),
+            (None, Reader::Waiting(known)) if known.will_wake(waker) => Reader::Absent,
+            (None, _) => mem::replace(&mut inner.reader, Reader::Waiting(waker.clone())),
+        };
+        drop(inner);
+        drop(before);
+        taken.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Begins a turn of a driver, which `waker` wakes for the next one, with a look.
+    pub(super) fn begin_turn<R>(&self, waker: &Waker, look: impl FnOnce(&mut T) -> R) -> R {
+        let mut inner = self.0.lock();
+        let (reader, before) = match mem::take(&mut inner.reader) {
+            Reader::InTurn(known) | Reader::BetweenTurns(known) if known.will_wake(waker) => {
+                (Reader::InTurn(known), Reader::Absent)
+            }
+            before => (Reader::InTurn(waker.clone()), before),
+        };
+        inner.reader = reader;
+        let result = look(&mut inner.value);
+        drop(inner);
+        drop(before);
+        result
+    }
+
+    /// Ends the turn; asks for another one if something is left to do.
+    pub(super) fn end_turn(&self, has_work: impl FnOnce(&mut T) -> bool) {
+        let mut inner = self.0.lock();
+        inner.reader = match mem::take(&mut inner.reader) {
+            Reader::InTurn(waker) => Reader::BetweenTurns(waker),
+            reader => reader,
+        };
+        let woken = if has_work(&mut inner.value) { inner.reader.take_waker() } else { None };
+        drop(inner);
+        wake(woken);
+    }
+}
+
+impl Reader {
+    /// The waker to wake, without the lock, for what was put in.
+    fn take_waker(&mut self) -> Option<Waker> {
+        match self {
+            Self::Absent | Self::InTurn(_) => None,
+            Self::BetweenTurns(waker) => Some(waker.clone()),
+            Self::Waiting(_) => match mem::take(self) {
+                Self::Waiting(waker) => Some(waker),
+                Self::Absent | Self::InTurn(_) | Self::BetweenTurns(_) => None,
+            },
+        }
+    }
+}
+
+pub(super) fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mailbox;
+    use alloc::sync::Arc;
+    use alloc::task::Wake;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use core::task::{Poll, Waker};
+
+    /// A reader that looks into the mailbox when it is woken, which a held lock would stop.
+    struct Watcher {
+        mailbox: Arc<Mailbox<Option<u8>>>,
+        woken: AtomicUsize,
+    }
+
+    impl Wake for Watcher {
+        fn wake(self: Arc<Self>) {
+            self.mailbox.look(|_| ());
+            self.woken.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl Drop for Watcher {
+        fn drop(&mut self) {
+            self.mailbox.look(|_| ());
+        }
+    }
+
+    fn watched() -> (Arc<Mailbox<Option<u8>>>, Arc<Watcher>, Waker) {
+        let mailbox = Arc::<Mailbox<_>>::default();
+        let watcher = Arc::new(Watcher { mailbox: mailbox.clone(), woken: AtomicUsize::new(0) });
+        let waker = Waker::from(watcher.clone());
+        (mailbox, watcher, waker)
+    }
+
+    fn woken(watcher: &Watcher) -> usize {
+        watcher.woken.swap(0, Ordering::Relaxed)
+    }
+
+    fn put(mailbox: &Mailbox<Option<u8>>, value: u8) {
+        mailbox.put(|it| {
+            *it = Some(value);
+            Some(())
+        });
+    }
+
+    #[test]
+    fn waiting_future_is_woken_once_without_the_lock() {
+        let (mailbox, watcher, waker) = watched();
+        assert_eq!(mailbox.poll(&waker, Option::take), Poll::Pending);
+        put(&mailbox, 1);
+        put(&mailbox, 2);
+        assert_eq!(woken(&watcher), 1);
+        assert_eq!(mailbox.poll(&waker, Option::take), Poll::Ready(2));
+        put(&mailbox, 3);
+        assert_eq!(woken(&watcher), 0, "it has taken what it waited for");
+    }
+
+    #[test]
+    fn last_waker_of_a_future_is_woken() {
+        let (mailbox, first, waker) = watched();
+        assert_eq!(mailbox.poll(&waker, Option::take), Poll::Pending);
+        let second = Arc::new(Watcher { mailbox: mailbox.clone(), woken: AtomicUsize::new(0) });
+        assert_eq!(mailbox.poll(&second.clone().into(), Option::take), Poll::Pending);
+        put(&mailbox, 1);
+        assert_eq!((woken(&first), woken(&second)), (0, 1));
+    }
+
+    #[test]
+    fn driver_is_woken_between_turns_only() {
+        let (mailbox, watcher, waker) = watched();
+        put(&mailbox, 1);
+        mailbox.begin_turn(&waker, |it| assert_eq!(it.take(), Some(1)));
+        put(&mailbox, 2);
+        assert_eq!(woken(&watcher), 0);
+        mailbox.end_turn(|it| it.is_some());
+        assert_eq!(woken(&watcher), 1, "something came in after the last look");
+        mailbox.begin_turn(&waker, |it| assert_eq!(it.take(), Some(2)));
+        mailbox.end_turn(|it| it.is_some());
+        assert_eq!(woken(&watcher), 0);
+        put(&mailbox, 3);
+        put(&mailbox, 4);
+        assert_eq!(woken(&watcher), 2);
+    }
+
+    #[test]
+    fn nothing_put_in_wakes_nobody() {
+        let (mailbox, watcher, waker) = watched();
+        mailbox.begin_turn(&waker, |_| ());
+        mailbox.end_turn(|_| false);
+        assert_eq!(mailbox.put(|_| None::<()>), None);
+        assert_eq!(woken(&watcher), 0);
+    }
+}
