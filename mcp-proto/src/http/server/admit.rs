@@ -290,3 +290,15 @@ fn is_param(name: &str) -> bool {
     let (beginning, rest) = name.split_at_checked(prefix.len()).unwrap_or_default();
     beginning.eq_ignore_ascii_case(prefix) && crate::headers::is_name(rest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_field_of_four_letters_is_no_host() {
+        let mut head = Head::new("POST", "/mcp");
+        head.push("From", b"localhost");
+        assert!(Fields::of(&head).host.is_none());
+    }
+}
