@@ -33,7 +33,8 @@ pub(super) struct Asked {
     pending: BTreeMap<InputId, (Asker, usize)>,
     serials: u64,
     bytes: usize,
-    /// For the binding to HTTP, the requests that were answered since it last looked.
+    /// For the binding to HTTP, the requests that were answered and whose answers it may not have
+    /// taken.
     answered: Vec<(RequestId, InputId)>,
 }
 
@@ -120,10 +121,15 @@ impl Client {
         self.watch_calls();
     }
 
-    /// The requests of a legacy server that were answered since the last call of this, and the
-    /// inputs that they asked for.
-    pub(crate) fn take_answered(&mut self) -> Vec<(RequestId, InputId)> {
-        core::mem::take(&mut self.asked.answered)
+    /// Over HTTP, the requests of a legacy server that were answered since
+    /// [`forget_answered_inputs`](Self::forget_answered_inputs), and the inputs that they asked for.
+    pub(crate) fn answered_inputs(&self) -> &[(RequestId, InputId)] {
+        &self.asked.answered
+    }
+
+    /// The binding has taken the answers.
+    pub(crate) fn forget_answered_inputs(&mut self) {
+        self.asked.answered.clear();
     }
 
     /// Whether the time of a call rests: a legacy server waits for input, for this one or for

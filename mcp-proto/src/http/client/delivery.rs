@@ -66,16 +66,16 @@ enum Delivered {
 }
 
 impl Delivery {
-    /// A message that is sent first at `now`, with this body; `answering` are the requests that
-    /// the application has just answered.
+    /// A message that is sent first at `now`, with this body; `answered` are the requests that the
+    /// application has just answered, and the inputs that it has given.
     pub(super) fn new(
         now: Instant,
         message: Outgoing,
         body: Bytes,
-        answering: &[(RequestId, InputId)],
+        answered: &[(RequestId, InputId)],
         serial: u64,
     ) -> Self {
-        let kind = delivered(message, answering);
+        let kind = delivered(message, answered);
         Self { kind, body, serial, since: now, backoff: Backoff::default() }
     }
 
@@ -129,7 +129,7 @@ impl Delivery {
 }
 
 /// What a message is, as far as its delivery is concerned.
-fn delivered(message: Outgoing, answering: &[(RequestId, InputId)]) -> Delivered {
+fn delivered(message: Outgoing, answered: &[(RequestId, InputId)]) -> Delivered {
     match message {
         Outgoing::Notification { method, .. } if method == "notifications/initialized" => {
             Delivered::Beginning
@@ -140,8 +140,7 @@ fn delivered(message: Outgoing, answering: &[(RequestId, InputId)]) -> Delivered
         answer @ (Outgoing::Result { .. } | Outgoing::Error { .. } | Outgoing::Batch(_)) => {
             let mut ids = Vec::new();
             collect_ids(&answer, &mut ids);
-            let answered = answering.iter().find(|(id, _)| ids.contains(id));
-            let input = answered.map(|(_, input)| *input);
+            let input = answered.iter().find(|(id, _)| ids.contains(id)).map(|(_, input)| *input);
             Delivered::Answer(ids, input)
         }
     }

@@ -52,15 +52,13 @@ mod tools;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use core::fmt;
 
-use crate::client::{self, ClientAction, ClientEvent, InputId};
+use crate::client::{self, ClientAction, ClientEvent};
 use crate::error::UsageError;
 use crate::http::Url;
 use crate::limits::Limits;
 use crate::machine::Binding;
-use crate::message::RequestId;
 use crate::time::Instant;
 
 pub use action::{Action, Config, ExchangeId, Fields, Request, set_field};
@@ -106,8 +104,6 @@ pub struct Client {
     listener: Listener,
     session: Session,
     tools: Tools,
-    /// The requests that the application has just answered, and the inputs that it has given.
-    answering: Vec<(RequestId, InputId)>,
     /// The stream of the subscription that is being opened again.
     reopening: Option<Streaming>,
     queue: VecDeque<Action>,
@@ -138,7 +134,6 @@ impl Client {
             listener: Listener::default(),
             session: Session::default(),
             tools: Tools::default(),
-            answering: Vec::new(),
             reopening: None,
             queue: VecDeque::new(),
             random,
@@ -233,9 +228,8 @@ impl Binding for Client {
     fn with<T>(&mut self, now: Instant, command: impl FnOnce(&mut client::Client) -> T) -> T {
         self.side.set_unaccepted(self.unaccepted());
         let result = command(&mut self.side);
-        self.answering = self.side.take_answered();
         self.pump(now);
-        self.answering.clear();
+        self.side.forget_answered_inputs();
         result
     }
 }

@@ -267,7 +267,7 @@ impl Client {
     fn deliver(&mut self, now: Instant, message: Outgoing) {
         let request = self.post(&message);
         let (body, serial) = (request.body.clone(), self.session.serial);
-        let delivery = Delivery::new(now, message, body, &self.answering, serial);
+        let delivery = Delivery::new(now, message, body, self.side.answered_inputs(), serial);
         self.send_delivery(now, request, Box::new(delivery));
     }
 
