@@ -277,8 +277,8 @@ fn root_exports(lib: &Path) -> BTreeMap<String, String> {
 
 /// The modules directly below the crate that a file names.
 fn imports(file: &Path, module: &[String]) -> Vec<String> {
-    let mut found = paths(&read(file), module);
-    found.iter_mut().filter_map(|path| path.drain(..).next()).collect()
+    let found = paths(&read(file), module);
+    found.into_iter().filter_map(|path| path.into_iter().next()).collect()
 }
 
 /// The paths in a text that start at the crate, or at a module above that of the text.

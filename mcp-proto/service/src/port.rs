@@ -15,7 +15,6 @@ use super::catalog::{Catalog, Offer};
 use super::changes::Changes;
 pub(super) use super::commands::Command;
 use super::commands::Commands;
-
 use super::lock::Lock;
 use super::mailbox::{Mailbox, wake};
 use super::session::{SessionCommand, SessionError};
@@ -122,11 +121,7 @@ impl Port {
 
     /// What has come in.
     pub(super) fn take_work(&self) -> Option<Work> {
-        self.state.look(
-            |state| {
-                if state.work.is_empty() { None } else { Some(mem::take(&mut state.work)) }
-            },
-        )
+        self.state.look(|State { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
     }
 
     /// Whether anything has come in.
