@@ -297,19 +297,21 @@ impl Registry {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
     {
-        let mut tool = Tool::of::<A>(name)?.description(description);
-        tool.output_schema = R::output_schema()?;
-        self.tool_with(tool, f)
+        self.tool_with(Tool::of::<A>(name)?.description(description), f)
     }
 
-    /// Adds a tool whose definition is given; fails as [`Registry::add_tool`] does.
-    pub fn tool_with<A, F, Fut, R>(&mut self, tool: Tool, f: F) -> Result<&mut Self, UsageError>
+    /// Adds a tool whose definition is given. If it has no output schema, it gets that of what the
+    /// handler returns, as with [`tool`](Self::tool). Fails as [`Registry::add_tool`] does.
+    pub fn tool_with<A, F, Fut, R>(&mut self, mut tool: Tool, f: F) -> Result<&mut Self, UsageError>
     where
         A: DeserializeOwned,
         F: Fn(A, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
     {
+        if tool.output_schema.is_none() {
+            tool.output_schema = R::output_schema()?;
+        }
         self.insert_tool(tool, Handler::tool(f), R::ASKS)
     }
 

@@ -86,7 +86,6 @@ pub trait IntoToolResult {
     /// The JSON Schema of the structured content, if the type says so.
     ///
     /// Fails with [`UsageError::NotJson`] if it cannot be written.
-    #[cfg(feature = "schemars")]
     fn output_schema() -> Result<Option<Json>, UsageError> {
         Ok(None)
     }
@@ -147,7 +146,6 @@ impl IntoToolResult for ContentBlock {
 impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
     const ASKS: bool = T::ASKS || E::ASKS;
 
-    #[cfg(feature = "schemars")]
     fn output_schema() -> Result<Option<Json>, UsageError> {
         T::output_schema()
     }
@@ -172,7 +170,8 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
 }
 
 /// Structured content: a value for programs, and the same as JSON text for models. A tool that is
-/// registered with [`Registry::tool`](crate::Registry::tool) lists the type's JSON Schema.
+/// registered with [`Registry::tool`](crate::Registry::tool) or
+/// [`Registry::tool_with`](crate::Registry::tool_with) lists the type's JSON Schema.
 ///
 /// [Specification: Structured Content](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#structured-content)
 #[cfg(feature = "schemars")]

@@ -1,7 +1,7 @@
 //! Content for programs.
 
-use mcp_proto::Era;
-use mcp_proto::types::{CallToolResult, Implementation};
+use mcp_proto::types::{CallToolResult, Implementation, Tool};
+use mcp_proto::{Era, Json};
 use mcp_service::{Handler, IntoToolResult, Registry, Structured};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -87,6 +87,23 @@ fn a_failure_has_no_structure_and_the_schema_is_listed_all_the_same() {
         assert_eq!(tool["outputSchema"]["type"], "object", "{era:?}");
         let content = json!([{"type": "text", "text": "no"}]);
         assert_eq!(result["result"], json!({"content": content, "isError": true}), "{era:?}");
+    }
+}
+
+#[test]
+fn a_tool_whose_definition_is_given_lists_what_its_handler_returns() {
+    let point = |_: Nothing, _| async { Structured(Point { x: 1, y: 2 }) };
+    let own = json!({"type": "object", "required": ["x"]});
+    let tool = || Tool::of::<Nothing>("t").unwrap();
+    for (tool, required) in [
+        (tool().title("Of the type"), json!(["x", "y"])),
+        (tool().output_schema(Json::encode(&own).unwrap()), json!(["x"])),
+    ] {
+        let mut registry = Registry::new(Implementation::new("test", "1"));
+        registry.tool_with(tool, point).unwrap();
+        let list = Client::new(Era::Modern, registry).ask("tools/list", json!({}));
+        let tool = &list["result"]["tools"][0];
+        assert_eq!(tool["outputSchema"]["required"], required);
     }
 }
 
