@@ -12,9 +12,7 @@
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 
 pub use crate::deadlines::Deadlines;
-#[cfg(feature = "server")]
 pub use crate::http::server::alarms::Alarms;
-#[cfg(feature = "server")]
 pub use crate::http::server::shares::{Holder, Shares};
 use crate::json::Json;
 pub use crate::json::{Raw, write};

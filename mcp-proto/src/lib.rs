@@ -258,36 +258,24 @@
 //!
 //! # Features
 //!
-//! A feature adds API and changes no behaviour. `std`, `client` and `server` are on by default.
+//! A feature adds API and changes no behaviour. `std` is on by default. The client and the server
+//! have no feature: a linker leaves out the one that a program does not use.
 //!
 //! | feature | adds |
 //! |---|---|
 //! | `std` | no API: the crate itself needs `core` and `alloc` only. Its dependencies use the standard library, so that they search text with the instructions that the CPU has |
-//! | `server` | [`server`], and its side of [`stdio`] |
-//! | `client` | [`client`], and its side of [`stdio`] |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |
 
 #![no_std]
-#![cfg_attr(
-    not(all(feature = "client", feature = "server")),
-    allow(
-        dead_code,
-        unreachable_pub,
-        unused_imports,
-        reason = "without a role much of the base has no user"
-    )
-)]
 
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
 mod budget;
-#[cfg(feature = "client")]
 mod challenge;
 mod change;
-#[cfg(feature = "client")]
 pub mod client;
 mod deadlines;
 #[doc(hidden)]
@@ -295,7 +283,6 @@ pub mod decision_table;
 mod error;
 pub mod frame;
 pub mod headers;
-#[cfg(any(feature = "client", feature = "server"))]
 pub mod http;
 #[doc(hidden)]
 pub mod internals;
@@ -310,9 +297,7 @@ mod progress;
 pub mod request_state;
 mod row;
 pub mod schema;
-#[cfg(feature = "server")]
 pub mod server;
-#[cfg(any(feature = "client", feature = "server"))]
 pub mod stdio;
 mod time;
 mod trace;

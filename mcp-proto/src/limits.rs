@@ -194,7 +194,6 @@ impl Default for Limits {
 
 impl Limits {
     /// The most subscriptions of all `subscriptions/listen` of an HTTP endpoint.
-    #[cfg(feature = "server")]
     pub(crate) fn max_endpoint_subscriptions(&self) -> usize {
         self.max_connections.saturating_mul(8).max(self.max_subscriptions)
     }

@@ -104,13 +104,11 @@ impl ProtocolVersion {
 
     /// Whether a server over HTTP may end a stream before its answer: a first event without data
     /// gives the client an id from which to resume.
-    #[cfg(feature = "server")]
     pub(crate) const fn has_polling(self) -> bool {
         matches!(self, Self::V2025_11_25)
     }
 
     /// Whether the revision has `notifications/elicitation/complete`.
-    #[cfg(feature = "server")]
     pub(crate) const fn has_elicitation_complete(self) -> bool {
         matches!(self, Self::V2025_11_25)
     }

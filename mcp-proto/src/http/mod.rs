@@ -35,27 +35,18 @@
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
-#[cfg(feature = "client")]
 pub mod client;
 mod media;
-#[cfg(feature = "server")]
 pub(crate) mod server;
-#[cfg(feature = "client")]
 mod url;
 
-#[cfg(feature = "client")]
 pub use client::Client;
-#[cfg(feature = "server")]
 pub use server::{
     Activity, Admission, Authorization, Authorize, Config, Connection, Endpoint, EndpointAction,
     Exchange, ExchangeAction, Sessions, Shared, status,
 };
-#[cfg(feature = "client")]
 pub use url::{Scheme, Url};
 
-#[cfg(feature = "client")]
 pub use crate::challenge::{Challenge, Unauthorized};
-#[cfg(feature = "client")]
 pub use crate::error::UrlError;
-#[cfg(feature = "server")]
 pub use crate::frame::http1::{Head, ResponseHead};

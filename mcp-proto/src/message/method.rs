@@ -107,27 +107,23 @@ impl MethodRow {
 
     /// Whether results have caching hints
     /// ([Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
-    #[cfg(feature = "client")]
     pub(crate) fn is_cacheable(&self) -> bool {
         self.traits.contains(&Trait::Cacheable)
     }
 
     /// Whether a result may be `input_required`
     /// ([Specification: Supported Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests)).
-    #[cfg(feature = "client")]
     pub(crate) fn may_require_input(&self) -> bool {
         self.traits.contains(&Trait::MayRequireInput)
     }
 
     /// Whether only the machine of a client sends the method, and never an application.
-    #[cfg(feature = "client")]
     pub(crate) fn is_reserved_to_clients(&self) -> bool {
         self.traits.contains(&Trait::ClientMachine)
     }
 
     /// Whether an application of a server never sends the method: the machine of the server does,
     /// or clients do.
-    #[cfg(feature = "server")]
     pub(crate) fn is_reserved_to_servers(&self) -> bool {
         self.sender == Sender::Client || self.traits.contains(&Trait::ServerMachine)
     }
@@ -271,7 +267,6 @@ methods! {
 ///
 /// The effect of a tool, and of a request of an extension, is not known. A second `initialize` or
 /// `subscriptions/listen` opens another session or subscription, which ends by itself.
-#[cfg(feature = "client")]
 pub(crate) fn is_idempotent(method: &str) -> bool {
     match MethodRow::named(method) {
         Some(row) => row.repetition == Repetition::Idempotent,

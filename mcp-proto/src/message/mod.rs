@@ -25,9 +25,7 @@ use crate::json::write::List;
 use crate::version::ProtocolVersion;
 
 pub use id::{ProgressToken, RequestId};
-#[cfg(feature = "server")]
 pub(crate) use method::Capability;
-#[cfg(feature = "client")]
 pub(crate) use method::is_idempotent;
 pub use method::{Method, draw as draw_methods};
 pub(crate) use method::{MethodRow, Subject};

@@ -37,9 +37,7 @@
 //!
 //! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
 
-#[cfg(feature = "client")]
 mod client;
-#[cfg(feature = "server")]
 mod server;
 
 use bytes::{Bytes, BytesMut};

@@ -72,7 +72,6 @@ impl CreateMessageRequestParams {
     }
 
     /// Whether it is only for clients with the capability `sampling.tools`.
-    #[cfg(any(feature = "client", feature = "server"))]
     pub(crate) fn needs_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()
     }
