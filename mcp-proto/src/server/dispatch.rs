@@ -27,14 +27,17 @@ use crate::version::{Era, EraPolicy};
 
 impl Server {
     pub(super) fn message(&mut self, now: Instant, message: Message, origin: Origin<'_, '_>) {
-        let (kind, claim) = message_facts(&message);
+        let route = origin.route.unwrap_or_else(|| {
+            let (kind, claim) = message_facts(&message);
+            self.classify(kind, claim)
+        });
         match message {
-            Message::Request(request) => self.request(now, request, (kind, claim), origin),
-            Message::Notification(notification) => match self.classify(kind, claim) {
+            Message::Request(request) => self.request(now, request, route, origin),
+            Message::Notification(notification) => match route {
                 Route::Modern | Route::Legacy => self.notification(notification),
                 Route::Drop | Route::Reject(_) => {}
             },
-            Message::Response(response) => match self.classify(kind, claim) {
+            Message::Response(response) => match route {
                 Route::Legacy => self.response(now, response),
                 Route::Modern | Route::Drop | Route::Reject(_) => {
                     self.fault(ProtocolError::UnexpectedResponse);
@@ -47,7 +50,7 @@ impl Server {
         &mut self,
         now: Instant,
         request: message::Request,
-        (kind, claim): (Kind, Claim),
+        route: Route,
         origin: Origin<'_, '_>,
     ) {
         let via = origin.via;
@@ -57,7 +60,7 @@ impl Server {
             let id = via.stream.map(|_| request.id);
             return self.refuse(via, id, &error);
         }
-        match self.classify(kind, claim) {
+        match route {
             Route::Modern => self.modern_request(now, request, origin),
             Route::Legacy => self.legacy_request(now, request, via),
             Route::Reject(refusal) => {
@@ -247,17 +250,22 @@ pub(crate) struct Origin<'a, 'h> {
     pub(super) head: Option<&'a Mirrored<'h>>,
     /// The eras that its HTTP endpoint serves, which may be fewer than those of the machine.
     pub(super) policy: Option<EraPolicy>,
+    /// The route that its HTTP exchange found. The machine classifies all other messages, and
+    /// batches, which only some sessions have.
+    pub(super) route: Option<Route>,
 }
 
 impl<'a, 'h> Origin<'a, 'h> {
-    /// The HTTP request of a legacy client, whose answers go out on `stream`.
-    pub(crate) fn stream(stream: StreamId) -> Self {
-        Self { via: Via { stream: Some(stream), batch: None }, ..Self::default() }
+    /// The HTTP request of a legacy client; its answers go out on `stream`, if there are any.
+    pub(crate) fn legacy(stream: Option<StreamId>) -> Self {
+        let via = Via { stream, batch: None };
+        Self { via, head: None, policy: None, route: Some(Route::Legacy) }
     }
 
     /// The HTTP request of a modern client, with its head, at an endpoint of this policy.
-    pub(crate) fn head(head: &'a Mirrored<'h>, policy: EraPolicy) -> Self {
-        Self { head: Some(head), policy: Some(policy), ..Self::default() }
+    pub(crate) fn modern(head: &'a Mirrored<'h>, policy: EraPolicy) -> Self {
+        let route = Some(Route::Modern);
+        Self { via: Via::default(), head: Some(head), policy: Some(policy), route }
     }
 }
 

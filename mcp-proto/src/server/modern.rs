@@ -20,7 +20,7 @@ use crate::message::{Member, Method, Outgoing, Request, RequestId, Subject};
 use crate::meta::RequestMeta;
 use crate::negotiate;
 use crate::time::Instant;
-use crate::version::Era;
+use crate::version::{Era, EraPolicy};
 
 impl Server {
     pub(super) fn modern_request(
@@ -48,6 +48,10 @@ impl Server {
         request: Request,
         origin: Origin<'_, '_>,
     ) -> Result<(), ProtocolError> {
+        // An endpoint without sessions counts as modern whatever its machines serve.
+        if self.config.era_policy == EraPolicy::LegacyOnly {
+            return Err(ProtocolError::ModernNotServed);
+        }
         let meta = RequestMeta::read(&request.params)?;
         let claim = request.params.raw(Member::MetaProtocolVersion);
         let claim = claim.and_then(Raw::string).unwrap_or_default();

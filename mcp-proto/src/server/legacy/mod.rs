@@ -30,7 +30,7 @@ use crate::meta;
 use crate::negotiate;
 use crate::time::Instant;
 use crate::types::{LoggingLevel, SetLevelRequestParams};
-use crate::version::{Era, EraPolicy, ProtocolVersion};
+use crate::version::{Era, ProtocolVersion};
 
 use bridge::Asked;
 pub(super) use wrap::{wrapped_content, wrapped_schema};
@@ -166,7 +166,6 @@ impl Server {
             Incoming::Message(Message::Request(request)) if matches!(request.method, Method::Initialize)
         );
         self.opening = if opens {
-            Arc::make_mut(&mut self.config).era_policy = EraPolicy::LegacyOnly;
             Opening::Undecided
         } else {
             Opening::Legacy(Session {

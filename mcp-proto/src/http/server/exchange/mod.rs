@@ -208,7 +208,7 @@ impl Exchange {
         let config = self.config.server.share();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
         let mirrored = Mirrored::of_raw(head.raw_fields());
-        server.handle_message_from(now, incoming, Origin::head(&mirrored, self.config.policy()));
+        server.handle_message_from(now, incoming, Origin::modern(&mirrored, self.config.policy()));
         self.state = State::Alone(server);
     }
 
@@ -235,7 +235,7 @@ impl Exchange {
         let config = self.config.server.share();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, caller.principal));
         server.open_stateless(&incoming, version);
-        server.handle_message_from(now, incoming, Origin::stream(StreamId(1)));
+        server.handle_message_from(now, incoming, Origin::legacy(Some(StreamId(1))));
         self.state = State::Alone(server);
     }
 

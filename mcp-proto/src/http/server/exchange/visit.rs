@@ -126,7 +126,7 @@ impl Exchange {
     ) {
         let id = request_id(&incoming);
         let mirrored = Mirrored::of_raw(head.raw_fields());
-        server.handle_message_from(now, incoming, Origin::head(&mirrored, self.config.policy()));
+        server.handle_message_from(now, incoming, Origin::modern(&mirrored, self.config.policy()));
         let Some(filter) = server.filter() else {
             self.state = State::Alone(server);
             return;

@@ -77,7 +77,7 @@ impl<W: Clone> Session<W> {
         let reader = self.mint_reader();
         opened.attach(reader, me.clone());
         self.streams.open(stream, opened);
-        let origin = Origin::stream(StreamId(stream));
+        let origin = Origin::legacy(Some(StreamId(stream)));
         self.server.handle_message_from(now, incoming, origin);
         self.act(now, queue);
         (stream, reader)
@@ -91,7 +91,7 @@ impl<W: Clone> Session<W> {
 
     /// The client sent something that is not answered.
     pub(super) fn tell(&mut self, now: Instant, incoming: Incoming, queue: &mut Queue<W>) {
-        self.server.handle_message(now, incoming);
+        self.server.handle_message_from(now, incoming, Origin::legacy(None));
         self.act(now, queue);
         self.save();
     }
