@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use super::calls::{Calls, Via};
+use super::calls::{Calls, ReplyPath};
 use super::outbox::Outbox;
 use super::subscriptions::Subscriptions;
 use super::{
@@ -108,8 +108,8 @@ impl Server {
             return None;
         }
         match self.calls.get_mut(about.serial) {
-            Some(call) => call.via.stream,
-            None => self.waiting(about.serial)?.via.stream,
+            Some(call) => call.path.stream,
+            None => self.waiting(about.serial)?.path.stream,
         }
     }
 
@@ -127,9 +127,9 @@ impl Server {
     }
 
     /// Nothing answers a request that is over, unless others of its batch have answers.
-    pub(super) fn leave_unanswered(&mut self, via: Via) {
-        match (via.batch, via.stream) {
-            (Some(_), _) => self.leave(via),
+    pub(super) fn leave_unanswered(&mut self, path: ReplyPath) {
+        match (path.batch, path.stream) {
+            (Some(_), _) => self.leave(path),
             (None, Some(stream)) => self.outbox.push(ServerAction::Unanswered(stream)),
             (None, None) => {}
         }

@@ -14,7 +14,7 @@ use crate::version::Era;
 
 /// The way by which a message came, and its answer goes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Via {
+pub(super) struct ReplyPath {
     /// What the answers to its HTTP request go out on.
     pub(super) stream: Option<StreamId>,
     /// The batch that waits for the answer.
@@ -37,13 +37,13 @@ pub(super) struct Call {
     /// The bytes of its message, and of the input that was given for it.
     pub(super) size: usize,
     /// The way that the answer goes.
-    pub(super) via: Via,
+    pub(super) path: ReplyPath,
     /// Whether its handler may ask for input.
     pub(super) asks: bool,
     /// What its client may be asked for.
     pub(super) inputs: Inputs,
     /// Of a legacy request whose handler may ask: what it is asked again with.
-    pub(super) again: Option<Box<Again>>,
+    pub(super) again: Option<Box<RetryContext>>,
     /// What it holds of the endpoint's budget; with its [`Reply`](super::Reply) while it is in its
     /// handler.
     pub(super) charge: Option<Charge>,
@@ -81,7 +81,7 @@ impl CallKind {
 
 /// A request that a handler may have to see again.
 #[derive(Debug)]
-pub(super) struct Again {
+pub(super) struct RetryContext {
     pub(super) method: Method,
     pub(super) params: Params,
     /// How often it has asked for input.
@@ -207,7 +207,7 @@ impl Calls {
     /// The request in a handler, if there is one, and no batch waits for it.
     pub(super) fn only(&self) -> Option<&RequestId> {
         let mut calls = self.queue.iter().map(|(_, call)| call);
-        let first = calls.next().filter(|call| call.via.batch.is_none())?;
+        let first = calls.next().filter(|call| call.path.batch.is_none())?;
         calls.next().is_none().then_some(&first.id)
     }
 

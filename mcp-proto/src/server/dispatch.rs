@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::binding::Binding;
-use super::calls::{Again, Call, CallKind, Calls, PER_CALL, Via};
+use super::calls::{Call, CallKind, Calls, PER_CALL, ReplyPath, RetryContext};
 use super::event::{CancelCause, Peer, Reply, Request, ServerEvent, SessionRef, StreamId};
 use super::inputs::Inputs;
 use super::serve::Target;
@@ -26,13 +26,18 @@ use crate::types::LoggingLevel;
 use crate::version::{Era, EraPolicy};
 
 impl Server {
-    pub(super) fn message(&mut self, now: Instant, message: Message, origin: Origin<'_, '_>) {
-        let route = origin.route.unwrap_or_else(|| {
+    pub(super) fn message(
+        &mut self,
+        now: Instant,
+        message: Message,
+        source: MessageSource<'_, '_>,
+    ) {
+        let route = source.route.unwrap_or_else(|| {
             let (kind, claim) = message_facts(&message);
             self.classify(kind, claim)
         });
         match message {
-            Message::Request(request) => self.request(now, request, route, origin),
+            Message::Request(request) => self.request(now, request, route, source),
             Message::Notification(notification) => match route {
                 Route::Modern | Route::Legacy => self.notification(notification),
                 Route::Drop | Route::Reject(_) => {}
@@ -51,21 +56,21 @@ impl Server {
         now: Instant,
         request: message::Request,
         route: Route,
-        origin: Origin<'_, '_>,
+        source: MessageSource<'_, '_>,
     ) {
-        let via = origin.via;
+        let path = source.path;
         if self.calls.find(&request.id).is_some() {
             let error = ProtocolError::DuplicateId { id: request.id.as_str().into() };
             // On a stream of messages an answer with this id would settle the first request.
-            let id = via.stream.map(|_| request.id);
-            return self.refuse(via, id, &error);
+            let id = path.stream.map(|_| request.id);
+            return self.refuse(path, id, &error);
         }
         match route {
-            Route::Modern => self.modern_request(now, request, origin),
-            Route::Legacy => self.legacy_request(now, request, via),
+            Route::Modern => self.modern_request(now, request, source),
+            Route::Legacy => self.legacy_request(now, request, path),
             Route::Reject(refusal) => {
                 let error = refused(refusal, self.config.era_policy, &request.params);
-                self.refuse(via, Some(request.id), &error);
+                self.refuse(path, Some(request.id), &error);
             }
             Route::Drop => {}
         }
@@ -82,13 +87,13 @@ impl Server {
             .map_or(Route::Drop, |row| row.then)
     }
 
-    pub(super) fn malformed(&mut self, malformed: Malformed, via: Via) {
+    pub(super) fn malformed(&mut self, malformed: Malformed, path: ReplyPath) {
         if !malformed.answerable {
             return self.fault(malformed.error);
         }
         // An answer that names a request in flight would settle it.
         let id = malformed.id.filter(|id| self.calls.find(id).is_none());
-        self.refuse(via, id, &malformed.error);
+        self.refuse(path, id, &malformed.error);
     }
 
     fn notification(&mut self, notification: message::Notification) {
@@ -134,21 +139,21 @@ impl Server {
         now: Instant,
         request: message::Request,
         target: Target,
-        asker: Asker,
-        via: Via,
+        requester: Requester,
+        path: ReplyPath,
     ) -> Result<(), ProtocolError> {
         let message::Request { id, method, params, size } = request;
         let token = meta::progress_token(&params, &self.config.limits)?;
         let charge = self.admit(size)?;
-        let era = asker.peer.version.era();
+        let era = requester.peer.version.era();
         // A modern client sends its request again by itself. A legacy one that cannot be asked for
         // anything still has handlers that keep a state.
         let again = (era == Era::Legacy && target.handler.asks).then(|| {
             // It may be in flight for long, and would hold the whole buffer that arrived.
             let (method, params) = (method.clone(), params.detach());
-            Box::new(Again { method, params, rounds: 0, input: 0 })
+            Box::new(RetryContext { method, params, rounds: 0, input: 0 })
         });
-        self.enter(via);
+        self.enter(path);
         let call = Call {
             id,
             era,
@@ -156,16 +161,16 @@ impl Server {
             token,
             progress: None,
             // That of a session may change while the request is in flight.
-            log_level: asker.log_level.filter(|_| era == Era::Modern),
+            log_level: requester.log_level.filter(|_| era == Era::Modern),
             deadline: self.handler_deadline(now),
             size,
-            via,
+            path,
             asks: target.handler.asks,
-            inputs: asker.inputs,
+            inputs: requester.inputs,
             again,
             charge,
         };
-        self.hand_over(Calls::insert, call, target, asker, method, &params);
+        self.hand_over(Calls::insert, call, target, requester, method, &params);
         Ok(())
     }
 
@@ -175,12 +180,12 @@ impl Server {
         put: impl FnOnce(&mut Calls, Call) -> u64,
         mut call: Call,
         target: Target,
-        asker: Asker,
+        requester: Requester,
         method: Method,
         params: &Params,
     ) {
         let Target { handler, kind, arguments } = target;
-        let retried = asker.input.is_some();
+        let retried = requester.input.is_some();
         let resource = matches!(kind, CallKind::Resource { .. });
         call.kind = if resource { CallKind::Resource { retried } } else { kind };
         let wants_progress = call.token.is_some();
@@ -192,10 +197,10 @@ impl Server {
             method,
             params: params.json().clone(),
             arguments,
-            input: asker.input,
-            peer: asker.peer,
+            input: requester.input,
+            peer: requester.peer,
             wants_progress,
-            log_level: asker.log_level,
+            log_level: requester.log_level,
             trace: TraceContext::read(params).map(Arc::new),
         }));
     }
@@ -244,8 +249,8 @@ impl Server {
 
 /// Where a message came from.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Origin<'a, 'h> {
-    pub(super) via: Via,
+pub(crate) struct MessageSource<'a, 'h> {
+    pub(super) path: ReplyPath,
     /// What the head of its HTTP request repeats of it.
     pub(super) head: Option<&'a Mirrored<'h>>,
     /// The eras that its HTTP endpoint serves, which may be fewer than those of the machine.
@@ -255,17 +260,17 @@ pub(crate) struct Origin<'a, 'h> {
     pub(super) route: Option<Route>,
 }
 
-impl<'a, 'h> Origin<'a, 'h> {
+impl<'a, 'h> MessageSource<'a, 'h> {
     /// The HTTP request of a legacy client; its answers go out on `stream`, if there are any.
     pub(crate) fn legacy(stream: Option<StreamId>) -> Self {
-        let via = Via { stream, batch: None };
-        Self { via, head: None, policy: None, route: Some(Route::Legacy) }
+        let path = ReplyPath { stream, batch: None };
+        Self { path, head: None, policy: None, route: Some(Route::Legacy) }
     }
 
     /// The HTTP request of a modern client, with its head, at an endpoint of this policy.
     pub(crate) fn modern(head: &'a Mirrored<'h>, policy: EraPolicy) -> Self {
         let route = Some(Route::Modern);
-        Self { via: Via::default(), head: Some(head), policy: Some(policy), route }
+        Self { path: ReplyPath::default(), head: Some(head), policy: Some(policy), route }
     }
 }
 
@@ -350,7 +355,7 @@ fn refused(refusal: Refusal, policy: EraPolicy, params: &Params) -> ProtocolErro
 }
 
 /// Who sent a request, and what came with it beside its parameters.
-pub(super) struct Asker {
+pub(super) struct Requester {
     pub(super) peer: Peer,
     /// What its client may be asked for.
     pub(super) inputs: Inputs,

@@ -40,7 +40,7 @@ impl Server {
                 let undeclared = error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
                 let rung = undeclared.then_some(Rung::Capability);
                 self.calls.settle(&call);
-                self.deliver(call.via, rung, Outgoing::Error { id: Some(call.id), error });
+                self.deliver(call.path, rung, Outgoing::Error { id: Some(call.id), error });
             }
         }
     }

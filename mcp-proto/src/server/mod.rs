@@ -71,9 +71,9 @@ use crate::time::Instant;
 use crate::version::{Era, EraPolicy};
 use binding::Binding;
 pub use cacheable::Cacheable;
-use calls::{Call, Calls, Via};
+use calls::{Call, Calls, ReplyPath};
 pub use declaration::Declaration;
-pub(crate) use dispatch::{Origin, facts, refusal, request_id};
+pub(crate) use dispatch::{MessageSource, facts, refusal, request_id};
 pub use event::{
     CancelCause, InputFailure, InputId, Peer, PingId, Reply, ReplyId, Request, ServerAction,
     ServerEvent, SessionRef, StreamId,
@@ -184,7 +184,7 @@ impl Server {
 
     /// The peer sent a message.
     pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
-        self.handle_message_from(now, incoming, Origin::default());
+        self.handle_message_from(now, incoming, MessageSource::default());
     }
 
     /// The same with what is known of where the message came from.
@@ -192,17 +192,17 @@ impl Server {
         &mut self,
         now: Instant,
         incoming: Incoming,
-        origin: Origin<'_, '_>,
+        source: MessageSource<'_, '_>,
     ) {
         if self.life != Life::Open {
             return;
         }
         match incoming {
-            Incoming::Message(message) => self.message(now, message, origin),
+            Incoming::Message(message) => self.message(now, message, source),
             Incoming::Batch(batch) => match self.classify(Kind::Batch, Claim::Absent) {
-                Route::Legacy => self.batch(now, &batch, origin.via),
+                Route::Legacy => self.batch(now, &batch, source.path),
                 Route::Modern | Route::Drop | Route::Reject(_) => {
-                    self.refuse(origin.via, None, &ProtocolError::UnexpectedBatch);
+                    self.refuse(source.path, None, &ProtocolError::UnexpectedBatch);
                 }
             },
         }
@@ -211,7 +211,7 @@ impl Server {
     /// The peer sent something that is no message.
     pub fn handle_malformed(&mut self, _now: Instant, malformed: Malformed) {
         if self.life == Life::Open {
-            self.malformed(malformed, Via::default());
+            self.malformed(malformed, ReplyPath::default());
         }
     }
 
@@ -270,9 +270,9 @@ impl Server {
         self.calls.drop_input(&mut call);
         call.again = None;
         self.calls.settle(&call);
-        let via = call.via;
+        let path = call.path;
         let answer = stamp::outgoing(call, &self.declaration, result, || self.session_version());
-        self.deliver(via, None, answer);
+        self.deliver(path, None, answer);
         self.close_if_drained();
     }
 
@@ -375,14 +375,14 @@ impl Server {
     /// Sends the answer to a request that was set aside.
     fn settle(&mut self, call: Call, answer: impl FnOnce(Call) -> Outgoing) {
         self.calls.settle(&call);
-        let via = call.via;
-        self.deliver(via, None, answer(call));
+        let path = call.path;
+        self.deliver(path, None, answer(call));
     }
 
     /// Sends the answer to a request that is over, perhaps with the others of its batch.
-    fn deliver(&mut self, via: Via, rung: Option<Rung>, answer: Outgoing) {
-        self.answer(via, rung, answer);
-        self.leave(via);
+    fn deliver(&mut self, path: ReplyPath, rung: Option<Rung>, answer: Outgoing) {
+        self.answer(path, rung, answer);
+        self.leave(path);
     }
 
     /// Sends an error for a request that was set aside.
@@ -407,7 +407,7 @@ impl Server {
         if let Some(call) = self.set_aside(about) {
             self.calls.settle(&call);
             self.event(ServerEvent::Cancelled { about, cause });
-            self.leave_unanswered(call.via);
+            self.leave_unanswered(call.path);
         }
     }
 
@@ -420,11 +420,11 @@ impl Server {
         }
     }
 
-    fn refuse(&mut self, via: Via, id: Option<RequestId>, error: &ProtocolError) {
+    fn refuse(&mut self, path: ReplyPath, id: Option<RequestId>, error: &ProtocolError) {
         let version = self.spoken_version();
         let rung = error.rung();
         let error = stamp::permitted(version.era(), ErrorData::in_revision(error, version));
-        self.answer(via, Some(rung), Outgoing::Error { id, error });
+        self.answer(path, Some(rung), Outgoing::Error { id, error });
     }
 
     fn fault(&mut self, error: ProtocolError) {

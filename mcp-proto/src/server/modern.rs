@@ -8,7 +8,7 @@
 
 use bytes::Bytes;
 
-use super::dispatch::{Asker, Origin};
+use super::dispatch::{MessageSource, Requester};
 use super::input;
 use super::inputs::Inputs;
 use super::serve::Served;
@@ -27,12 +27,12 @@ impl Server {
         &mut self,
         now: Instant,
         request: Request,
-        origin: Origin<'_, '_>,
+        source: MessageSource<'_, '_>,
     ) {
         let id = request.id.clone();
         let discovers = matches!(request.method, Method::Discover);
-        match self.serve_modern(now, request, origin) {
-            Err(error) => self.refuse(origin.via, Some(id), &error),
+        match self.serve_modern(now, request, source) {
+            Err(error) => self.refuse(source.path, Some(id), &error),
             Ok(()) if discovers => {}
             Ok(()) => {
                 if let Opening::Undecided = self.opening {
@@ -46,7 +46,7 @@ impl Server {
         &mut self,
         now: Instant,
         request: Request,
-        origin: Origin<'_, '_>,
+        source: MessageSource<'_, '_>,
     ) -> Result<(), ProtocolError> {
         // An endpoint without sessions counts as modern whatever its machines serve.
         if self.config.era_policy == EraPolicy::LegacyOnly {
@@ -55,12 +55,12 @@ impl Server {
         let meta = RequestMeta::read(&request.params)?;
         let claim = request.params.raw(Member::MetaProtocolVersion);
         let claim = claim.and_then(Raw::string).unwrap_or_default();
-        if let Some(head) = origin.head {
+        if let Some(head) = source.head {
             head.check_version(&claim).map_err(ProtocolError::header(Rung::Version))?;
         }
-        let policy = origin.policy.unwrap_or(self.config.era_policy);
+        let policy = source.policy.unwrap_or(self.config.era_policy);
         let version = negotiate::modern_version(&claim, policy)?;
-        if let Some(head) = origin.head {
+        if let Some(head) = source.head {
             check_standard(head, &request)?;
         }
         if matches!(request.method, Method::Discover) {
@@ -73,7 +73,7 @@ impl Server {
             return self.listen(request.id, &request.params);
         }
         self.declaration.check_capability(&request.method)?;
-        match self.declaration.serve(Era::Modern, &request.method, &request.params, origin.head)? {
+        match self.declaration.serve(Era::Modern, &request.method, &request.params, source.head)? {
             Served::Page(list, page) => {
                 let stamp = self.declaration.cache_stamp(list).clone();
                 self.modern_result(request.id, stamp, page);
@@ -89,7 +89,7 @@ impl Server {
                 // The members of others that are called so are theirs.
                 let takes_input = target.kind.takes_input();
                 let input = if takes_input { input::read(&request.params)? } else { None };
-                let asker = Asker {
+                let requester = Requester {
                     inputs,
                     input,
                     log_level: meta.log_level,
@@ -100,7 +100,7 @@ impl Server {
                         principal: self.principal.clone(),
                     },
                 };
-                self.call(now, request, target, asker, origin.via)?;
+                self.call(now, request, target, requester, source.path)?;
             }
         }
         Ok(())

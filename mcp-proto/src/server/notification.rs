@@ -72,7 +72,7 @@ impl Server {
             self.waiting(about.serial)
         };
         let call = call.ok_or(UsageError::NotInFlight)?;
-        let stream = call.via.stream;
+        let stream = call.path.stream;
         let told = match notification {
             Notification::Progress(progress) => told_progress(call, &progress)?,
             Notification::Log(message) => {

@@ -8,8 +8,8 @@
 
 use alloc::collections::BTreeSet;
 
-use super::super::calls::Via;
-use super::super::{Opening, Origin, Server, ServerAction};
+use super::super::calls::ReplyPath;
+use super::super::{MessageSource, Opening, Server, ServerAction};
 use crate::error::{ProtocolError, Rung};
 use crate::limits::Limits;
 use crate::message::batches::Batches;
@@ -25,25 +25,26 @@ const LEFT_OUT: &str = "the request was executed, but its result would make the 
                         batch longer than Limits::max_batch_bytes; send it alone";
 
 impl Server {
-    pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch, via: Via) {
+    pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch, path: ReplyPath) {
         let Limits { max_in_flight, .. } = self.config.limits;
         let size = batch.0.len();
         let Some(texts) = batch.elements(max_in_flight) else {
-            return self.refuse(via, None, &ProtocolError::BatchTooLong { max_in_flight });
+            return self.refuse(path, None, &ProtocolError::BatchTooLong { max_in_flight });
         };
         if texts.is_empty() {
-            return self.refuse(via, None, &ProtocolError::EmptyBatch);
+            return self.refuse(path, None, &ProtocolError::EmptyBatch);
         }
         let Some(batches) = self.batches() else { return };
         if batches.messages() + texts.len() > max_in_flight {
-            return self.refuse(via, None, &ProtocolError::TooManyInFlight { max_in_flight });
+            return self.refuse(path, None, &ProtocolError::TooManyInFlight { max_in_flight });
         }
         let charge = match self.config.admit(size) {
             Ok(charge) => charge,
-            Err(error) => return self.refuse(via, None, &error),
+            Err(error) => return self.refuse(path, None, &error),
         };
         let Some(batches) = self.batches() else { return };
-        let via = Via { batch: Some(batches.begin(size, texts.len(), Some(charge))), ..via };
+        let path =
+            ReplyPath { batch: Some(batches.begin(size, texts.len(), Some(charge))), ..path };
         let mut ids = BTreeSet::new();
         for text in texts {
             match message::parse(&text, &self.config.limits) {
@@ -53,32 +54,37 @@ impl Server {
                         // whether or not that is answered already.
                         if !ids.insert(request.id.clone()) {
                             let id = request.id.as_str().into();
-                            self.refuse(via, None, &ProtocolError::DuplicateId { id });
+                            self.refuse(path, None, &ProtocolError::DuplicateId { id });
                             continue;
                         }
                         // The batch is in flight as a whole, and has been counted.
                         request.size = 0;
-                        if self.is_answered_enough(via) {
+                        if self.is_answered_enough(path) {
                             let (id, error) =
                                 (Some(request.id.clone()), ErrorData::internal(SKIPPED));
-                            self.answer(via, None, Outgoing::Error { id, error });
+                            self.answer(path, None, Outgoing::Error { id, error });
                             continue;
                         }
                     }
-                    self.message(now, message, Origin { via, ..Origin::default() });
+                    self.message(now, message, MessageSource { path, ..MessageSource::default() });
                 }
-                Ok(Incoming::Batch(_)) => self.refuse(via, None, &ProtocolError::NotAMessage),
-                Err(malformed) => self.malformed(malformed, via),
+                Ok(Incoming::Batch(_)) => self.refuse(path, None, &ProtocolError::NotAMessage),
+                Err(malformed) => self.malformed(malformed, path),
             }
         }
-        self.leave(via);
+        self.leave(path);
     }
 
     /// Sends an answer, or keeps it until its batch is complete. `rung` is where its request
     /// failed, if it did.
-    pub(in super::super) fn answer(&mut self, via: Via, rung: Option<Rung>, answer: Outgoing) {
+    pub(in super::super) fn answer(
+        &mut self,
+        path: ReplyPath,
+        rung: Option<Rung>,
+        answer: Outgoing,
+    ) {
         let max_batch_bytes = self.config.limits.max_batch_bytes;
-        let answer = match (via.batch, self.batches()) {
+        let answer = match (path.batch, self.batches()) {
             (Some(id), Some(batches)) => {
                 let all = batches.answered(id).saturating_add(answer.size_hint());
                 batches.push(id, if all > max_batch_bytes { left_out(answer) } else { answer })
@@ -86,21 +92,21 @@ impl Server {
             (None, _) | (_, None) => Some(answer),
         };
         if let Some(message) = answer {
-            self.outbox.send(&self.config, message, via.stream, rung);
+            self.outbox.send(&self.config, message, path.stream, rung);
         }
     }
 
     /// A request of a batch has entered a handler.
-    pub(in super::super) fn enter(&mut self, via: Via) {
-        if let (Some(id), Some(batches)) = (via.batch, self.batches()) {
+    pub(in super::super) fn enter(&mut self, path: ReplyPath) {
+        if let (Some(id), Some(batches)) = (path.batch, self.batches()) {
             batches.enter(id);
         }
     }
 
     /// A request of a batch is settled, or the batch is read; the last one sends the answers.
-    pub(in super::super) fn leave(&mut self, via: Via) {
-        let Some(answers) = via.batch.and_then(|id| self.batches()?.leave(id)) else { return };
-        match via.stream {
+    pub(in super::super) fn leave(&mut self, path: ReplyPath) {
+        let Some(answers) = path.batch.and_then(|id| self.batches()?.leave(id)) else { return };
+        match path.stream {
             Some(stream) if answers.is_empty() => {
                 self.outbox.push(ServerAction::Unanswered(stream));
             }
@@ -118,9 +124,9 @@ impl Server {
     }
 
     /// Whether the answers of a batch are as long as they may be.
-    fn is_answered_enough(&mut self, via: Via) -> bool {
+    fn is_answered_enough(&mut self, path: ReplyPath) -> bool {
         let max_batch_bytes = self.config.limits.max_batch_bytes;
-        let answered = via.batch.and_then(|id| Some(self.batches()?.answered(id)));
+        let answered = path.batch.and_then(|id| Some(self.batches()?.answered(id)));
         answered.is_some_and(|answered| answered >= max_batch_bytes)
     }
 

@@ -176,7 +176,7 @@ impl Server {
             session.asked.pending.insert(id.clone(), Question::Input { serial, key });
             missing.insert(id.clone());
             let (method, params) = (request.method(), params(request, number));
-            self.send(call.via.stream, Outgoing::request(id, method, params));
+            self.send(call.path.stream, Outgoing::request(id, method, params));
         }
         let complete = missing.is_empty();
         let waiting = Waiting { call, missing, responses: InputResponses::new(), state };
@@ -273,14 +273,15 @@ impl Server {
         let Some(session) = self.session() else { return };
         let Some(waiting) = session.asked.waiting.remove(&serial) else { return };
         let Waiting { mut call, responses, state, .. } = waiting;
-        let asker = session.asker(logs, Some(Box::new(Input { responses, state })), principal);
+        let requester =
+            session.requester(logs, Some(Box::new(Input { responses, state })), principal);
         call.deadline = deadline;
         let Some(again) = &call.again else { return };
         let (method, params) = (again.method.clone(), again.params.clone());
         match self.declaration.serve(Era::Legacy, &method, &params, None) {
             Ok(Served::Handler(target)) => {
                 call.asks = target.handler.asks;
-                self.hand_over(Calls::bring_back, call, target, asker, method, &params);
+                self.hand_over(Calls::bring_back, call, target, requester, method, &params);
             }
             // It has been removed.
             Ok(Served::Page(..) | Served::Result(_)) => {
@@ -347,7 +348,7 @@ impl Server {
     pub(in super::super) fn stop_waiting(&mut self, serial: u64) {
         if let Some(call) = self.withdraw(serial) {
             self.calls.settle(&call);
-            self.leave_unanswered(call.via);
+            self.leave_unanswered(call.path);
         }
     }
 
@@ -359,7 +360,7 @@ impl Server {
         let open = missing.into_iter().filter(|id| asked.pending.remove(id).is_some());
         let open: Vec<RequestId> = open.collect();
         for id in open {
-            self.send(call.via.stream, Outgoing::cancelled(&id));
+            self.send(call.path.stream, Outgoing::cancelled(&id));
         }
         Some(call)
     }

@@ -16,8 +16,8 @@ use alloc::sync::Arc;
 
 use bytes::Bytes;
 
-use super::calls::Via;
-use super::dispatch::Asker;
+use super::calls::ReplyPath;
+use super::dispatch::Requester;
 use super::inputs::Inputs;
 use super::names::has_scheme;
 use super::serve::{Served, not_found, string};
@@ -53,10 +53,10 @@ pub(super) struct Session {
 }
 
 impl Server {
-    pub(super) fn legacy_request(&mut self, now: Instant, request: Request, via: Via) {
+    pub(super) fn legacy_request(&mut self, now: Instant, request: Request, path: ReplyPath) {
         let id = request.id.clone();
-        if let Err(error) = self.serve_legacy(now, request, via) {
-            self.refuse(via, Some(id), &error);
+        if let Err(error) = self.serve_legacy(now, request, path) {
+            self.refuse(path, Some(id), &error);
         }
     }
 
@@ -64,7 +64,7 @@ impl Server {
         &mut self,
         now: Instant,
         request: Request,
-        via: Via,
+        path: ReplyPath,
     ) -> Result<(), ProtocolError> {
         self.declaration.check_capability(&request.method)?;
         #[expect(
@@ -88,13 +88,13 @@ impl Server {
                             return Err(not_found(&request.method));
                         };
                         let logs = self.declaration.declares(Capability::Logging);
-                        let asker = session.asker(logs, None, self.principal.clone());
-                        return self.call(now, request, target, asker, via);
+                        let requester = session.requester(logs, None, self.principal.clone());
+                        return self.call(now, request, target, requester, path);
                     }
                 }
             }
         };
-        self.answer(via, None, Outgoing::Result { id: request.id, stamp: Bytes::new(), result });
+        self.answer(path, None, Outgoing::Result { id: request.id, stamp: Bytes::new(), result });
         Ok(())
     }
 
@@ -225,8 +225,13 @@ impl Session {
         self.asked.shrink();
     }
 
-    fn asker(&self, logs: bool, input: Option<Box<Input>>, principal: Option<Arc<str>>) -> Asker {
-        Asker {
+    fn requester(
+        &self,
+        logs: bool,
+        input: Option<Box<Input>>,
+        principal: Option<Arc<str>>,
+    ) -> Requester {
+        Requester {
             inputs: self.inputs,
             input,
             log_level: logs.then_some(self.log_level),

@@ -41,7 +41,7 @@ use crate::message::RequestId;
 use crate::message::{self, Incoming, Message};
 use crate::negotiate::{self, Opened, Route};
 use crate::server::{
-    self, Declaration, Notification, Origin, Outcome, Reply, ReplyId, Server, ServerAction,
+    self, Declaration, MessageSource, Notification, Outcome, Reply, ReplyId, Server, ServerAction,
     ServerEvent, StreamId,
 };
 use crate::time::Instant;
@@ -208,7 +208,8 @@ impl Exchange {
         let config = self.config.server.share();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
         let mirrored = Mirrored::of_raw(head.raw_fields());
-        server.handle_message_from(now, incoming, Origin::modern(&mirrored, self.config.policy()));
+        let source = MessageSource::modern(&mirrored, self.config.policy());
+        server.handle_message_from(now, incoming, source);
         self.state = State::Alone(server);
     }
 
@@ -235,7 +236,7 @@ impl Exchange {
         let config = self.config.server.share();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, caller.principal));
         server.open_stateless(&incoming, version);
-        server.handle_message_from(now, incoming, Origin::legacy(Some(StreamId(1))));
+        server.handle_message_from(now, incoming, MessageSource::legacy(Some(StreamId(1))));
         self.state = State::Alone(server);
     }
 

@@ -11,7 +11,7 @@ use crate::error::ProtocolError;
 use crate::frame::http1::Head;
 use crate::headers::Mirrored;
 use crate::message::Incoming;
-use crate::server::{Origin, Server, request_id};
+use crate::server::{MessageSource, Server, request_id};
 use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
 
@@ -126,7 +126,8 @@ impl Exchange {
     ) {
         let id = request_id(&incoming);
         let mirrored = Mirrored::of_raw(head.raw_fields());
-        server.handle_message_from(now, incoming, Origin::modern(&mirrored, self.config.policy()));
+        let source = MessageSource::modern(&mirrored, self.config.policy());
+        server.handle_message_from(now, incoming, source);
         let Some(filter) = server.filter() else {
             self.state = State::Alone(server);
             return;

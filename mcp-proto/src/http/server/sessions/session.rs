@@ -17,7 +17,7 @@ use super::stream::Stream;
 use super::streams::{COMMON, Streams};
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Outgoing};
-use crate::server::{Origin, Server, ServerAction, ServerEvent, StreamId, request_id};
+use crate::server::{MessageSource, Server, ServerAction, ServerEvent, StreamId, request_id};
 use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
@@ -77,8 +77,8 @@ impl<W: Clone> Session<W> {
         let reader = self.mint_reader();
         opened.attach(reader, me.clone());
         self.streams.open(stream, opened);
-        let origin = Origin::legacy(Some(StreamId(stream)));
-        self.server.handle_message_from(now, incoming, origin);
+        let source = MessageSource::legacy(Some(StreamId(stream)));
+        self.server.handle_message_from(now, incoming, source);
         self.act(now, queue);
         (stream, reader)
     }
@@ -91,7 +91,7 @@ impl<W: Clone> Session<W> {
 
     /// The client sent something that is not answered.
     pub(super) fn tell(&mut self, now: Instant, incoming: Incoming, queue: &mut Queue<W>) {
-        self.server.handle_message_from(now, incoming, Origin::legacy(None));
+        self.server.handle_message_from(now, incoming, MessageSource::legacy(None));
         self.act(now, queue);
         self.save();
     }
