@@ -79,13 +79,6 @@ impl Batches {
         Some(waiting.answers)
     }
 
-    /// Gives back the memory that only open batches need. (An empty map keeps a node.)
-    pub(crate) fn shrink(&mut self) {
-        if self.open.is_empty() {
-            self.open = BTreeMap::new();
-        }
-    }
-
     /// The bytes of the answers of an open batch.
     pub(crate) fn answered(&self, id: u64) -> usize {
         self.open.get(&id).map_or(0, |waiting| waiting.answered)

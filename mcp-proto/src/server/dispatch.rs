@@ -6,8 +6,9 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::binding::Binding;
-use super::calls::{Call, CallKind, Calls, PER_CALL, ReplyPath, RetryContext};
+use super::call::{Call, CallKind, PER_CALL, ReplyPath, RetryContext};
+use super::calls::Calls;
+use super::context::Binding;
 use super::event::{CancelCause, Peer, Reply, Request, ServerEvent, SessionRef, StreamId};
 use super::inputs::Inputs;
 use super::serve::Target;
@@ -17,6 +18,7 @@ use crate::error::ProtocolError;
 use crate::headers::Mirrored;
 use crate::json::Raw;
 use crate::limits::Limits;
+use crate::message::batches::Batches;
 use crate::message::{self, Incoming, Malformed, Member, Message, Method, Params, RequestId};
 use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Opened, Refusal, Route};
@@ -69,7 +71,7 @@ impl Server {
             Route::Modern => self.modern_request(now, request, source),
             Route::Legacy => self.legacy_request(now, request, path),
             Route::Reject(refusal) => {
-                let error = refused(refusal, self.config.era_policy, &request.params);
+                let error = refused(refusal, self.context.config().era_policy, &request.params);
                 self.refuse(path, Some(request.id), &error);
             }
             Route::Drop => {}
@@ -83,7 +85,7 @@ impl Server {
             Opening::Legacy(session) if session.version.has_batches() => Opened::LegacyWithBatches,
             Opening::Legacy(_) => Opened::Legacy,
         };
-        negotiate::classify(opened, self.config.era_policy, kind, claim)
+        negotiate::classify(opened, self.context.config().era_policy, kind, claim)
             .map_or(Route::Drop, |row| row.then)
     }
 
@@ -105,12 +107,12 @@ impl Server {
         }
         // The others are a handler's, or nobody's.
         let message::Notification { method, params, .. } = notification;
-        if self.declaration.has_notifications()
-            && let Some(handler) = self.declaration.notification(method.name())
+        if self.context.declaration().has_notifications()
+            && let Some(handler) = self.context.declaration().notification(method.name())
         {
             let params = params.json().clone();
-            let session = SessionRef(self.scope);
-            self.event(ServerEvent::Notification { session, handler, method, params });
+            let session = SessionRef(self.context.scope());
+            self.context.event(ServerEvent::Notification { session, handler, method, params });
         }
     }
 
@@ -143,7 +145,7 @@ impl Server {
         path: ReplyPath,
     ) -> Result<(), ProtocolError> {
         let message::Request { id, method, params, size } = request;
-        let token = meta::progress_token(&params, &self.config.limits)?;
+        let token = meta::progress_token(&params, self.context.limits())?;
         let charge = self.admit(size)?;
         let era = requester.peer.version.era();
         // A modern client sends its request again by itself. A legacy one that cannot be asked for
@@ -153,7 +155,7 @@ impl Server {
             let (method, params) = (method.clone(), params.detach());
             Box::new(RetryContext { method, params, rounds: 0, input: 0 })
         });
-        self.enter(path);
+        self.context.enter(path);
         let call = Call {
             id,
             era,
@@ -191,8 +193,8 @@ impl Server {
         let wants_progress = call.token.is_some();
         let charge = call.charge.take();
         let serial = put(&mut self.calls, call);
-        self.event(ServerEvent::Request(Request {
-            reply: Reply { id: self.reply_id(serial), charge },
+        self.context.event(ServerEvent::Request(Request {
+            reply: Reply { id: self.context.reply_id(serial), charge },
             handler,
             method,
             params: params.json().clone(),
@@ -208,12 +210,12 @@ impl Server {
     /// When a handler that starts now has had its time: not before that of an older call, even if
     /// the clock went back.
     pub(super) fn handler_deadline(&self, now: Instant) -> Instant {
-        (now + self.config.limits.handler_timeout).max(self.calls.last_deadline())
+        (now + self.context.limits().handler_timeout).max(self.calls.last_deadline())
     }
 
     /// Whether another request of `size` bytes may be in flight.
     fn admit(&self, size: usize) -> Result<Option<Charge>, ProtocolError> {
-        let Limits { max_in_flight, max_in_flight_bytes, .. } = self.config.limits;
+        let Limits { max_in_flight, max_in_flight_bytes, .. } = *self.context.limits();
         if self.calls.len() >= max_in_flight {
             return Err(ProtocolError::TooManyInFlight { max_in_flight });
         }
@@ -221,29 +223,30 @@ impl Server {
             return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
         }
         // A connection has one modern request in flight, and a session as many as it likes.
-        if size <= SMALL && self.binding != Binding::Session {
+        if size <= SMALL && self.context.binding() != Binding::Session {
             return Ok(None);
         }
-        self.config.admit(size.saturating_add(PER_CALL)).map(Some)
+        self.context.config().admit(size.saturating_add(PER_CALL)).map(Some)
     }
 
     /// Whether so many bytes more may be in flight.
     fn has_room(&self, bytes: usize) -> bool {
-        let now = self.calls.bytes().saturating_add(self.batch_bytes());
-        now.saturating_add(bytes) <= self.config.limits.max_in_flight_bytes
+        let now =
+            self.calls.bytes().saturating_add(self.context.batches().map_or(0, Batches::bytes));
+        now.saturating_add(bytes) <= self.context.limits().max_in_flight_bytes
     }
 
     /// Whether so many bytes of input may be kept. One request is accepted whatever its size, and
     /// so it does not count against its own input.
     pub(super) fn has_room_for_input(&self, bytes: usize) -> bool {
-        if !self.config.budget.has_room(self.config.limits.max_endpoint_bytes, bytes) {
+        if !self.context.config().budget.has_room(self.context.limits().max_endpoint_bytes, bytes) {
             return false;
         }
         if self.calls.len() > 1 {
             return self.has_room(bytes);
         }
         let input = self.calls.input_bytes().saturating_add(bytes);
-        input <= self.config.limits.max_in_flight_bytes
+        input <= self.context.limits().max_in_flight_bytes
     }
 }
 

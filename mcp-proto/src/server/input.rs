@@ -9,7 +9,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::calls::Call;
+use super::call::Call;
 use super::inputs::Inputs;
 use super::{Input, InputRequired, Server};
 use crate::error::{ErrorCode, ProtocolError, Rung};
@@ -33,14 +33,14 @@ impl Server {
         match result {
             Ok(None) => self.bridge(now, call, required),
             Ok(Some(result)) => {
-                let stamp = self.declaration.input_required_stamp.clone();
+                let stamp = self.context.declaration().input_required_stamp.clone();
                 self.settle(call, |call| Outgoing::Result { id: call.id, stamp, result });
             }
             Err(error) => {
                 let undeclared = error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
                 let rung = undeclared.then_some(Rung::Capability);
                 self.calls.settle(&call);
-                self.deliver(call.path, rung, Outgoing::Error { id: Some(call.id), error });
+                self.context.deliver(call.path, rung, Outgoing::Error { id: Some(call.id), error });
             }
         }
     }

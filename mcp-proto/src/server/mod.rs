@@ -31,7 +31,10 @@
 
 mod binding;
 mod cacheable;
+mod call;
 mod calls;
+mod config;
+mod context;
 mod declaration;
 mod dispatch;
 mod entries;
@@ -55,23 +58,22 @@ mod template;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::budget::Account;
-use crate::budget::{self, Budget, Charge, Full};
 pub use crate::change::{Change, List};
 use crate::deadlines::Deadlines;
-use crate::error::{ProtocolError, Rung, UsageError};
-use crate::limits::Limits;
+use crate::error::{ProtocolError, UsageError};
 use crate::machine::Action;
 use crate::message::{ErrorData, Incoming, Malformed, Outgoing, RequestId};
 use crate::negotiate::{Claim, Kind, Route};
 pub use crate::progress::Progress;
 use crate::time::Instant;
-use crate::version::{Era, EraPolicy};
-use binding::Binding;
+use crate::version::Era;
 pub use cacheable::Cacheable;
-use calls::{Call, Calls, ReplyPath};
+use call::{Call, ReplyPath};
+use calls::Calls;
+pub use config::Config;
+use context::{Binding, Context};
 pub use declaration::Declaration;
 pub(crate) use dispatch::{MessageSource, facts, refusal, request_id};
 pub use event::{
@@ -80,7 +82,6 @@ pub use event::{
 };
 pub use handler_id::HandlerId;
 pub use notification::Notification;
-use outbox::Outbox;
 pub use outcome::{Input, InputRequired, Outcome};
 use reason::Reason;
 pub use registry::Registry;
@@ -88,58 +89,15 @@ pub(crate) use subscriptions::Filter;
 use subscriptions::Subscriptions;
 pub use template::template_variables;
 
-/// How a server behaves. Clones share one budget of [`Limits::max_endpoint_bytes`].
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Config {
-    /// The eras that it serves; default both.
-    pub era_policy: EraPolicy,
-    /// Its bounds.
-    pub limits: Limits,
-    pub(crate) budget: Budget,
-}
-
-impl Config {
-    /// Records that new work does not fit, and returns its error.
-    pub(crate) fn endpoint_full(&self) -> ProtocolError {
-        self.budget.record_refusal();
-        ProtocolError::EndpointFull { max_endpoint_bytes: self.limits.max_endpoint_bytes }
-    }
-
-    /// A charge for new work of so many bytes.
-    pub(crate) fn admit(&self, bytes: usize) -> Result<Charge, ProtocolError> {
-        let charge = self.budget.admit(self.limits.max_endpoint_bytes, bytes);
-        charge.map_err(|Full| self.endpoint_full())
-    }
-
-    /// An account of the bytes that a driver holds for the server, such as output that is not
-    /// written yet. They count against [`Limits::max_endpoint_bytes`].
-    pub fn account(&self) -> Account {
-        self.account_of(budget::Kind::Work)
-    }
-
-    /// An account of nothing yet.
-    pub(crate) fn account_of(&self, kind: budget::Kind) -> Account {
-        self.budget.account(kind, self.limits.max_endpoint_bytes)
-    }
-}
-
 /// The server's side of one peer scope.
 #[derive(Debug)]
 pub struct Server {
-    declaration: Arc<Declaration>,
-    config: Arc<Config>,
-    /// Tells the replies of this machine from those of all others.
-    scope: usize,
+    context: Context,
     opening: Opening,
     life: Life,
-    binding: Binding,
-    /// On whose behalf the peer acts.
-    principal: Option<Arc<str>>,
     calls: Calls,
     subscriptions: Subscriptions,
     deadlines: Deadlines<Reason>,
-    outbox: Outbox,
     dropped_replies: u64,
 }
 
@@ -160,24 +118,17 @@ enum Life {
 impl Server {
     /// A server for a peer that has not said anything yet.
     pub fn new(declaration: Arc<Declaration>, config: Config) -> Self {
-        Self::with(declaration, Arc::new(config))
+        Self::with(Context::new(declaration, Arc::new(config), Binding::Stream, None))
     }
 
-    fn with(declaration: Arc<Declaration>, config: Arc<Config>) -> Self {
-        // It is compared and never shown, so that no output depends on it.
-        static SCOPES: AtomicUsize = AtomicUsize::new(0);
+    fn with(context: Context) -> Self {
         Self {
-            declaration,
-            config,
-            scope: SCOPES.fetch_add(1, Ordering::Relaxed),
+            context,
             opening: Opening::Undecided,
             life: Life::Open,
-            binding: Binding::Stream,
-            principal: None,
             calls: Calls::default(),
             subscriptions: Subscriptions::default(),
             deadlines: Deadlines::new(),
-            outbox: Outbox::default(),
             dropped_replies: 0,
         }
     }
@@ -222,7 +173,7 @@ impl Server {
             return;
         }
         self.life = Life::Draining;
-        self.deadlines.set(Reason::Drain, now + self.config.limits.drain);
+        self.deadlines.set(Reason::Drain, now + self.context.limits().drain);
         self.end_subscriptions();
         self.end_waiting();
         self.close_if_drained();
@@ -271,8 +222,9 @@ impl Server {
         call.again = None;
         self.calls.settle(&call);
         let path = call.path;
-        let answer = stamp::outgoing(call, &self.declaration, result, || self.session_version());
-        self.deliver(path, None, answer);
+        let answer =
+            stamp::outgoing(call, &self.context.declaration(), result, || self.session_version());
+        self.context.deliver(path, None, answer);
         self.close_if_drained();
     }
 
@@ -280,8 +232,8 @@ impl Server {
     /// have changed by that, as far as [`Registry::list_changed`] declares it. The registry should
     /// be the same one: handlers are known by what it calls them.
     pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
-        let before = core::mem::replace(&mut self.declaration, declaration);
-        let changed: Vec<List> = self.declaration.differences(&before).collect();
+        let before = self.context.declare(declaration);
+        let changed: Vec<List> = self.context.declaration().differences(&before).collect();
         for list in changed {
             // A list that is not declared to change changes silently.
             let _ = self.publish(now, &Change::ListChanged(list));
@@ -297,14 +249,14 @@ impl Server {
         if self.life != Life::Open {
             return Err(UsageError::Closed);
         }
-        self.declaration.check(change)?;
+        self.context.declaration().check(change)?;
         self.subscriptions.publish(change);
         Ok(())
     }
 
     /// The requests that a handler has not answered yet, oldest first.
     pub fn owed(&self) -> impl Iterator<Item = ReplyId> + '_ {
-        self.calls.serials().map(|serial| self.reply_id(serial))
+        self.calls.serials().map(|serial| self.context.reply_id(serial))
     }
 
     /// How many answers were dropped because nobody waited for them.
@@ -323,7 +275,7 @@ impl Server {
 
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ServerAction> {
-        match self.outbox.pop() {
+        match self.context.outbox.pop() {
             None if self.subscriptions.has_news() => {
                 let message = self.next_change()?;
                 Some(ServerAction::Send { message, stream: None, rung: None })
@@ -339,15 +291,15 @@ impl Server {
 
     /// The next action if it is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
-        if self.outbox.is_empty() && self.subscriptions.has_news() {
+        if self.context.outbox.is_empty() && self.subscriptions.has_news() {
             return self.next_change();
         }
-        self.outbox.pop_message()
+        self.context.outbox.pop_message()
     }
 
     /// The next action if it is not to send a message.
     pub(crate) fn poll_event(&mut self) -> Option<Action<ServerEvent>> {
-        self.outbox.pop_event()
+        self.context.outbox.pop_event()
     }
 
     /// When [`Server::handle_timeout`] is to be called at the latest.
@@ -357,32 +309,19 @@ impl Server {
 
     /// Whether more messages are wanted: not before all actions are taken, nor after the end.
     pub fn wants_read(&self) -> bool {
-        self.life == Life::Open && self.outbox.is_empty()
-    }
-
-    fn reply_id(&self, serial: u64) -> ReplyId {
-        ReplyId { scope: self.scope, serial, shared: self.binding == Binding::Session }
+        self.life == Life::Open && self.context.outbox.is_empty()
     }
 
     /// Takes a request out of its handler's hands; it is still in flight.
     fn set_aside(&mut self, id: ReplyId) -> Option<Call> {
-        if id.scope != self.scope {
-            return None;
-        }
-        self.calls.set_aside(id.serial)
+        self.calls.set_aside(self.context.serial(id)?)
     }
 
     /// Sends the answer to a request that was set aside.
     fn settle(&mut self, call: Call, answer: impl FnOnce(Call) -> Outgoing) {
         self.calls.settle(&call);
         let path = call.path;
-        self.deliver(path, None, answer(call));
-    }
-
-    /// Sends the answer to a request that is over, perhaps with the others of its batch.
-    fn deliver(&mut self, path: ReplyPath, rung: Option<Rung>, answer: Outgoing) {
-        self.answer(path, rung, answer);
-        self.leave(path);
+        self.context.deliver(path, None, answer(call));
     }
 
     /// Sends an error for a request that was set aside.
@@ -403,18 +342,18 @@ impl Server {
     }
 
     fn cancel(&mut self, serial: u64, cause: CancelCause) {
-        let about = self.reply_id(serial);
+        let about = self.context.reply_id(serial);
         if let Some(call) = self.set_aside(about) {
             self.calls.settle(&call);
-            self.event(ServerEvent::Cancelled { about, cause });
-            self.leave_unanswered(call.path);
+            self.context.event(ServerEvent::Cancelled { about, cause });
+            self.context.leave_unanswered(call.path);
         }
     }
 
     fn time_out(&mut self, serial: u64) {
-        let about = self.reply_id(serial);
+        let about = self.context.reply_id(serial);
         if let Some(call) = self.set_aside(about) {
-            self.event(ServerEvent::Cancelled { about, cause: CancelCause::TimedOut });
+            self.context.event(ServerEvent::Cancelled { about, cause: CancelCause::TimedOut });
             let error = ErrorData::internal("the handler took longer than Limits::handler_timeout");
             self.settle_with(call, error);
         }
@@ -424,27 +363,18 @@ impl Server {
         let version = self.spoken_version();
         let rung = error.rung();
         let error = stamp::permitted(version.era(), ErrorData::in_revision(error, version));
-        self.answer(path, Some(rung), Outgoing::Error { id, error });
+        self.context.answer(path, Some(rung), Outgoing::Error { id, error });
     }
 
     fn fault(&mut self, error: ProtocolError) {
-        self.event(ServerEvent::PeerFault(error));
-    }
-
-    fn send(&mut self, stream: Option<StreamId>, message: Outgoing) {
-        self.outbox.send(&self.config, message, stream, None);
-    }
-
-    fn event(&mut self, event: ServerEvent) {
-        self.outbox.push(ServerAction::Event(event));
+        self.context.event(ServerEvent::PeerFault(error));
     }
 
     fn close_if_drained(&mut self) {
         if self.life == Life::Draining && self.calls.is_idle() {
             self.life = Life::Closed;
             self.deadlines.clear(Reason::Drain);
-            self.event(ServerEvent::Closed);
-            self.outbox.push(ServerAction::Close);
+            self.context.close();
         }
     }
 }

@@ -49,7 +49,7 @@ impl Server {
         source: MessageSource<'_, '_>,
     ) -> Result<(), ProtocolError> {
         // An endpoint without sessions counts as modern whatever its machines serve.
-        if self.config.era_policy == EraPolicy::LegacyOnly {
+        if self.context.config().era_policy == EraPolicy::LegacyOnly {
             return Err(ProtocolError::ModernNotServed);
         }
         let meta = RequestMeta::read(&request.params)?;
@@ -58,28 +58,33 @@ impl Server {
         if let Some(head) = source.head {
             head.check_version(&claim).map_err(ProtocolError::header(Rung::Version))?;
         }
-        let policy = source.policy.unwrap_or(self.config.era_policy);
+        let policy = source.policy.unwrap_or(self.context.config().era_policy);
         let version = negotiate::modern_version(&claim, policy)?;
         if let Some(head) = source.head {
             check_standard(head, &request)?;
         }
         if matches!(request.method, Method::Discover) {
-            let stamp = self.declaration.cache_stamp(Cacheable::Discover).clone();
-            let result = self.declaration.discover(policy).clone();
+            let stamp = self.context.declaration().cache_stamp(Cacheable::Discover).clone();
+            let result = self.context.declaration().discover(policy).clone();
             self.modern_result(request.id, stamp, result);
             return Ok(());
         }
         if matches!(request.method, Method::Listen) {
             return self.listen(request.id, &request.params);
         }
-        self.declaration.check_capability(&request.method)?;
-        match self.declaration.serve(Era::Modern, &request.method, &request.params, source.head)? {
+        self.context.declaration().check_capability(&request.method)?;
+        match self.context.declaration().serve(
+            Era::Modern,
+            &request.method,
+            &request.params,
+            source.head,
+        )? {
             Served::Page(list, page) => {
-                let stamp = self.declaration.cache_stamp(list).clone();
+                let stamp = self.context.declaration().cache_stamp(list).clone();
                 self.modern_result(request.id, stamp, page);
             }
             Served::Result(result) => {
-                let stamp = self.declaration.stamp.clone();
+                let stamp = self.context.declaration().stamp.clone();
                 self.modern_result(request.id, stamp, result);
             }
             Served::Handler(target) => {
@@ -97,7 +102,7 @@ impl Server {
                         version,
                         client_info: meta.client_info,
                         capabilities: meta.client_capabilities,
-                        principal: self.principal.clone(),
+                        principal: self.context.principal().cloned(),
                     },
                 };
                 self.call(now, request, target, requester, source.path)?;
@@ -107,7 +112,7 @@ impl Server {
     }
 
     fn modern_result(&mut self, id: RequestId, stamp: Bytes, result: Json) {
-        self.send(None, Outgoing::Result { id, stamp, result });
+        self.context.send(None, Outgoing::Result { id, stamp, result });
     }
 }
 

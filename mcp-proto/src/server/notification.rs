@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-use super::calls::Call;
+use super::call::Call;
 use super::{Life, ReplyId, Server, ServerEvent};
 use crate::error::UsageError;
 use crate::json::Json;
@@ -62,10 +62,10 @@ impl Server {
             return Err(UsageError::Closed);
         }
         let (level, version) = (self.session_level(), self.session_version());
-        if about.scope != self.scope {
+        if about.scope != self.context.scope() {
             return Err(UsageError::NotInFlight);
         }
-        let logs = self.declaration.capabilities.logging.is_some();
+        let logs = self.context.declaration().capabilities.logging.is_some();
         let call = if self.calls.get_mut(about.serial).is_some() {
             self.calls.get_mut(about.serial)
         } else {
@@ -83,13 +83,13 @@ impl Server {
             }
             Notification::Lost { count } => {
                 let told = if logs { told_lost(call.log_level.or(level), count) } else { None };
-                self.event(ServerEvent::MessagesLost { count });
+                self.context.event(ServerEvent::MessagesLost { count });
                 told
             }
             Notification::Other { method, params } => told_other(version, method, params)?,
         };
         if let Some((method, params)) = told {
-            self.send(stream, Outgoing::Notification { method, params });
+            self.context.send(stream, Outgoing::Notification { method, params });
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 
 use alloc::string::{String, ToString};
 
-use super::calls::CallKind;
+use super::call::CallKind;
 use super::declaration::{Completes, Declaration, PromptEntry, ToolEntry};
 use super::registry::Reference;
 use super::{Cacheable, HandlerId};

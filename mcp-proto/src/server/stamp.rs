@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::calls::{Call, CallKind};
+use super::call::{Call, CallKind};
 use super::declaration::Declaration;
 use super::{Cacheable, legacy};
 use crate::error::{ErrorCode, ProtocolError};

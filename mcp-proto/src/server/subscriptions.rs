@@ -255,7 +255,7 @@ impl Server {
     /// Tells the client that whatever it has subscribed to has changed, if it is declared: for an
     /// application that has lost track of its changes.
     pub fn publish_all(&mut self) {
-        self.subscriptions.publish_all(&self.declaration);
+        self.subscriptions.publish_all(self.context.declaration());
     }
 
     /// The next notification of a change.
@@ -266,17 +266,17 @@ impl Server {
     /// Tells all that there is to tell, here and not when the driver takes actions.
     pub(super) fn tell_changes(&mut self) {
         while let Some(change) = self.next_change() {
-            self.send(None, change);
+            self.context.send(None, change);
         }
     }
 
     /// Serves `subscriptions/listen`.
     pub(super) fn listen(&mut self, id: RequestId, params: &Params) -> Result<(), ProtocolError> {
         let filter = self.honoured(params)?;
-        self.send(None, acknowledged(&id, &filter));
+        self.context.send(None, acknowledged(&id, &filter));
         if filter.is_empty() {
             let end = self.end_of_subscription(id);
-            self.send(None, end);
+            self.context.send(None, end);
             return Ok(());
         }
         let serial = self.calls.hold(&id);
@@ -297,11 +297,12 @@ impl Server {
         while let Some(serial) = self.subscriptions.oldest() {
             let Some(id) = self.subscriptions.close(serial) else { continue };
             self.calls.release(&id);
-            let cancelled = (self.binding == Binding::Stream).then(|| Outgoing::cancelled(&id));
+            let cancelled =
+                (self.context.binding() == Binding::Stream).then(|| Outgoing::cancelled(&id));
             let end = self.end_of_subscription(id);
-            self.send(None, end);
+            self.context.send(None, end);
             if let Some(cancelled) = cancelled {
-                self.send(None, cancelled);
+                self.context.send(None, cancelled);
             }
         }
     }
@@ -309,11 +310,11 @@ impl Server {
     /// What of the wanted notifications there is. What is not honoured is not kept, be it millions
     /// of URIs.
     fn honoured(&self, params: &Params) -> Result<Filter, ProtocolError> {
-        let (limits, subscriptions) = (&self.config.limits, &self.subscriptions);
+        let (limits, subscriptions) = (self.context.limits(), &self.subscriptions);
         let (mut lists, mut uris, mut bytes) = (BTreeSet::new(), BTreeSet::new(), 0);
         let (mut filters, mut valid, mut room) = (0, true, Ok(()));
         let mut list = |list, wanted: Raw<'_>| match wanted.0 {
-            b"true" if self.declaration.list_changed.contains(&list) => {
+            b"true" if self.context.declaration().list_changed.contains(&list) => {
                 lists.insert(list);
                 true
             }
@@ -321,8 +322,8 @@ impl Server {
         };
         let mut subscribe = |uri: &str| {
             // A resource that does not exist may come to exist, which is what the client waits for.
-            let wanted =
-                self.declaration.declares(Capability::ResourceSubscriptions) && has_scheme(uri);
+            let wanted = self.context.declaration().declares(Capability::ResourceSubscriptions)
+                && has_scheme(uri);
             if wanted && room.is_ok() && !uris.contains(uri) {
                 bytes += uri.len();
                 uris.insert(String::from(uri));
@@ -364,7 +365,7 @@ impl Server {
     fn end_of_subscription(&self, id: RequestId) -> Outgoing {
         let mut stamp = b"\"resultType\":\"complete\",\"_meta\":".to_vec();
         let mut meta = write::List::object(&mut stamp);
-        meta.member(SERVER_INFO, self.declaration.server_info().as_bytes());
+        meta.member(SERVER_INFO, self.context.declaration().server_info().as_bytes());
         meta.member(SUBSCRIPTION_ID, id.as_str().as_bytes());
         meta.end();
         Outgoing::Result { id, stamp: Bytes::from(stamp), result: Json::EMPTY_OBJECT }

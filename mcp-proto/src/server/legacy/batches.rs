@@ -8,9 +8,9 @@
 
 use alloc::collections::BTreeSet;
 
-use super::super::calls::ReplyPath;
-use super::super::{MessageSource, Opening, Server, ServerAction};
-use crate::error::{ProtocolError, Rung};
+use super::super::call::ReplyPath;
+use super::super::{MessageSource, Server};
+use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::message::batches::Batches;
 use crate::message::{self, Batch, ErrorData, Incoming, Message, Outgoing};
@@ -20,13 +20,9 @@ use crate::time::Instant;
 const SKIPPED: &str = "the request was not executed: the answers of its batch are as long as \
                        Limits::max_batch_bytes; send fewer requests at a time";
 
-/// The error in place of a result that would make a batch too long.
-const LEFT_OUT: &str = "the request was executed, but its result would make the answers of its \
-                        batch longer than Limits::max_batch_bytes; send it alone";
-
 impl Server {
     pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch, path: ReplyPath) {
-        let Limits { max_in_flight, .. } = self.config.limits;
+        let Limits { max_in_flight, .. } = *self.context.limits();
         let size = batch.0.len();
         let Some(texts) = batch.elements(max_in_flight) else {
             return self.refuse(path, None, &ProtocolError::BatchTooLong { max_in_flight });
@@ -34,20 +30,18 @@ impl Server {
         if texts.is_empty() {
             return self.refuse(path, None, &ProtocolError::EmptyBatch);
         }
-        let Some(batches) = self.batches() else { return };
-        if batches.messages() + texts.len() > max_in_flight {
+        if self.context.batches().map_or(0, Batches::messages) + texts.len() > max_in_flight {
             return self.refuse(path, None, &ProtocolError::TooManyInFlight { max_in_flight });
         }
-        let charge = match self.config.admit(size) {
+        let charge = match self.context.config().admit(size) {
             Ok(charge) => charge,
             Err(error) => return self.refuse(path, None, &error),
         };
-        let Some(batches) = self.batches() else { return };
-        let path =
-            ReplyPath { batch: Some(batches.begin(size, texts.len(), Some(charge))), ..path };
+        let batch = self.context.begin_batch(size, texts.len(), charge);
+        let path = ReplyPath { batch: Some(batch), ..path };
         let mut ids = BTreeSet::new();
         for text in texts {
-            match message::parse(&text, &self.config.limits) {
+            match message::parse(&text, self.context.limits()) {
                 Ok(Incoming::Message(mut message)) => {
                     if let Message::Request(request) = &mut message {
                         // An error with this id in the same array would settle the first request,
@@ -62,7 +56,7 @@ impl Server {
                         if self.is_answered_enough(path) {
                             let (id, error) =
                                 (Some(request.id.clone()), ErrorData::internal(SKIPPED));
-                            self.answer(path, None, Outgoing::Error { id, error });
+                            self.context.answer(path, None, Outgoing::Error { id, error });
                             continue;
                         }
                     }
@@ -72,81 +66,13 @@ impl Server {
                 Err(malformed) => self.malformed(malformed, path),
             }
         }
-        self.leave(path);
-    }
-
-    /// Sends an answer, or keeps it until its batch is complete. `rung` is where its request
-    /// failed, if it did.
-    pub(in super::super) fn answer(
-        &mut self,
-        path: ReplyPath,
-        rung: Option<Rung>,
-        answer: Outgoing,
-    ) {
-        let max_batch_bytes = self.config.limits.max_batch_bytes;
-        let answer = match (path.batch, self.batches()) {
-            (Some(id), Some(batches)) => {
-                let all = batches.answered(id).saturating_add(answer.size_hint());
-                batches.push(id, if all > max_batch_bytes { left_out(answer) } else { answer })
-            }
-            (None, _) | (_, None) => Some(answer),
-        };
-        if let Some(message) = answer {
-            self.outbox.send(&self.config, message, path.stream, rung);
-        }
-    }
-
-    /// A request of a batch has entered a handler.
-    pub(in super::super) fn enter(&mut self, path: ReplyPath) {
-        if let (Some(id), Some(batches)) = (path.batch, self.batches()) {
-            batches.enter(id);
-        }
-    }
-
-    /// A request of a batch is settled, or the batch is read; the last one sends the answers.
-    pub(in super::super) fn leave(&mut self, path: ReplyPath) {
-        let Some(answers) = path.batch.and_then(|id| self.batches()?.leave(id)) else { return };
-        match path.stream {
-            Some(stream) if answers.is_empty() => {
-                self.outbox.push(ServerAction::Unanswered(stream));
-            }
-            None if answers.is_empty() => {}
-            stream => self.send(stream, Outgoing::Batch(answers)),
-        }
-    }
-
-    /// The bytes of the batches whose answers are not complete.
-    pub(in super::super) fn batch_bytes(&self) -> usize {
-        match &self.opening {
-            Opening::Legacy(session) => session.batches.bytes(),
-            Opening::Undecided | Opening::Modern => 0,
-        }
+        self.context.leave(path);
     }
 
     /// Whether the answers of a batch are as long as they may be.
-    fn is_answered_enough(&mut self, path: ReplyPath) -> bool {
-        let max_batch_bytes = self.config.limits.max_batch_bytes;
-        let answered = path.batch.and_then(|id| Some(self.batches()?.answered(id)));
+    fn is_answered_enough(&self, path: ReplyPath) -> bool {
+        let max_batch_bytes = self.context.limits().max_batch_bytes;
+        let answered = path.batch.and_then(|id| Some(self.context.batches()?.answered(id)));
         answered.is_some_and(|answered| answered >= max_batch_bytes)
-    }
-
-    fn batches(&mut self) -> Option<&mut Batches> {
-        match &mut self.opening {
-            Opening::Legacy(session) => Some(&mut session.batches),
-            Opening::Undecided | Opening::Modern => None,
-        }
-    }
-}
-
-/// The same answer without its result.
-fn left_out(answer: Outgoing) -> Outgoing {
-    match answer {
-        Outgoing::Result { id, .. } => {
-            Outgoing::Error { id: Some(id), error: ErrorData::internal(LEFT_OUT) }
-        }
-        other @ (Outgoing::Error { .. }
-        | Outgoing::Notification { .. }
-        | Outgoing::Request { .. }
-        | Outgoing::Batch(_)) => other,
     }
 }

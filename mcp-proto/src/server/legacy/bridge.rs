@@ -22,8 +22,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::super::binding::Binding;
-use super::super::calls::{Call, Calls};
+use super::super::call::Call;
+use super::super::calls::Calls;
+use super::super::context::Binding;
 use super::super::event::{InputFailure, InputId};
 use super::super::serve::{Served, not_found};
 use super::super::{Input, InputRequired, Life, Opening, PingId, Reason, Server, ServerEvent};
@@ -137,7 +138,7 @@ impl Server {
         let ping = PingId(number);
         session.asked.pending.insert(id.clone(), Question::Ping(ping));
         self.deadlines.set(Reason::Ping(ping), now + timeout);
-        self.send(None, Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
+        self.context.send(None, Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
         Ok(ping)
     }
 
@@ -148,7 +149,7 @@ impl Server {
                 Question::Input { .. } | Question::Session(_) => true,
             });
         }
-        self.event(ServerEvent::Pong { ping, answered: false });
+        self.context.event(ServerEvent::Pong { ping, answered: false });
     }
 
     /// Asks the client for what a handler needs.
@@ -176,7 +177,7 @@ impl Server {
             session.asked.pending.insert(id.clone(), Question::Input { serial, key });
             missing.insert(id.clone());
             let (method, params) = (request.method(), params(request, number));
-            self.send(call.path.stream, Outgoing::request(id, method, params));
+            self.context.send(call.path.stream, Outgoing::request(id, method, params));
         }
         let complete = missing.is_empty();
         let waiting = Waiting { call, missing, responses: InputResponses::new(), state };
@@ -186,7 +187,7 @@ impl Server {
         if complete {
             self.ask_again(now, serial);
         } else {
-            self.deadlines.set(Reason::Input(serial), now + self.config.limits.input_timeout);
+            self.deadlines.set(Reason::Input(serial), now + self.context.limits().input_timeout);
         }
     }
 
@@ -195,7 +196,7 @@ impl Server {
         let (Opening::Legacy(session), Some(again)) = (&self.opening, &call.again) else {
             return Err("the handler said that it never asks for input".into());
         };
-        let rounds = self.config.limits.max_input_rounds;
+        let rounds = self.context.limits().max_input_rounds;
         if again.rounds >= rounds {
             return Err(alloc::format!("Limits::max_input_rounds = {rounds} are over"));
         }
@@ -222,14 +223,14 @@ impl Server {
     /// The client has answered something.
     pub(in super::super) fn response(&mut self, now: Instant, response: Response) {
         let id = response.id.as_ref();
-        let binding = self.binding;
+        let binding = self.context.binding();
         let question = id.and_then(|id| self.session()?.asked.take(id, binding));
         match question {
             None => self.fault(ProtocolError::UnexpectedResponse),
             // Any answer is a sign of life.
             Some((_, Question::Ping(ping))) => {
                 self.deadlines.clear(Reason::Ping(ping));
-                self.event(ServerEvent::Pong { ping, answered: true });
+                self.context.event(ServerEvent::Pong { ping, answered: true });
             }
             Some((_, Question::Session(input))) => {
                 self.session_input_answered(input, response.body);
@@ -268,8 +269,8 @@ impl Server {
     fn ask_again(&mut self, now: Instant, serial: u64) {
         self.deadlines.clear(Reason::Input(serial));
         let deadline = self.handler_deadline(now);
-        let logs = self.declaration.capabilities.logging.is_some();
-        let principal = self.principal.clone();
+        let logs = self.context.declaration().capabilities.logging.is_some();
+        let principal = self.context.principal().cloned();
         let Some(session) = self.session() else { return };
         let Some(waiting) = session.asked.waiting.remove(&serial) else { return };
         let Waiting { mut call, responses, state, .. } = waiting;
@@ -278,7 +279,7 @@ impl Server {
         call.deadline = deadline;
         let Some(again) = &call.again else { return };
         let (method, params) = (again.method.clone(), again.params.clone());
-        match self.declaration.serve(Era::Legacy, &method, &params, None) {
+        match self.context.declaration().serve(Era::Legacy, &method, &params, None) {
             Ok(Served::Handler(target)) => {
                 call.asks = target.handler.asks;
                 self.hand_over(Calls::bring_back, call, target, requester, method, &params);
@@ -330,7 +331,7 @@ impl Server {
         match question {
             Question::Ping(ping) => {
                 self.deadlines.clear(Reason::Ping(*ping));
-                self.event(ServerEvent::Pong { ping: *ping, answered: false });
+                self.context.event(ServerEvent::Pong { ping: *ping, answered: false });
             }
             Question::Session(input) => self.end_session_input(*input, InputFailure::Closed),
             Question::Input { .. } => {}
@@ -348,7 +349,7 @@ impl Server {
     pub(in super::super) fn stop_waiting(&mut self, serial: u64) {
         if let Some(call) = self.withdraw(serial) {
             self.calls.settle(&call);
-            self.leave_unanswered(call.path);
+            self.context.leave_unanswered(call.path);
         }
     }
 
@@ -360,7 +361,7 @@ impl Server {
         let open = missing.into_iter().filter(|id| asked.pending.remove(id).is_some());
         let open: Vec<RequestId> = open.collect();
         for id in open {
-            self.send(call.path.stream, Outgoing::cancelled(&id));
+            self.context.send(call.path.stream, Outgoing::cancelled(&id));
         }
         Some(call)
     }

@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 
 use bytes::Bytes;
 
-use super::calls::ReplyPath;
+use super::call::ReplyPath;
 use super::dispatch::Requester;
 use super::inputs::Inputs;
 use super::names::has_scheme;
@@ -24,7 +24,6 @@ use super::serve::{Served, not_found, string};
 use super::{Input, Opening, Peer, Server};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
-use crate::message::batches::Batches;
 use crate::message::{Capability, Incoming, Member, Message, Method, Outgoing, Params, Request};
 use crate::meta;
 use crate::negotiate;
@@ -48,7 +47,6 @@ pub(super) struct Session {
     log_level: LoggingLevel,
     /// Whether it has sent `notifications/initialized`.
     initialized: bool,
-    batches: Batches,
     asked: Asked,
 }
 
@@ -66,7 +64,7 @@ impl Server {
         request: Request,
         path: ReplyPath,
     ) -> Result<(), ProtocolError> {
-        self.declaration.check_capability(&request.method)?;
+        self.context.declaration().check_capability(&request.method)?;
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "the others are of both eras, or of none"
@@ -81,20 +79,30 @@ impl Server {
                 Json::EMPTY_OBJECT
             }
             _ => {
-                match self.declaration.serve(Era::Legacy, &request.method, &request.params, None)? {
+                match self.context.declaration().serve(
+                    Era::Legacy,
+                    &request.method,
+                    &request.params,
+                    None,
+                )? {
                     Served::Page(_, result) | Served::Result(result) => result,
                     Served::Handler(target) => {
                         let Opening::Legacy(session) = &self.opening else {
                             return Err(not_found(&request.method));
                         };
-                        let logs = self.declaration.declares(Capability::Logging);
-                        let requester = session.requester(logs, None, self.principal.clone());
+                        let logs = self.context.declaration().declares(Capability::Logging);
+                        let requester =
+                            session.requester(logs, None, self.context.principal().cloned());
                         return self.call(now, request, target, requester, path);
                     }
                 }
             }
         };
-        self.answer(path, None, Outgoing::Result { id: request.id, stamp: Bytes::new(), result });
+        self.context.answer(
+            path,
+            None,
+            Outgoing::Result { id: request.id, stamp: Bytes::new(), result },
+        );
         Ok(())
     }
 
@@ -116,7 +124,7 @@ impl Server {
         if !has_scheme(&uri) {
             return Err(ProtocolError::ResourceNotFound { uri: uri.into_owned() });
         }
-        self.subscriptions.subscribe(&uri, &self.config.limits)?;
+        self.subscriptions.subscribe(&uri, self.context.limits())?;
         Ok(Json::EMPTY_OBJECT)
     }
 
@@ -175,7 +183,6 @@ impl Server {
                 capabilities: Json::EMPTY_OBJECT,
                 log_level: LoggingLevel::Debug,
                 initialized: true,
-                batches: Batches::default(),
                 asked: Asked::default(),
             })
         };
@@ -198,7 +205,7 @@ impl Server {
         for (member, value) in
             [(Member::Capabilities, &capabilities), (Member::ClientInfo, &client_info)]
         {
-            if value.as_bytes().len() > self.config.limits.max_client_bytes {
+            if value.as_bytes().len() > self.context.limits().max_client_bytes {
                 return Err(invalid(member, "no longer than Limits::max_client_bytes"));
             }
         }
@@ -210,18 +217,16 @@ impl Server {
             capabilities: capabilities.detach(),
             log_level: LoggingLevel::Debug,
             initialized: false,
-            batches: Batches::default(),
             asked: Asked::default(),
         });
         self.subscriptions.open_session();
-        Ok(self.declaration.initialize(version))
+        Ok(self.context.declaration().initialize(version))
     }
 }
 
 impl Session {
     /// Gives back the memory that an idle session does not need.
     pub(super) fn shrink(&mut self) {
-        self.batches.shrink();
         self.asked.shrink();
     }
 

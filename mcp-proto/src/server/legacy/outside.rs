@@ -24,7 +24,7 @@
 //!
 //! [Specification: Messages](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization)
 
-use super::super::binding::Binding;
+use super::super::context::Binding;
 use super::super::event::{InputFailure, InputId};
 use super::super::notification::{Notification, told_message, told_other};
 use super::super::{Life, Opening, Reason, Server, ServerEvent};
@@ -52,7 +52,7 @@ impl Server {
         _now: Instant,
         notification: Notification,
     ) -> Result<(), UsageError> {
-        let logs = self.declaration.capabilities.logging.is_some();
+        let logs = self.context.declaration().capabilities.logging.is_some();
         let session = self.live_session()?;
         let told = match notification {
             Notification::Progress(_) | Notification::Lost { .. } => {
@@ -70,7 +70,7 @@ impl Server {
             }
         };
         if let Some((method, params)) = told {
-            self.send(None, Outgoing::Notification { method, params });
+            self.context.send(None, Outgoing::Notification { method, params });
         }
         Ok(())
     }
@@ -88,7 +88,7 @@ impl Server {
         request: InputRequest,
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
-        let (scope, max_in_flight) = (self.scope, self.config.limits.max_in_flight);
+        let (scope, max_in_flight) = (self.context.scope(), self.context.limits().max_in_flight);
         let session = self.live_session()?;
         if !session.initialized {
             return Err(UsageError::NotInitialized);
@@ -106,7 +106,7 @@ impl Server {
         let (number, id) = session.asked.ask(|number| Question::Session(InputId { scope, number }));
         let input = InputId { scope, number };
         self.deadlines.set(Reason::SessionInput(input), now + timeout);
-        self.send(None, Outgoing::request(id, method, params(request, number)));
+        self.context.send(None, Outgoing::request(id, method, params(request, number)));
         Ok(input)
     }
 
@@ -118,14 +118,14 @@ impl Server {
     ///
     /// [Specification: Cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation)
     pub fn cancel_input(&mut self, _now: Instant, input: InputId) -> Result<(), UsageError> {
-        let is_ours = input.scope == self.scope;
+        let is_ours = input.scope == self.context.scope();
         let session = self.live_session()?;
         let id = input.request_id();
         if !is_ours || !session.asked.forget(&id) {
             return Err(UsageError::NotInFlight);
         }
         self.deadlines.clear(Reason::SessionInput(input));
-        self.send(None, Outgoing::cancelled(&id));
+        self.context.send(None, Outgoing::cancelled(&id));
         Ok(())
     }
 
@@ -137,14 +137,14 @@ impl Server {
             Ok(_) => Err(InputFailure::NotAnObject),
             Err(error) => Err(InputFailure::Refused(error)),
         };
-        self.event(ServerEvent::InputAnswered { input, answer });
+        self.context.event(ServerEvent::InputAnswered { input, answer });
     }
 
     pub(in super::super) fn session_input_timed_out(&mut self, input: InputId) {
         let Opening::Legacy(session) = &mut self.opening else { return };
         let id = input.request_id();
         if session.asked.forget(&id) {
-            self.send(None, Outgoing::cancelled(&id));
+            self.context.send(None, Outgoing::cancelled(&id));
         }
         self.end_session_input(input, InputFailure::TimedOut);
     }
@@ -152,7 +152,7 @@ impl Server {
     /// No answer will come.
     pub(super) fn end_session_input(&mut self, input: InputId, failure: InputFailure) {
         self.deadlines.clear(Reason::SessionInput(input));
-        self.event(ServerEvent::InputAnswered { input, answer: Err(failure) });
+        self.context.event(ServerEvent::InputAnswered { input, answer: Err(failure) });
     }
 
     /// The session of a client that can be sent something outside of its requests. A request that
@@ -162,7 +162,7 @@ impl Server {
             return Err(UsageError::Closed);
         }
         match &mut self.opening {
-            Opening::Legacy(session) if self.binding != Binding::Exchange => Ok(session),
+            Opening::Legacy(session) if self.context.binding() != Binding::Exchange => Ok(session),
             Opening::Legacy(_) | Opening::Undecided | Opening::Modern => {
                 Err(UsageError::NoServerRequests)
             }

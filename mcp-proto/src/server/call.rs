@@ -1,0 +1,89 @@
+//! One request in flight: what its answer, and a second visit to its handler, need.
+
+use alloc::boxed::Box;
+
+use super::event::StreamId;
+use super::inputs::Inputs;
+use crate::budget::Charge;
+use crate::message::{Method, Params, ProgressToken, RequestId};
+use crate::time::Instant;
+use crate::types::LoggingLevel;
+use crate::version::Era;
+
+/// The way by which a message came, and its answer goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReplyPath {
+    /// What the answers to its HTTP request go out on.
+    pub(super) stream: Option<StreamId>,
+    /// The batch that waits for the answer.
+    pub(super) batch: Option<u64>,
+}
+
+/// A request that is not answered yet.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) id: RequestId,
+    pub(super) era: Era,
+    pub(super) kind: CallKind,
+    pub(super) token: Option<ProgressToken>,
+    /// The last progress that went out.
+    pub(super) progress: Option<f64>,
+    /// Of a modern request: the least severe log messages that its client wants.
+    pub(super) log_level: Option<LoggingLevel>,
+    /// When the handler has had its time.
+    pub(super) deadline: Instant,
+    /// The bytes of its message, and of the input that was given for it.
+    pub(super) size: usize,
+    /// The way that the answer goes.
+    pub(super) path: ReplyPath,
+    /// Whether its handler may ask for input.
+    pub(super) asks: bool,
+    /// What its client may be asked for.
+    pub(super) inputs: Inputs,
+    /// Of a legacy request whose handler may ask: what it is asked again with.
+    pub(super) again: Option<Box<RetryContext>>,
+    /// What it holds of the endpoint's budget; with its [`Reply`](super::Reply) while it is in its
+    /// handler.
+    pub(super) charge: Option<Charge>,
+}
+
+/// What a request in flight takes beside its message, in bytes: its handler, its stream.
+pub(super) const PER_CALL: usize = 2 * 1024;
+
+/// What is peculiar to the answer of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum CallKind {
+    Tool {
+        /// Legacy clients see its structured content inside of an object.
+        wraps: bool,
+    },
+    Prompt,
+    Resource {
+        /// It brought input, on which the answer depends.
+        retried: bool,
+    },
+    Completion,
+    /// Of a method that the specification does not have.
+    Other,
+}
+
+impl CallKind {
+    /// Whether the client may be asked for input, and may bring some along.
+    pub(super) fn takes_input(self) -> bool {
+        match self {
+            Self::Tool { .. } | Self::Prompt | Self::Resource { .. } => true,
+            Self::Completion | Self::Other => false,
+        }
+    }
+}
+
+/// A request that a handler may have to see again.
+#[derive(Debug)]
+pub(super) struct RetryContext {
+    pub(super) method: Method,
+    pub(super) params: Params,
+    /// How often it has asked for input.
+    pub(super) rounds: usize,
+    /// The bytes of the input of the last round.
+    pub(super) input: usize,
+}

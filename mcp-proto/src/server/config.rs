@@ -1,0 +1,42 @@
+//! Settings of a server: its eras, its bounds, and the budget that its machines share.
+
+use crate::budget::{Account, Budget, Charge, Full, Kind};
+use crate::error::ProtocolError;
+use crate::limits::Limits;
+use crate::version::EraPolicy;
+
+/// How a server behaves. Clones share one budget of [`Limits::max_endpoint_bytes`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Config {
+    /// The eras that it serves; default both.
+    pub era_policy: EraPolicy,
+    /// Its bounds.
+    pub limits: Limits,
+    pub(crate) budget: Budget,
+}
+
+impl Config {
+    /// Records that new work does not fit, and returns its error.
+    pub(crate) fn endpoint_full(&self) -> ProtocolError {
+        self.budget.record_refusal();
+        ProtocolError::EndpointFull { max_endpoint_bytes: self.limits.max_endpoint_bytes }
+    }
+
+    /// A charge for new work of so many bytes.
+    pub(crate) fn admit(&self, bytes: usize) -> Result<Charge, ProtocolError> {
+        let charge = self.budget.admit(self.limits.max_endpoint_bytes, bytes);
+        charge.map_err(|Full| self.endpoint_full())
+    }
+
+    /// An account of the bytes that a driver holds for the server, such as output that is not
+    /// written yet. They count against [`Limits::max_endpoint_bytes`].
+    pub fn account(&self) -> Account {
+        self.account_of(Kind::Work)
+    }
+
+    /// An account of nothing yet.
+    pub(crate) fn account_of(&self, kind: Kind) -> Account {
+        self.budget.account(kind, self.limits.max_endpoint_bytes)
+    }
+}

@@ -1,0 +1,209 @@
+//! Facts of a server that its parts share, and the way out of it.
+//!
+//! In: what the server was made with; messages, answers and events of its parts. Out: the facts; and
+//! actions, in the [`Outbox`]. An answer to a request of a batch waits for the others of the batch.
+//!
+//! Every verb of a part that sends something, or depends on a fact, is given a `Context`.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use super::call::ReplyPath;
+use super::config::Config;
+use super::declaration::Declaration;
+use super::event::{ReplyId, ServerAction, ServerEvent, StreamId};
+use super::outbox::Outbox;
+use crate::budget::Charge;
+use crate::error::Rung;
+use crate::limits::Limits;
+use crate::message::batches::Batches;
+use crate::message::{ErrorData, Outgoing};
+
+/// What a server's messages travel on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Binding {
+    /// One stream of them.
+    Stream,
+    /// One HTTP request and its answer; modern, or legacy without a session.
+    Exchange,
+    /// Many of those; legacy.
+    Session,
+}
+
+/// The facts that parts of a server share, and its way out.
+#[derive(Debug)]
+pub(super) struct Context {
+    declaration: Arc<Declaration>,
+    config: Arc<Config>,
+    /// Tells the replies of this machine from those of all others.
+    scope: usize,
+    binding: Binding,
+    /// On whose behalf the peer acts.
+    principal: Option<Arc<str>>,
+    /// The actions that nobody has taken.
+    pub(super) outbox: Outbox,
+    /// The batches whose answers are not complete. Mostly there are none, and an idle session has no
+    /// room.
+    batches: Option<Box<Batches>>,
+}
+
+/// The error in place of a result that would make a batch too long.
+const LEFT_OUT: &str = "the request was executed, but its result would make the answers of its \
+                        batch longer than Limits::max_batch_bytes; send it alone";
+
+impl Context {
+    pub(super) fn new(
+        declaration: Arc<Declaration>,
+        config: Arc<Config>,
+        binding: Binding,
+        principal: Option<Arc<str>>,
+    ) -> Self {
+        // It is compared and never shown, so that no output depends on it.
+        static SCOPES: AtomicUsize = AtomicUsize::new(0);
+        let outbox = match binding {
+            // It has one request, and says few things.
+            Binding::Exchange => Outbox::with_capacity(2),
+            Binding::Stream | Binding::Session => Outbox::default(),
+        };
+        let scope = SCOPES.fetch_add(1, Ordering::Relaxed);
+        Self { declaration, config, scope, binding, principal, outbox, batches: None }
+    }
+
+    pub(super) fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    /// Takes another declaration, and returns the one before.
+    pub(super) fn declare(&mut self, declaration: Arc<Declaration>) -> Arc<Declaration> {
+        core::mem::replace(&mut self.declaration, declaration)
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.config.limits
+    }
+
+    pub(super) fn binding(&self) -> Binding {
+        self.binding
+    }
+
+    pub(super) fn principal(&self) -> Option<&Arc<str>> {
+        self.principal.as_ref()
+    }
+
+    /// What the names of its requests have in common.
+    pub(super) fn scope(&self) -> usize {
+        self.scope
+    }
+
+    /// The name of a request, by its serial number.
+    pub(super) fn reply_id(&self, serial: u64) -> ReplyId {
+        ReplyId { scope: self.scope, serial, shared: self.binding == Binding::Session }
+    }
+
+    /// The serial number of a request, unless it is another machine's.
+    pub(super) fn serial(&self, about: ReplyId) -> Option<u64> {
+        (about.scope == self.scope).then_some(about.serial)
+    }
+
+    /// Sends a message that is no answer.
+    pub(super) fn send(&mut self, stream: Option<StreamId>, message: Outgoing) {
+        self.outbox.send(&self.config, message, stream, None);
+    }
+
+    pub(super) fn event(&mut self, event: ServerEvent) {
+        self.outbox.push(ServerAction::Event(event));
+    }
+
+    /// Closes the connection; nothing follows.
+    pub(super) fn close(&mut self) {
+        self.event(ServerEvent::Closed);
+        self.outbox.push(ServerAction::Close);
+    }
+
+    /// Sends an answer, or keeps it until its batch is complete. `rung` is where its request
+    /// failed, if it did.
+    pub(super) fn answer(&mut self, path: ReplyPath, rung: Option<Rung>, answer: Outgoing) {
+        let answer = match (path.batch, &mut self.batches) {
+            (Some(id), Some(batches)) => {
+                let all = batches.answered(id).saturating_add(answer.size_hint());
+                let is_long = all > self.config.limits.max_batch_bytes;
+                batches.push(id, if is_long { left_out(answer) } else { answer })
+            }
+            (None, _) | (_, None) => Some(answer),
+        };
+        if let Some(message) = answer {
+            self.outbox.send(&self.config, message, path.stream, rung);
+        }
+    }
+
+    /// Sends the answer to a request that [entered](Self::enter) a handler.
+    pub(super) fn deliver(&mut self, path: ReplyPath, rung: Option<Rung>, answer: Outgoing) {
+        self.answer(path, rung, answer);
+        self.leave(path);
+    }
+
+    /// A batch of `size` bytes is being read; [`Self::leave`] ends that.
+    pub(super) fn begin_batch(&mut self, size: usize, messages: usize, charge: Charge) -> u64 {
+        self.batches.get_or_insert_default().begin(size, messages, Some(charge))
+    }
+
+    /// The batches whose answers are not complete.
+    pub(super) fn batches(&self) -> Option<&Batches> {
+        self.batches.as_deref()
+    }
+
+    /// A request has entered a handler; its batch waits for the answer.
+    pub(super) fn enter(&mut self, path: ReplyPath) {
+        if let (Some(id), Some(batches)) = (path.batch, &mut self.batches) {
+            batches.enter(id);
+        }
+    }
+
+    /// A request of a batch is settled, or the batch is read; the last one sends the answers.
+    pub(super) fn leave(&mut self, path: ReplyPath) {
+        let answers = path.batch.and_then(|id| self.batches.as_mut()?.leave(id));
+        let Some(answers) = answers else { return };
+        match path.stream {
+            Some(stream) if answers.is_empty() => {
+                self.outbox.push(ServerAction::Unanswered(stream));
+            }
+            None if answers.is_empty() => {}
+            stream => self.send(stream, Outgoing::Batch(answers)),
+        }
+    }
+
+    /// Nothing answers a request that is over, unless others of its batch have answers.
+    pub(super) fn leave_unanswered(&mut self, path: ReplyPath) {
+        match (path.batch, path.stream) {
+            (Some(_), _) => self.leave(path),
+            (None, Some(stream)) => self.outbox.push(ServerAction::Unanswered(stream)),
+            (None, None) => {}
+        }
+    }
+
+    /// Gives back the memory that an idle machine does not need.
+    pub(super) fn shrink(&mut self) {
+        self.outbox.shrink();
+        if self.batches().is_some_and(|batches| batches.messages() == 0) {
+            self.batches = None;
+        }
+    }
+}
+
+/// The same answer without its result.
+fn left_out(answer: Outgoing) -> Outgoing {
+    match answer {
+        Outgoing::Result { id, .. } => {
+            Outgoing::Error { id: Some(id), error: ErrorData::internal(LEFT_OUT) }
+        }
+        other @ (Outgoing::Error { .. }
+        | Outgoing::Notification { .. }
+        | Outgoing::Request { .. }
+        | Outgoing::Batch(_)) => other,
+    }
+}
