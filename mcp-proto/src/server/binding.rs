@@ -82,9 +82,7 @@ impl Server {
         self.context.outbox.forget_messages();
         self.subscriptions = Subscriptions::default();
         self.forget_waiting();
-        while let Some(serial) = self.calls.oldest() {
-            self.cancel(serial, CancelCause::Disconnected);
-        }
+        self.calls.cancel_all(&mut self.context, &CancelCause::Disconnected);
         self.close_if_drained();
     }
 
@@ -101,7 +99,7 @@ impl Server {
     pub(crate) fn abandon(&mut self, id: &RequestId) {
         if let Some(serial) = self.calls.find(id) {
             self.stop_waiting(serial);
-            self.cancel(serial, CancelCause::Disconnected);
+            self.calls.cancel(&mut self.context, serial, CancelCause::Disconnected);
         }
     }
 

@@ -2,8 +2,9 @@
 
 use alloc::boxed::Box;
 
-use super::event::StreamId;
+use super::event::{Peer, StreamId};
 use super::inputs::Inputs;
+use super::outcome::Input;
 use crate::budget::Charge;
 use crate::message::{Method, Params, ProgressToken, RequestId};
 use crate::time::Instant;
@@ -86,4 +87,13 @@ pub(super) struct RetryContext {
     pub(super) rounds: usize,
     /// The bytes of the input of the last round.
     pub(super) input: usize,
+}
+
+/// The sender of a request, and what came with it beside its parameters.
+pub(super) struct Requester {
+    pub(super) peer: Peer,
+    /// What its client may be asked for.
+    pub(super) inputs: Inputs,
+    pub(super) input: Option<Box<Input>>,
+    pub(super) log_level: Option<LoggingLevel>,
 }

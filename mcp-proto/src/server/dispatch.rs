@@ -3,29 +3,17 @@
 //! In: a message, maybe of a batch. Out: a refusal, or a request in the hands of its era
 //! (`modern`, `legacy`), which come back here to put it in flight.
 
-use alloc::boxed::Box;
-use alloc::sync::Arc;
-
-use super::call::{Call, CallKind, PER_CALL, ReplyPath, RetryContext};
-use super::calls::Calls;
-use super::context::Binding;
-use super::event::{CancelCause, Peer, Reply, Request, ServerEvent, SessionRef, StreamId};
-use super::inputs::Inputs;
-use super::serve::Target;
-use super::{Input, Opening, Server};
-use crate::budget::{Charge, SMALL};
+use super::call::ReplyPath;
+use super::event::{CancelCause, ServerEvent, SessionRef, StreamId};
+use super::{Opening, Server};
 use crate::error::ProtocolError;
 use crate::headers::Mirrored;
 use crate::json::Raw;
-use crate::limits::Limits;
-use crate::message::batches::Batches;
 use crate::message::{self, Incoming, Malformed, Member, Message, Method, Params, RequestId};
 use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Opened, Refusal, Route};
 use crate::time::Instant;
-use crate::trace::TraceContext;
-use crate::types::LoggingLevel;
-use crate::version::{Era, EraPolicy};
+use crate::version::EraPolicy;
 
 impl Server {
     pub(super) fn message(
@@ -128,125 +116,11 @@ impl Server {
         if self.calls.get_mut(serial).is_some() {
             let reason = params.raw(Member::Reason);
             let reason = reason.and_then(Raw::string).map(Into::into);
-            self.cancel(serial, CancelCause::Client(reason));
+            self.calls.cancel(&mut self.context, serial, CancelCause::Client(reason));
         } else {
             self.stop_waiting(serial);
             self.stop_listening(serial);
         }
-    }
-
-    /// Passes a request on to its handler.
-    pub(super) fn call(
-        &mut self,
-        now: Instant,
-        request: message::Request,
-        target: Target,
-        requester: Requester,
-        path: ReplyPath,
-    ) -> Result<(), ProtocolError> {
-        let message::Request { id, method, params, size } = request;
-        let token = meta::progress_token(&params, self.context.limits())?;
-        let charge = self.admit(size)?;
-        let era = requester.peer.version.era();
-        // A modern client sends its request again by itself. A legacy one that cannot be asked for
-        // anything still has handlers that keep a state.
-        let again = (era == Era::Legacy && target.handler.asks).then(|| {
-            // It may be in flight for long, and would hold the whole buffer that arrived.
-            let (method, params) = (method.clone(), params.detach());
-            Box::new(RetryContext { method, params, rounds: 0, input: 0 })
-        });
-        self.context.enter(path);
-        let call = Call {
-            id,
-            era,
-            kind: target.kind,
-            token,
-            progress: None,
-            // That of a session may change while the request is in flight.
-            log_level: requester.log_level.filter(|_| era == Era::Modern),
-            deadline: self.handler_deadline(now),
-            size,
-            path,
-            asks: target.handler.asks,
-            inputs: requester.inputs,
-            again,
-            charge,
-        };
-        self.hand_over(Calls::insert, call, target, requester, method, &params);
-        Ok(())
-    }
-
-    /// Puts a request into the hands of its handler.
-    pub(super) fn hand_over(
-        &mut self,
-        put: impl FnOnce(&mut Calls, Call) -> u64,
-        mut call: Call,
-        target: Target,
-        requester: Requester,
-        method: Method,
-        params: &Params,
-    ) {
-        let Target { handler, kind, arguments } = target;
-        let retried = requester.input.is_some();
-        let resource = matches!(kind, CallKind::Resource { .. });
-        call.kind = if resource { CallKind::Resource { retried } } else { kind };
-        let wants_progress = call.token.is_some();
-        let charge = call.charge.take();
-        let serial = put(&mut self.calls, call);
-        self.context.event(ServerEvent::Request(Request {
-            reply: Reply { id: self.context.reply_id(serial), charge },
-            handler,
-            method,
-            params: params.json().clone(),
-            arguments,
-            input: requester.input,
-            peer: requester.peer,
-            wants_progress,
-            log_level: requester.log_level,
-            trace: TraceContext::read(params).map(Arc::new),
-        }));
-    }
-
-    /// When a handler that starts now has had its time: not before that of an older call, even if
-    /// the clock went back.
-    pub(super) fn handler_deadline(&self, now: Instant) -> Instant {
-        (now + self.context.limits().handler_timeout).max(self.calls.last_deadline())
-    }
-
-    /// Whether another request of `size` bytes may be in flight.
-    fn admit(&self, size: usize) -> Result<Option<Charge>, ProtocolError> {
-        let Limits { max_in_flight, max_in_flight_bytes, .. } = *self.context.limits();
-        if self.calls.len() >= max_in_flight {
-            return Err(ProtocolError::TooManyInFlight { max_in_flight });
-        }
-        if self.calls.len() > 0 && !self.has_room(size) {
-            return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
-        }
-        // A connection has one modern request in flight, and a session as many as it likes.
-        if size <= SMALL && self.context.binding() != Binding::Session {
-            return Ok(None);
-        }
-        self.context.config().admit(size.saturating_add(PER_CALL)).map(Some)
-    }
-
-    /// Whether so many bytes more may be in flight.
-    fn has_room(&self, bytes: usize) -> bool {
-        let now =
-            self.calls.bytes().saturating_add(self.context.batches().map_or(0, Batches::bytes));
-        now.saturating_add(bytes) <= self.context.limits().max_in_flight_bytes
-    }
-
-    /// Whether so many bytes of input may be kept. One request is accepted whatever its size, and
-    /// so it does not count against its own input.
-    pub(super) fn has_room_for_input(&self, bytes: usize) -> bool {
-        if !self.context.config().budget.has_room(self.context.limits().max_endpoint_bytes, bytes) {
-            return false;
-        }
-        if self.calls.len() > 1 {
-            return self.has_room(bytes);
-        }
-        let input = self.calls.input_bytes().saturating_add(bytes);
-        input <= self.context.limits().max_in_flight_bytes
     }
 }
 
@@ -355,13 +229,4 @@ fn refused(refusal: Refusal, policy: EraPolicy, params: &Params) -> ProtocolErro
         Refusal::MissingMeta => meta::missing(params),
         Refusal::UnexpectedResponse => ProtocolError::UnexpectedResponse,
     }
-}
-
-/// Who sent a request, and what came with it beside its parameters.
-pub(super) struct Requester {
-    pub(super) peer: Peer,
-    /// What its client may be asked for.
-    pub(super) inputs: Inputs,
-    pub(super) input: Option<Box<Input>>,
-    pub(super) log_level: Option<LoggingLevel>,
 }

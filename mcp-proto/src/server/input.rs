@@ -34,13 +34,14 @@ impl Server {
             Ok(None) => self.bridge(now, call, required),
             Ok(Some(result)) => {
                 let stamp = self.context.declaration().input_required_stamp.clone();
-                self.settle(call, |call| Outgoing::Result { id: call.id, stamp, result });
+                self.calls.settle(&call);
+                let answer = Outgoing::Result { id: call.id, stamp, result };
+                self.context.deliver(call.path, None, answer);
             }
             Err(error) => {
                 let undeclared = error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
                 let rung = undeclared.then_some(Rung::Capability);
-                self.calls.settle(&call);
-                self.context.deliver(call.path, rung, Outgoing::Error { id: Some(call.id), error });
+                self.calls.fail(&mut self.context, call, rung, error);
             }
         }
     }

@@ -183,16 +183,8 @@ impl Server {
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(reason) = self.expire(now) {
             match reason {
-                Reason::Drain => {
-                    while let Some(serial) = self.calls.oldest() {
-                        self.cancel(serial, CancelCause::Closed);
-                    }
-                }
-                Reason::Handler => {
-                    while let Some(serial) = self.calls.due(now) {
-                        self.time_out(serial);
-                    }
-                }
+                Reason::Drain => self.calls.cancel_all(&mut self.context, &CancelCause::Closed),
+                Reason::Handler => self.calls.handle_timeout(now, &mut self.context),
                 Reason::Input(serial) => self.input_timed_out(serial),
                 Reason::Ping(ping) => self.ping_timed_out(ping),
                 Reason::SessionInput(input) => self.session_input_timed_out(input),
@@ -223,7 +215,7 @@ impl Server {
         self.calls.settle(&call);
         let path = call.path;
         let answer =
-            stamp::outgoing(call, &self.context.declaration(), result, || self.session_version());
+            stamp::outgoing(call, self.context.declaration(), result, || self.session_version());
         self.context.deliver(path, None, answer);
         self.close_if_drained();
     }
@@ -317,20 +309,7 @@ impl Server {
         self.calls.set_aside(self.context.serial(id)?)
     }
 
-    /// Sends the answer to a request that was set aside.
-    fn settle(&mut self, call: Call, answer: impl FnOnce(Call) -> Outgoing) {
-        self.calls.settle(&call);
-        let path = call.path;
-        self.context.deliver(path, None, answer(call));
-    }
-
-    /// Sends an error for a request that was set aside.
-    fn settle_with(&mut self, call: Call, error: ErrorData) {
-        self.settle(call, |call| Outgoing::Error { id: Some(call.id), error });
-    }
-
-    /// The next reason for which something is to be done. The calls know when their handlers have
-    /// had their time: a deadline that is set and cleared with each call takes 2 % of one on stdio.
+    /// The next reason for which something is to be done.
     fn expire(&mut self, now: Instant) -> Option<Reason> {
         let handler = self.calls.next_deadline().map(|at| (at, Reason::Handler));
         match (handler, self.deadlines.first()) {
@@ -338,24 +317,6 @@ impl Server {
                 (handler.0 <= now).then_some(handler.1)
             }
             _ => self.deadlines.expire(now),
-        }
-    }
-
-    fn cancel(&mut self, serial: u64, cause: CancelCause) {
-        let about = self.context.reply_id(serial);
-        if let Some(call) = self.set_aside(about) {
-            self.calls.settle(&call);
-            self.context.event(ServerEvent::Cancelled { about, cause });
-            self.context.leave_unanswered(call.path);
-        }
-    }
-
-    fn time_out(&mut self, serial: u64) {
-        let about = self.context.reply_id(serial);
-        if let Some(call) = self.set_aside(about) {
-            self.context.event(ServerEvent::Cancelled { about, cause: CancelCause::TimedOut });
-            let error = ErrorData::internal("the handler took longer than Limits::handler_timeout");
-            self.settle_with(call, error);
         }
     }
 

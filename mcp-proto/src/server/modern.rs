@@ -8,7 +8,8 @@
 
 use bytes::Bytes;
 
-use super::dispatch::{MessageSource, Requester};
+use super::call::Requester;
+use super::dispatch::MessageSource;
 use super::input;
 use super::inputs::Inputs;
 use super::serve::Served;
@@ -105,7 +106,14 @@ impl Server {
                         principal: self.context.principal().cloned(),
                     },
                 };
-                self.call(now, request, target, requester, source.path)?;
+                self.calls.start(
+                    now,
+                    &mut self.context,
+                    request,
+                    target,
+                    requester,
+                    source.path,
+                )?;
             }
         }
         Ok(())

@@ -23,7 +23,6 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::super::call::Call;
-use super::super::calls::Calls;
 use super::super::context::Binding;
 use super::super::event::{InputFailure, InputId};
 use super::super::serve::{Served, not_found};
@@ -163,7 +162,7 @@ impl Server {
         self.calls.drop_input(&mut call);
         let kept = state.as_ref().map_or(0, String::len);
         if let Err(why) = self.may_ask(&call, &requests, kept) {
-            return self.settle_with(call, ErrorData::internal(why));
+            return self.calls.fail(&mut self.context, call, None, ErrorData::internal(why));
         }
         if let Some(again) = &mut call.again {
             again.rounds += 1;
@@ -200,7 +199,7 @@ impl Server {
         if again.rounds >= rounds {
             return Err(alloc::format!("Limits::max_input_rounds = {rounds} are over"));
         }
-        if kept > 0 && !self.has_room_for_input(kept) {
+        if kept > 0 && !self.calls.has_room_for_input(&self.context, kept) {
             return Err(alloc::format!("the state {TOO_MUCH}"));
         }
         if requests.is_empty() {
@@ -251,7 +250,7 @@ impl Server {
 
     fn answered(&mut self, now: Instant, serial: u64, id: &RequestId, key: String, result: Json) {
         let bytes = result.as_bytes().len();
-        if !self.has_room_for_input(bytes) {
+        if !self.calls.has_room_for_input(&self.context, bytes) {
             return self.give_up(serial, &alloc::format!("the input `{key}` {TOO_MUCH}"));
         }
         let Opening::Legacy(session) = &mut self.opening else { return };
@@ -268,30 +267,37 @@ impl Server {
     /// its place meanwhile.
     fn ask_again(&mut self, now: Instant, serial: u64) {
         self.deadlines.clear(Reason::Input(serial));
-        let deadline = self.handler_deadline(now);
         let logs = self.context.declaration().capabilities.logging.is_some();
         let principal = self.context.principal().cloned();
         let Some(session) = self.session() else { return };
         let Some(waiting) = session.asked.waiting.remove(&serial) else { return };
-        let Waiting { mut call, responses, state, .. } = waiting;
+        let Waiting { call, responses, state, .. } = waiting;
         let requester =
             session.requester(logs, Some(Box::new(Input { responses, state })), principal);
-        call.deadline = deadline;
         let Some(again) = &call.again else { return };
         let (method, params) = (again.method.clone(), again.params.clone());
         match self.context.declaration().serve(Era::Legacy, &method, &params, None) {
             Ok(Served::Handler(target)) => {
-                call.asks = target.handler.asks;
-                self.hand_over(Calls::bring_back, call, target, requester, method, &params);
+                self.calls.restart(now, &mut self.context, call, target, requester);
             }
             // It has been removed.
             Ok(Served::Page(..) | Served::Result(_)) => {
                 let version = self.spoken_version();
-                self.settle_with(call, ErrorData::in_revision(&not_found(&method), version));
+                self.calls.fail(
+                    &mut self.context,
+                    call,
+                    None,
+                    ErrorData::in_revision(&not_found(&method), version),
+                );
             }
             Err(error) => {
                 let version = self.spoken_version();
-                self.settle_with(call, ErrorData::in_revision(&error, version));
+                self.calls.fail(
+                    &mut self.context,
+                    call,
+                    None,
+                    ErrorData::in_revision(&error, version),
+                );
             }
         }
     }
@@ -341,7 +347,7 @@ impl Server {
     /// Answers a request that waits for input with an error.
     fn give_up(&mut self, serial: u64, why: &str) {
         if let Some(call) = self.withdraw(serial) {
-            self.settle_with(call, ErrorData::internal(String::from(why)));
+            self.calls.fail(&mut self.context, call, None, ErrorData::internal(String::from(why)));
         }
     }
 

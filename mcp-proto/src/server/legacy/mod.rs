@@ -16,8 +16,7 @@ use alloc::sync::Arc;
 
 use bytes::Bytes;
 
-use super::call::ReplyPath;
-use super::dispatch::Requester;
+use super::call::{ReplyPath, Requester};
 use super::inputs::Inputs;
 use super::names::has_scheme;
 use super::serve::{Served, not_found, string};
@@ -93,7 +92,14 @@ impl Server {
                         let logs = self.context.declaration().declares(Capability::Logging);
                         let requester =
                             session.requester(logs, None, self.context.principal().cloned());
-                        return self.call(now, request, target, requester, path);
+                        return self.calls.start(
+                            now,
+                            &mut self.context,
+                            request,
+                            target,
+                            requester,
+                            path,
+                        );
                     }
                 }
             }
