@@ -39,7 +39,7 @@ report() {
 }
 
 # build_example WHERE CARGO-OPTION... --example NAME
-# The adapters have examples of the same names: each is copied before the next is built over it.
+# Copies the example, because a build with other features replaces it.
 build_example() {
   (cd "$repo" && cargo build --quiet --release --locked --target-dir "$target" "${@:2}")
   cp -f "$target/release/examples/${!#}" "$1"

@@ -57,7 +57,7 @@ check_rmcp() {
     "$cache/rmcp/release/interop-rmcp" "$1" -- "${@:3}"
 }
 
-# build_everything CRATE
+# build_everything CRATE EXAMPLE
 build_everything() {
-  build_example "$cache/$1" --package "$1" --example everything
+  build_example "$cache/$1" --package "$1" --example "$2"
 }

@@ -1,4 +1,5 @@
-//! A server with one tool: `echo stdio`, or `echo http --listen 127.0.0.1:8000`.
+//! A server with one tool: `async_std_echo stdio`, or
+//! `async_std_echo http --listen 127.0.0.1:8000`.
 
 use std::net::TcpListener;
 
@@ -23,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
             smol::block_on(serve_http(listener, registry, config))?;
         }
-        _ => return Err("usage: echo stdio, or echo http --listen ADDRESS".into()),
+        _ => return Err("usage: async_std_echo stdio, or async_std_echo http --listen ADDRESS".into()),
     }
     Ok(())
 }

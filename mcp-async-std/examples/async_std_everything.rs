@@ -1,5 +1,5 @@
-//! A server with something of everything: `everything stdio`, `everything http --listen
-//! 127.0.0.1:8000`.
+//! A server with something of everything: `async_std_everything stdio`, or
+//! `async_std_everything http --listen 127.0.0.1:8000`.
 
 use std::net::TcpListener;
 

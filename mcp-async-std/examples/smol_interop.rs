@@ -1,4 +1,4 @@
-//! The client `interop` on smol, without any part of async-std.
+//! The client `async_std_interop` on smol, without any part of async-std.
 
 use mcp_async_std::run_command;
 use mcp_tests::interop;
