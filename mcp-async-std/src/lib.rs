@@ -2,8 +2,7 @@
 //!
 //! [`mcp_proto`] is the protocol; this crate moves bytes between it and streams of the
 //! `futures-io` traits. One registry serves legacy clients (2024-11-05 to 2025-11-25) and modern
-//! ones (2026-07-28). This page is a tour; a
-//! [guide](https://github.com/mcp-proto/mcp-proto/tree/main/docs/guide) says more.
+//! ones (2026-07-28). This page is a tour; the guide, `docs/guide` in the repository, says more.
 //!
 //! ```no_run
 //! use mcp_async_std::{Implementation, Registry, serve_stdio};
@@ -232,6 +231,8 @@
 //! Strings under keys such as `password` and `token` are masked; free text and numbers are not. Over
 //! HTTP `1>` and `1<` are the two directions of the first connection, and fields that hold secrets are
 //! masked.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// The code blocks of the README compile.
 #[cfg(doctest)]

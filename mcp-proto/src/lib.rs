@@ -254,7 +254,7 @@
 //! | keep state at the client between two rounds | the module `request_state`, feature `request-state` |
 //! | bound what a peer may use | [`Limits`] |
 //! | know which era a message belongs to | [`negotiate`] |
-//! | read on, example first | the [guide](https://github.com/mcp-proto/mcp-proto/tree/main/docs/guide) |
+//! | read on, example first | the guide, `docs/guide` in the repository |
 //!
 //! # Features
 //!
@@ -267,6 +267,7 @@
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 
 extern crate alloc;

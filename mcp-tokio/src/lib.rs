@@ -2,8 +2,8 @@
 //!
 //! [`mcp_proto`] is the protocol; this crate moves bytes between it and tokio's pipes and streams.
 //! One registry serves legacy clients (2024-11-05 to 2025-11-25) and modern ones (2026-07-28), and
-//! one client talks to servers of both kinds. This page is a tour; a
-//! [guide](https://github.com/mcp-proto/mcp-proto/tree/main/docs/guide) says more.
+//! one client talks to servers of both kinds. This page is a tour; the guide, `docs/guide` in the
+//! repository, says more.
 //!
 //! ```no_run
 //! use mcp_tokio::{Implementation, Registry, serve_stdio};
@@ -262,6 +262,8 @@
 //! mcp probe -- my-server stdio
 //! mcp call http://127.0.0.1:8000/mcp brew cups=3
 //! ```
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod blocking;
 mod client;

@@ -84,6 +84,7 @@
 //! | `tracing` | spans of requests and calls; see `Catalog::on_span` |
 //! | `validate` | JSON Schema for arguments, structured content and forms; see [`schema`] |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "the enums of `mcp-proto` are non-exhaustive, so that a match has such an arm anyway"
