@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             eprintln!("listening on http://{}{}", listener.local_addr()?, config.path);
             smol::block_on(serve_http(listener, registry, config))?;
         }
-        _ => return Err("usage: async_std_echo stdio, or async_std_echo http --listen ADDRESS".into()),
+        _ => return Err("usage: async_std_echo stdio | http --listen ADDRESS".into()),
     }
     Ok(())
 }

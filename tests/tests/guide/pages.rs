@@ -238,7 +238,8 @@ fn headings(page: &str) -> impl Iterator<Item = String> {
 
 fn pages() -> Vec<PathBuf> {
     let mut pages = files("docs/guide", "md");
-    pages.push(root().join("README.md"));
+    let folders = ["", "mcp-proto", "mcp-proto/service", "mcp-tokio"];
+    pages.extend(folders.map(|folder| root().join(folder).join("README.md")));
     pages
 }
 
