@@ -108,7 +108,7 @@ impl Client {
             && session.tells_roots
         {
             let method = "notifications/roots/list_changed";
-            self.send(Outgoing::notification(method, Json::EMPTY_OBJECT));
+            self.outbox.send(Outgoing::notification(method, Json::EMPTY_OBJECT));
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ impl Client {
         params: Json,
     ) -> Result<(), UsageError> {
         if self.binding == Binding::Http {
-            self.flow.admit(self.config.limits.max_in_flight)?;
+            self.outbox.admit(self.config.limits.max_in_flight)?;
         }
         let method = method.into();
         if is_reserved(&method) || !method.starts_with("notifications/") {
@@ -142,7 +142,6 @@ impl Client {
     pub fn cancel(&mut self, now: Instant, call: CallId) -> Result<(), UsageError> {
         let number = self.calls.find(call).ok_or(UsageError::NotInFlight)?;
         self.stop_call(now, number, CallError::Cancelled);
-        self.watch_calls();
         Ok(())
     }
 
@@ -158,11 +157,8 @@ impl Client {
         if !params.raw().is_object() {
             return Err(UsageError::NotAnObject { name: method.into_owned() });
         }
-        let max_in_flight = self.config.limits.max_in_flight;
-        if self.calls.len() >= max_in_flight {
-            return Err(UsageError::TooManyCalls { max_in_flight });
-        }
-        self.check_unsent(params.as_bytes().len())?;
+        let may_wait = self.era().is_none() || self.outbox.holds();
+        self.calls.admit(params.as_bytes().len(), may_wait, &self.config.limits)?;
         let number = self.calls.number();
         let id = CallId(number);
         let ends = now + options.max_total;
@@ -181,7 +177,6 @@ impl Client {
             progress,
         };
         self.send_call(now, number, call);
-        self.watch_calls();
         Ok(id)
     }
 
@@ -224,6 +219,21 @@ impl Client {
         }
     }
 
+    /// Sends what is held, as far as there is room.
+    pub(super) fn send_held(&mut self, now: Instant) {
+        if self.era().is_none() {
+            return;
+        }
+        for number in self.calls.held() {
+            if self.outbox.holds() {
+                return self.outbox.look_later(now);
+            }
+            if let Some(call) = self.calls.remove(number) {
+                self.send_call(now, number, call);
+            }
+        }
+    }
+
     /// Sends a call under a number that the server has not seen.
     pub(super) fn send_anew(&mut self, now: Instant, call: Call) {
         let number = self.calls.number();
@@ -241,13 +251,15 @@ impl Client {
             // It wants a connection, if there is none.
             return self.call_unconnected(now);
         };
-        if self.flow.is_closed() {
-            return self.hold(now, number, call);
+        if self.outbox.holds() {
+            self.calls.hold(now, number, call);
+            return self.outbox.look_soon(now);
         }
         let lacks = |method: &str| era == Era::Modern && call.method == method;
         if let Goal::Notification = call.goal {
             if !lacks("notifications/roots/list_changed") {
-                self.send(Outgoing::Notification { method: call.method, params: call.params });
+                self.outbox
+                    .send(Outgoing::Notification { method: call.method, params: call.params });
             }
             return;
         }
@@ -262,8 +274,7 @@ impl Client {
         }
         if self.is_unproven() && !call.is_idempotent() {
             // Whatever comes of it, it must not be sent twice: the server is asked what it is first.
-            call.state = State::Waiting;
-            call.rest();
+            call.wait();
             self.calls.insert(number, call);
             return self.judge(now, Outcome::NotIdempotent);
         }
@@ -288,7 +299,7 @@ impl Client {
         let trace = call.options.trace.as_deref();
         let extras = Extras { token: call.options.progress.then_some(number), log_level, trace };
         let (stamp, params) = compose(envelope, extras, &params);
-        self.send(Outgoing::Request { id: compose::id(number), method, stamp, params });
+        self.outbox.send(Outgoing::Request { id: compose::id(number), method, stamp, params });
         call.state = State::Sent { era };
         call.progress = None;
         if self.is_resting(call.id) {
@@ -360,7 +371,7 @@ impl Client {
         if call.is_sent() {
             self.abort(number);
             if understood && self.notifies_of_cancellation() {
-                self.send(Outgoing::cancelled(&compose::id(number)));
+                self.outbox.send(Outgoing::cancelled(&compose::id(number)));
             }
         }
         self.finish(now, call, Err(error));
@@ -376,7 +387,7 @@ impl Client {
         }
         match call.goal {
             Goal::Answer | Goal::Pages(_) => {
-                self.event(ClientEvent::Response { call: id, result });
+                self.outbox.event(ClientEvent::Response { call: id, result });
             }
             Goal::Listen { subscription, .. } => {
                 self.subscription_ended(subscription, result.map(|_| ()));

@@ -6,7 +6,7 @@
 //!
 //! | state | leaves by |
 //! |---|---|
-//! | `Waiting` for the era to be known, or held by the `Flow` | being sent; cancellation, its time |
+//! | `Waiting` for the era to be known, or held by the `Outbox` | being sent; cancellation, its time |
 //! | `Sent` | a response, cancellation, its time |
 //! | `Asking` for input | the last input, which sends it again; cancellation, its time |
 //! | `Parked`: refused, and may be repeated once the server is known | the end of the negotiation |
@@ -21,7 +21,9 @@ use alloc::vec::Vec;
 
 use super::event::{CallError, CallId, CallOptions, SubscriptionId};
 use super::pages::Pages;
+use crate::error::UsageError;
 use crate::json::Json;
+use crate::limits::Limits;
 use crate::message::{RequestId, is_idempotent};
 use crate::row::Row;
 use crate::time::Instant;
@@ -107,6 +109,18 @@ impl Call {
         self.due == self.ends
     }
 
+    /// It is to be sent once there is a connection, and room; its time rests.
+    pub(super) fn wait(&mut self) {
+        self.state = State::Waiting;
+        self.rest();
+    }
+
+    /// The server, of this era, has refused or lost it; it may be repeated.
+    pub(super) fn park(&mut self, error: CallError, refused_as: Era) {
+        self.state = State::Parked { error, refused_as };
+        self.rest();
+    }
+
     /// Whether the server may see it twice.
     pub(super) fn is_idempotent(&self) -> bool {
         is_idempotent(&self.method)
@@ -153,6 +167,39 @@ impl Calls {
     pub(super) fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
+    }
+
+    /// Whether there is room for a call with this many bytes of parameters; `may_wait` if it is not
+    /// sent at once.
+    ///
+    /// Fails with [`UsageError::TooManyCalls`] and [`UsageError::TooManyUnsentBytes`].
+    pub(super) fn admit(
+        &self,
+        bytes: usize,
+        may_wait: bool,
+        limits: &Limits,
+    ) -> Result<(), UsageError> {
+        let Limits { max_in_flight, max_unsent_bytes, .. } = *limits;
+        if self.table.len() >= max_in_flight {
+            return Err(UsageError::TooManyCalls { max_in_flight });
+        }
+        if may_wait {
+            let held = self.table.iter().filter(|(_, call)| call.is_held());
+            let held: usize = held.map(|(_, call)| call.params.as_bytes().len()).sum();
+            if held > 0 && held.saturating_add(bytes) > max_unsent_bytes {
+                return Err(UsageError::TooManyUnsentBytes { max_unsent_bytes });
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a call that cannot be sent yet, with its time running.
+    pub(super) fn hold(&mut self, now: Instant, number: u64, mut call: Call) {
+        if let State::Sent { .. } = call.state {
+            call.state = State::Waiting;
+        }
+        call.restart(now);
+        self.insert(number, call);
     }
 
     pub(super) fn insert(&mut self, number: u64, call: Call) {
@@ -227,18 +274,8 @@ impl Calls {
         self.numbers_of(Call::is_held).collect()
     }
 
-    /// The bytes of their parameters.
-    pub(super) fn held_bytes(&self) -> usize {
-        let held = self.table.iter().filter(|(_, call)| call.is_held());
-        held.map(|(_, call)| call.params.as_bytes().len()).sum()
-    }
-
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Call> {
         self.table.values_mut()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.table.len()
     }
 
     /// A call may be due then.

@@ -11,7 +11,7 @@ use core::mem;
 
 use bytes::Bytes;
 
-use super::calls::{Call, State};
+use super::calls::Call;
 use super::compose::{self, Envelope};
 use super::connect_error::ConnectError;
 use super::http::{Binding, Origin};
@@ -19,7 +19,7 @@ use super::negotiation::probe::{self, Move, Outcome, Step};
 use super::negotiation::{
     Answer, Before, Decision, Found, Negotiating, Negotiation, ServerInfo, Verdict,
 };
-use super::{CallError, Client, ClientAction, ClientEvent, Config, Life, Modern, Reason, legacy};
+use super::{CallError, Client, ClientEvent, Config, Life, Modern, Reason, legacy};
 use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::message::{Message, Outgoing, RequestId, Response};
@@ -106,7 +106,7 @@ impl Client {
         };
         self.deadlines.set(Reason::Negotiation, now + timeout);
         self.life = Life::Negotiating(negotiating);
-        self.send(request);
+        self.outbox.send(request);
     }
 
     /// Something came of what is out, or nothing.
@@ -166,7 +166,7 @@ impl Client {
     fn abort_probe(&mut self) {
         let Life::Negotiating(negotiating) = &self.life else { return };
         if self.binding == Binding::Http {
-            self.queue.extend(negotiating.in_flight().map(ClientAction::Abort));
+            negotiating.in_flight().for_each(|request| self.outbox.abort(request));
         }
     }
 
@@ -188,7 +188,7 @@ impl Client {
         self.deadlines.clear(Reason::Negotiation);
         self.recall_sent(now);
         self.life = Life::Reopening { step, before };
-        self.event(ClientEvent::Reopen);
+        self.outbox.event(ClientEvent::Reopen);
     }
 
     /// The answer of a modern server to the first probe, after its time: used, or held.
@@ -236,7 +236,7 @@ impl Client {
 
     fn connect_legacy(&mut self, now: Instant, server: ServerInfo) {
         let negotiating = self.take_negotiating();
-        self.send(Outgoing::notification("notifications/initialized", Json::EMPTY_OBJECT));
+        self.outbox.send(Outgoing::notification("notifications/initialized", Json::EMPTY_OBJECT));
         let tells_roots = negotiating.as_ref().is_some_and(Negotiating::tells_roots);
         let session = legacy::Session::new(server.clone(), tells_roots);
         self.connected(now, Life::Legacy(session), server, negotiating);
@@ -255,12 +255,11 @@ impl Client {
             self.pace.connected(now);
         }
         self.life = life;
-        self.event(ClientEvent::Connected(server));
+        self.outbox.event(ClientEvent::Connected(server));
         self.send_waiting(now, negotiating.as_ref().is_some_and(Negotiating::serves));
         for message in negotiating.into_iter().flat_map(Negotiating::into_kept) {
             self.message(now, message, Origin::default());
         }
-        self.watch_calls();
     }
 
     fn take_negotiating(&mut self) -> Option<Negotiating> {
@@ -292,7 +291,7 @@ impl Client {
         if let Life::Negotiating(negotiating) = &mut self.life
             && !negotiating.keep(message)
         {
-            self.fault(ProtocolError::TooMuchBeforeConnected);
+            self.outbox.fault(ProtocolError::TooMuchBeforeConnected);
         }
     }
 
@@ -342,9 +341,7 @@ impl Client {
         for number in numbers {
             let Some(mut call) = self.calls.remove(number) else { continue };
             if call.is_idempotent() {
-                let (error, refused_as) = (CallError::Closed, self.before().era());
-                call.state = State::Parked { error, refused_as };
-                call.rest();
+                call.park(CallError::Closed, self.before().era());
                 self.calls.insert(number, call);
             } else {
                 self.finish(now, call, Err(CallError::Interrupted));

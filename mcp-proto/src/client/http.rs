@@ -8,7 +8,7 @@ use super::calls::{self, Goal};
 use super::negotiation::probe::Outcome;
 use super::negotiation::{self, Found};
 use super::recovery::Refusal;
-use super::{CallError, CallId, CallOptions, Client, ClientAction, Config, Life};
+use super::{CallError, CallId, CallOptions, Client, Config, Life};
 use crate::error::ErrorCode;
 use crate::message::RequestId;
 use crate::time::Instant;
@@ -45,7 +45,7 @@ impl Client {
 
     /// So many messages without a response have not been accepted by the server.
     pub(crate) fn set_unaccepted(&mut self, unaccepted: usize) {
-        self.flow.set_unaccepted(unaccepted);
+        self.outbox.set_unaccepted(unaccepted);
     }
 
     /// What came on the HTTP response to the request with this id.
@@ -85,14 +85,13 @@ impl Client {
     ) {
         if self.is_probe(id) {
             let outcome = outcome_of_loss(id, &error);
-            self.judge_found(now, outcome, Found { lost: Some(error), ..Found::default() });
-            return self.watch_calls();
+            let found = Found { lost: Some(error), ..Found::default() };
+            return self.judge_found(now, outcome, found);
         }
         let Some(number) = calls::number(id).filter(|number| self.is_awaited(*number)) else {
             return;
         };
         self.refuse_call(now, number, refusal, error);
-        self.watch_calls();
     }
 
     /// The request of a subscription broke; it is sent again, under another id.
@@ -104,7 +103,6 @@ impl Client {
             call.options.timeout = CallOptions::default().timeout;
         }
         self.send_anew(now, call);
-        self.watch_calls();
     }
 
     /// A request waits in the binding: the time for its response rests meanwhile.
@@ -122,7 +120,6 @@ impl Client {
         {
             self.restart(now, Some(number));
         }
-        self.watch_calls();
     }
 
     /// What is spoken with the server, once that is known. A request that goes out before has its
@@ -155,7 +152,7 @@ impl Client {
     /// The stream of a request is of no interest any more.
     pub(super) fn abort(&mut self, number: u64) {
         if self.binding == Binding::Http {
-            self.queue.push_back(ClientAction::Abort(super::compose::id(number)));
+            self.outbox.abort(super::compose::id(number));
         }
     }
 

@@ -118,7 +118,6 @@ impl Client {
             }
             Asker::Call { call, key } => self.given(now, call, key, answer),
         }
-        self.watch_calls();
     }
 
     /// Over HTTP, the requests of a legacy server that were answered since
@@ -159,7 +158,7 @@ impl Client {
         let id = self.asked.insert(asker, bytes);
         let pending = &self.asked;
         self.calls.iter_mut().filter(|call| pending.rests(call.id)).for_each(Call::rest);
-        self.event(ClientEvent::Input(Input { reply: InputReply { id }, call, request }));
+        self.outbox.event(ClientEvent::Input(Input { reply: InputReply { id }, call, request }));
     }
 
     /// A modern server needs input before it answers.
@@ -247,7 +246,7 @@ impl Client {
             if let Some(Asker::Request { batch, .. }) = self.asked.remove(input) {
                 self.leave_batch(batch);
             }
-            self.event(ClientEvent::InputCancelled { input });
+            self.outbox.event(ClientEvent::InputCancelled { input });
         }
     }
 
@@ -255,7 +254,7 @@ impl Client {
     pub(super) fn end_inputs(&mut self) {
         self.asked.bytes = 0;
         for input in core::mem::take(&mut self.asked.pending).into_keys() {
-            self.event(ClientEvent::InputCancelled { input });
+            self.outbox.event(ClientEvent::InputCancelled { input });
         }
     }
 

@@ -33,19 +33,18 @@ mod config;
 mod connect;
 mod connect_error;
 mod event;
-mod flow;
 mod http;
 mod input;
 mod legacy;
 mod negotiation;
 mod notification;
+mod outbox;
 mod pages;
 pub mod recovery;
 mod response;
 mod subscriptions;
 mod unconnected;
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::deadlines::Deadlines;
@@ -69,13 +68,13 @@ pub use event::{
     CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
     SubscriptionId, Undelivered,
 };
-use flow::Flow;
 use http::Binding;
 pub(crate) use http::{Origin, is_modern_error, is_same_request};
 use input::Asked;
 use negotiation::probe::Step;
 use negotiation::{Before, Negotiating};
 pub use negotiation::{Decision, Negotiation, ServerInfo, Verdict, probe};
+use outbox::Outbox;
 use recovery::Pace;
 use subscriptions::Subscriptions;
 pub use unconnected::Restart;
@@ -93,11 +92,10 @@ pub struct Client {
     pace: Pace,
     decisions: Vec<Decision>,
     calls: Calls,
-    flow: Flow,
+    outbox: Outbox,
     asked: Asked,
     subscriptions: Subscriptions,
     deadlines: Deadlines<Reason>,
-    queue: VecDeque<ClientAction>,
 }
 
 #[derive(Debug)]
@@ -131,7 +129,7 @@ enum Reason {
     /// The call that is due first.
     Call,
     /// Calls that are held although the driver can write.
-    Flow,
+    Held,
     /// The next attempt to connect again.
     Recovery,
 }
@@ -148,11 +146,10 @@ impl Client {
             pace: Pace::default(),
             decisions: Vec::new(),
             calls: Calls::default(),
-            flow: Flow::default(),
+            outbox: Outbox::default(),
             asked: Asked::default(),
             subscriptions: Subscriptions::default(),
             deadlines: Deadlines::new(),
-            queue: VecDeque::new(),
         }
     }
 
@@ -187,9 +184,8 @@ impl Client {
             (Life::Legacy(session), Incoming::Batch(batch)) if session.has_batches() => {
                 self.batch(now, &batch, origin);
             }
-            (_, Incoming::Batch(_)) => self.fault(ProtocolError::UnexpectedBatch),
+            (_, Incoming::Batch(_)) => self.outbox.fault(ProtocolError::UnexpectedBatch),
         }
-        self.watch_calls();
     }
 
     /// The server sent something that is no message.
@@ -198,11 +194,10 @@ impl Client {
             return;
         }
         let Malformed { error, id, answerable } = malformed;
-        self.fault(error.clone());
+        self.outbox.fault(error.clone());
         if let Some(id) = id.filter(|_| !answerable) {
             self.unreadable_response(now, &id, error);
         }
-        self.watch_calls();
     }
 
     /// The server sends nothing more, or is not listened to any more.
@@ -226,19 +221,19 @@ impl Client {
 
     /// It is `now`; due deadlines take effect.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(reason) = self.deadlines.expire(now) {
+        while let Some((_, reason)) = self.next_deadline().filter(|(at, _)| *at <= now) {
+            self.deadlines.clear(reason);
             match reason {
                 Reason::Negotiation => self.judge(now, self.silence()),
                 Reason::Recovery => self.reconnect(now),
-                Reason::Flow => {
+                Reason::Held => {
+                    self.outbox.expire();
                     self.send_held(now);
-                    self.watch_calls();
                 }
                 Reason::Call => {
                     for number in self.calls.expire(now) {
                         self.stop_call(now, number, CallError::TimedOut);
                     }
-                    self.watch_calls();
                 }
             }
         }
@@ -306,50 +301,47 @@ impl Client {
         &self.decisions
     }
 
+    /// For drivers: the server does not read, and enough waits to be written. Calls are held until
+    /// [`Client::handle_unblocked`], with their time running; answers and cancellations are not.
+    pub fn handle_blocked(&mut self) {
+        self.outbox.set_blocked(true);
+    }
+
+    /// For drivers: there is room for more messages. Sends the calls that were held.
+    pub fn handle_unblocked(&mut self, now: Instant) {
+        self.outbox.set_blocked(false);
+        self.send_held(now);
+    }
+
+    /// Whether the driver has said that the server does not read.
+    pub fn is_blocked(&self) -> bool {
+        self.outbox.is_blocked()
+    }
+
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ClientAction> {
-        let action = self.queue.pop_front()?;
-        if let ClientAction::Send(message) = &action {
-            self.flow.pop(message);
-        }
-        Some(action)
+        self.outbox.poll()
     }
 
     /// The next action if it is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
-        match self.queue.pop_front()? {
-            ClientAction::Send(message) => {
-                self.flow.pop(&message);
-                Some(message)
-            }
-            other @ (ClientAction::Event(_) | ClientAction::Abort(_) | ClientAction::Close) => {
-                self.queue.push_front(other);
-                None
-            }
-        }
+        self.outbox.poll_send()
     }
 
     /// The next action if it is not to send a message.
     pub(crate) fn poll_event(&mut self) -> Option<Action<ClientEvent>> {
-        match self.queue.pop_front()? {
-            ClientAction::Event(event) => Some(Action::Event(event)),
-            ClientAction::Close => Some(Action::Close),
-            message @ (ClientAction::Send(_) | ClientAction::Abort(_)) => {
-                self.queue.push_front(message);
-                None
-            }
-        }
+        self.outbox.poll_event()
     }
 
     /// When [`Client::handle_timeout`] is to be called at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.next()
+        self.next_deadline().map(|(at, _)| at)
     }
 
     /// Whether more messages are wanted: a client reads whatever comes, but takes its actions
     /// first, and nothing after the end.
     pub fn wants_read(&self) -> bool {
-        self.queue.is_empty()
+        self.outbox.is_empty()
             && !matches!(
                 self.life,
                 Life::Unopened | Life::Reopening { .. } | Life::Unconnected(_) | Life::Closed
@@ -369,7 +361,7 @@ impl Client {
                 Life::Legacy(_) => self.legacy_request(request, origin),
                 Life::Modern(_) | Life::Negotiating(_) | Life::Unconnected(_) => {
                     let method = request.method.name().into();
-                    self.fault(ProtocolError::UnexpectedRequest { method });
+                    self.outbox.fault(ProtocolError::UnexpectedRequest { method });
                 }
                 Life::Unopened | Life::Reopening { .. } | Life::Closed => {}
             },
@@ -389,34 +381,27 @@ impl Client {
     fn end(&mut self, now: Instant, error: Option<ConnectError>) {
         self.life = Life::Closed;
         self.deadlines.clear(Reason::Negotiation);
-        self.deadlines.clear(Reason::Call);
         self.deadlines.clear(Reason::Recovery);
-        self.deadlines.clear(Reason::Flow);
         let cause = error.clone().map_or(CallError::Closed, CallError::Connect);
         self.end_inputs();
         self.end_subscriptions(&cause);
         self.end_calls(now, &cause);
-        self.event(ClientEvent::Closed(error));
-        self.queue.push_back(ClientAction::Close);
+        self.outbox.event(ClientEvent::Closed(error));
+        self.outbox.close();
     }
 
     pub(crate) fn fault(&mut self, error: ProtocolError) {
-        self.event(ClientEvent::PeerFault(error));
-    }
-
-    fn send(&mut self, message: Outgoing) {
-        self.flow.push(&message);
-        self.queue.push_back(ClientAction::Send(message));
+        self.outbox.event(ClientEvent::PeerFault(error));
     }
 
     pub(crate) fn event(&mut self, event: ClientEvent) {
-        self.queue.push_back(ClientAction::Event(event));
+        self.outbox.event(event);
     }
 
-    fn watch_calls(&mut self) {
-        match self.calls.next_due() {
-            Some(at) => self.deadlines.set(Reason::Call, at),
-            None => self.deadlines.clear(Reason::Call),
-        }
+    /// The earliest deadline of the client and of its parts.
+    fn next_deadline(&self) -> Option<(Instant, Reason)> {
+        let call = self.calls.next_due().map(|at| (at, Reason::Call));
+        let held = self.outbox.next_due().map(|at| (at, Reason::Held));
+        self.deadlines.first().into_iter().chain(call).chain(held).min()
     }
 }

@@ -21,7 +21,7 @@ impl Client {
             Method::Progress => self.progressed(now, &params),
             Method::LogMessage => {
                 let message = params.json().decode().ok();
-                message.map(|message| self.event(ClientEvent::Log(message)))
+                message.map(|message| self.outbox.event(ClientEvent::Log(message)))
             }
             Method::ToolsListChanged => self.changed(Change::ListChanged(List::Tools), &params),
             Method::PromptsListChanged => self.changed(Change::ListChanged(List::Prompts), &params),
@@ -38,19 +38,19 @@ impl Client {
                     params.json().decode().ok();
                 params.map(|params| {
                     let elicitation_id = params.elicitation_id;
-                    self.event(ClientEvent::ElicitationComplete { elicitation_id });
+                    self.outbox.event(ClientEvent::ElicitationComplete { elicitation_id });
                 })
             }
             Method::Cancelled => self.cancelled(now, &params),
             _ => {
                 let (method, params) = (method.name().into(), params.json().clone());
-                self.event(ClientEvent::Notification { method, params });
+                self.outbox.event(ClientEvent::Notification { method, params });
                 Some(())
             }
         };
         if readable.is_none() {
             let method = method.name().into();
-            self.fault(ProtocolError::InvalidNotification { method });
+            self.outbox.fault(ProtocolError::InvalidNotification { method });
         }
     }
 
@@ -79,7 +79,7 @@ impl Client {
         }
         self.doubt_anew(now);
         let progress = Progress { progress, total, message };
-        self.event(ClientEvent::Progress { call: id, progress });
+        self.outbox.event(ClientEvent::Progress { call: id, progress });
         Some(())
     }
 
@@ -125,7 +125,7 @@ impl Client {
     fn cancelled(&mut self, now: Instant, params: &Params) -> Option<()> {
         let id = params.raw(Member::RequestId).and_then(RequestId::from_raw)?;
         if let Some(input) = self.input_cancelled(&id) {
-            self.event(ClientEvent::InputCancelled { input });
+            self.outbox.event(ClientEvent::InputCancelled { input });
             self.resume(now);
         }
         // A modern server ends a subscription so, on a byte stream, after its result or without.

@@ -23,7 +23,7 @@ impl Client {
         let Some(Response { id, body, .. }) = self.negotiation_response(now, response) else {
             return;
         };
-        let Some(id) = id else { return self.fault(ProtocolError::UnexpectedResponse) };
+        let Some(id) = id else { return self.outbox.fault(ProtocolError::UnexpectedResponse) };
         let Some(number) = calls::number(&id).filter(|number| self.is_awaited(*number)) else {
             return self.stray(&id);
         };
@@ -58,7 +58,7 @@ impl Client {
         let abandoned = calls::number(id).is_some_and(|number| self.calls.take_abandoned(number));
         // The ids of probes are strings like this one, and an answer may come late.
         if !abandoned && !id.canonical_str().starts_with("\"discover-") {
-            self.fault(ProtocolError::UnexpectedResponse);
+            self.outbox.fault(ProtocolError::UnexpectedResponse);
         }
     }
 

@@ -194,8 +194,7 @@ impl Client {
             }
         }
         let cause = Err(CallError::Cancelled);
-        self.event(ClientEvent::SubscriptionEnded { subscription, cause });
-        self.watch_calls();
+        self.outbox.event(ClientEvent::SubscriptionEnded { subscription, cause });
         Ok(())
     }
 
@@ -215,9 +214,9 @@ impl Client {
             return;
         };
         let changes = if may_have_changed { changes(&honoured) } else { Vec::new() };
-        self.event(ClientEvent::Subscribed { subscription, honoured });
+        self.outbox.event(ClientEvent::Subscribed { subscription, honoured });
         for change in changes {
-            self.event(ClientEvent::Changed { subscription: Some(subscription), change });
+            self.outbox.event(ClientEvent::Changed { subscription: Some(subscription), change });
         }
     }
 
@@ -230,7 +229,7 @@ impl Client {
         if !self.subscriptions.may_tell(subscription, &change) {
             return None;
         }
-        self.event(ClientEvent::Changed { subscription: Some(subscription), change });
+        self.outbox.event(ClientEvent::Changed { subscription: Some(subscription), change });
         Some(())
     }
 
@@ -243,7 +242,7 @@ impl Client {
             }
         }
         for (id, change) in missed {
-            self.event(ClientEvent::Changed { subscription: Some(id), change });
+            self.outbox.event(ClientEvent::Changed { subscription: Some(id), change });
         }
     }
 
@@ -260,7 +259,6 @@ impl Client {
             self.unsubscribe_legacy(now, &uri);
         }
         self.subscriptions.no_stream = Some(cause);
-        self.watch_calls();
     }
 
     /// Asks a legacy server with `ping` whether it knows the session. The binding sees the answer.
@@ -309,14 +307,14 @@ impl Client {
         cause: Result<(), CallError>,
     ) {
         if self.subscriptions.open.remove(&subscription).is_some() {
-            self.event(ClientEvent::SubscriptionEnded { subscription, cause });
+            self.outbox.event(ClientEvent::SubscriptionEnded { subscription, cause });
         }
     }
 
     pub(super) fn end_subscriptions(&mut self, cause: &CallError) {
         for subscription in core::mem::take(&mut self.subscriptions.open).into_keys() {
             let cause = Err(cause.clone());
-            self.event(ClientEvent::SubscriptionEnded { subscription, cause });
+            self.outbox.event(ClientEvent::SubscriptionEnded { subscription, cause });
         }
     }
 
@@ -329,7 +327,7 @@ impl Client {
             told.push(None);
         }
         for subscription in told {
-            self.event(ClientEvent::Changed { subscription, change: change.clone() });
+            self.outbox.event(ClientEvent::Changed { subscription, change: change.clone() });
         }
     }
 

@@ -132,7 +132,6 @@ impl Client {
     pub(crate) fn handle_session_lost(&mut self, now: Instant) {
         let reason = ConnectError::Http { status: 404 };
         self.recover(now, self.first_step(Era::Legacy), reason);
-        self.watch_calls();
     }
 
     /// A request did not leave the client: it waits for the next session.
@@ -141,8 +140,7 @@ impl Client {
         if let Some(call) = number.and_then(|number| self.calls.get_mut(number))
             && let Goal::Answer | Goal::Pages(_) = call.goal
         {
-            call.state = State::Waiting;
-            call.rest();
+            call.wait();
         }
     }
 
@@ -202,8 +200,7 @@ impl Client {
             let Some(mut call) = self.calls.remove(number) else { continue };
             match call.goal {
                 Goal::Answer | Goal::Pages(_) if call.is_idempotent() => {
-                    call.state = State::Waiting;
-                    call.rest();
+                    call.wait();
                     let number = self.calls.number();
                     self.calls.insert(number, call);
                 }
@@ -238,8 +235,7 @@ impl Client {
             let Some(mut call) = self.calls.remove(number) else { continue };
             if let Goal::Listen { .. } = &call.goal {
                 call.options.timeout = CallOptions::default().timeout;
-                call.state = State::Waiting;
-                call.rest();
+                call.wait();
                 let number = self.calls.number();
                 self.calls.insert(number, call);
             } else {
@@ -254,14 +250,13 @@ impl Client {
         for subscription in subscriptions {
             self.listen(now, subscription);
         }
-        self.watch_calls();
     }
 
     fn disconnect(&mut self, now: Instant, unconnected: Unconnected) {
         self.deadlines.clear(Reason::Negotiation);
         let error = unconnected.error.clone();
         self.life = Life::Unconnected(unconnected);
-        self.event(ClientEvent::Disconnected(error));
+        self.outbox.event(ClientEvent::Disconnected(error));
         self.schedule(now);
     }
 
@@ -312,7 +307,6 @@ impl Client {
             self.fail_call(now, number, error.clone());
         }
         self.schedule(now);
-        self.watch_calls();
     }
 
     /// A call was asked for, and there is no connection.
@@ -349,8 +343,7 @@ impl Client {
         };
         if let Some(call) = self.calls.get_mut(number) {
             call.refusals += 1;
-            call.state = State::Parked { error, refused_as };
-            call.rest();
+            call.park(error, refused_as);
         }
     }
 

@@ -13,21 +13,21 @@ impl Client {
     pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch, origin: Origin) {
         let max_in_flight = self.config.limits.max_in_flight;
         let Some(texts) = batch.elements(max_in_flight) else {
-            return self.fault(ProtocolError::BatchTooLong { max_in_flight });
+            return self.outbox.fault(ProtocolError::BatchTooLong { max_in_flight });
         };
         if texts.is_empty() {
-            return self.fault(ProtocolError::EmptyBatch);
+            return self.outbox.fault(ProtocolError::EmptyBatch);
         }
         let Some(batches) = self.batches() else { return };
         if batches.messages() + texts.len() > max_in_flight {
-            return self.fault(ProtocolError::TooManyInFlight { max_in_flight });
+            return self.outbox.fault(ProtocolError::TooManyInFlight { max_in_flight });
         }
         let batch = Some(batches.begin(0, texts.len(), None));
         let origin = Origin { batch, ..origin };
         for text in texts {
             match message::parse(&text, &self.config.limits) {
                 Ok(Incoming::Message(message)) => self.message(now, message, origin),
-                Ok(Incoming::Batch(_)) => self.fault(ProtocolError::NotAMessage),
+                Ok(Incoming::Batch(_)) => self.outbox.fault(ProtocolError::NotAMessage),
                 Err(malformed) => self.handle_malformed(now, malformed),
             }
         }
@@ -55,7 +55,7 @@ impl Client {
             _ => Some(answer),
         };
         if let Some(answer) = answer {
-            self.send(answer);
+            self.outbox.send(answer);
         }
     }
 
@@ -64,7 +64,7 @@ impl Client {
         let answers = batch.and_then(|id| self.batches()?.leave(id));
         let answers = answers.filter(|answers| !answers.is_empty());
         if let Some(answers) = answers {
-            self.send(Outgoing::Batch(answers));
+            self.outbox.send(Outgoing::Batch(answers));
         }
     }
 
