@@ -95,17 +95,16 @@ impl Client {
     pub fn set_roots(&mut self, _now: Instant, roots: Vec<Root>) -> Result<(), UsageError> {
         self.check_open()?;
         Root::check_all(&roots)?;
-        if self.roots.as_ref() == Some(&roots) {
+        if !self.inputs.set_roots(roots) {
             return Ok(());
         }
-        self.roots = Some(roots);
         if self.config.capabilities.roots.is_none() {
             let changes = ListChangedCapability { list_changed: true };
             self.config.capabilities.roots = Some(changes);
             self.envelop();
         }
         if let Life::Legacy(session) = &self.life
-            && session.tells_roots
+            && session.tells_roots()
         {
             let method = "notifications/roots/list_changed";
             self.outbox.send(Outgoing::notification(method, Json::EMPTY_OBJECT));
@@ -302,7 +301,7 @@ impl Client {
         self.outbox.send(Outgoing::Request { id: compose::id(number), method, stamp, params });
         call.state = State::Sent { era };
         call.progress = None;
-        if self.is_resting(call.id) {
+        if self.inputs.rests(call.id) {
             call.rest();
         } else {
             call.restart(now);
@@ -350,7 +349,7 @@ impl Client {
         let waits = |call: &Call| call.method == "logging/setLevel";
         let is_told = self.calls.numbers_of(waits).next().is_some();
         let Some(level) = self.log_level.filter(|_| !is_told) else { return };
-        if session.server.capabilities.logging.is_some() {
+        if session.server().capabilities.logging.is_some() {
             let (method, params) = ("logging/setLevel".into(), level_params(level));
             // If there is no room for it, there are others that matter more.
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
@@ -383,7 +382,9 @@ impl Client {
         // Over HTTP a legacy server cannot say that it needs no input any more: the stream of the
         // call is closed.
         if matches!(call.state, State::Asking(_)) || result.is_err() {
-            self.drop_inputs(id);
+            while let Some(dropped) = self.inputs.drop_of_call(id) {
+                self.drop_input(dropped);
+            }
         }
         match call.goal {
             Goal::Answer | Goal::Pages(_) => {

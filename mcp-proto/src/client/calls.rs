@@ -20,6 +20,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::event::{CallError, CallId, CallOptions, SubscriptionId};
+use super::inputs::Inputs;
 use super::pages::Pages;
 use crate::error::UsageError;
 use crate::json::Json;
@@ -27,7 +28,7 @@ use crate::limits::Limits;
 use crate::message::{RequestId, is_idempotent};
 use crate::row::Row;
 use crate::time::Instant;
-use crate::types::InputResponses;
+use crate::types::{InputResponse, InputResponses};
 use crate::version::Era;
 
 /// A call that has had no response yet.
@@ -105,7 +106,7 @@ impl Call {
         self.due = self.ends;
     }
 
-    pub(super) fn rests(&self) -> bool {
+    fn rests(&self) -> bool {
         self.due == self.ends
     }
 
@@ -119,6 +120,14 @@ impl Call {
     pub(super) fn park(&mut self, error: CallError, refused_as: Era) {
         self.state = State::Parked { error, refused_as };
         self.rest();
+    }
+
+    /// One of the inputs that it asks for is there; returns whether it is the last.
+    pub(super) fn give(&mut self, key: String, answer: Json) -> bool {
+        let State::Asking(asking) = &mut self.state else { return false };
+        asking.missing.remove(&key);
+        asking.responses.insert(key, InputResponse::from(answer));
+        asking.missing.is_empty()
     }
 
     /// Whether the server may see it twice.
@@ -274,12 +283,35 @@ impl Calls {
         self.numbers_of(Call::is_held).collect()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Call> {
-        self.table.values_mut()
+    /// The time of the calls that a legacy server waits with rests.
+    pub(super) fn rest(&mut self, inputs: &Inputs) {
+        self.table.values_mut().filter(|call| inputs.rests(call.id)).for_each(Call::rest);
+    }
+
+    /// The time of calls in flight goes on if a legacy server does not wait with them any more.
+    pub(super) fn resume(&mut self, now: Instant, inputs: &Inputs) {
+        let rested = |call: &&mut Call| call.is_sent() && call.rests() && !inputs.rests(call.id);
+        for call in self.table.values_mut().filter(rested) {
+            call.restart(now);
+        }
+        // Some calls are due at another time than before.
+        self.watch_after(Instant::ZERO);
+    }
+
+    /// The time for the response to a request starts again, unless a legacy server waits with it.
+    pub(super) fn restart(&mut self, now: Instant, number: u64, inputs: &Inputs) {
+        if let Some(call) = self.table.get_mut(number)
+            && !inputs.rests(call.id)
+        {
+            call.restart(now);
+            // A long time may become a shorter one.
+            let due = call.due;
+            self.watch(due);
+        }
     }
 
     /// A call may be due then.
-    pub(super) fn watch(&mut self, due: Instant) {
+    fn watch(&mut self, due: Instant) {
         if due != Instant::NEVER {
             self.next_due = Some(self.next_due.map_or(due, |next| next.min(due)));
         }
@@ -294,11 +326,6 @@ impl Calls {
         let due = self.numbers_of(|call| call.due <= now).collect();
         self.watch_after(now);
         due
-    }
-
-    /// Some calls are due at another time than before.
-    pub(super) fn watch_again(&mut self) {
-        self.watch_after(Instant::ZERO);
     }
 
     /// Looks up which call is due next after `then`.

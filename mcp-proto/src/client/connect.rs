@@ -22,7 +22,7 @@ use super::negotiation::{
 use super::{CallError, Client, ClientEvent, Config, Life, Modern, Reason, legacy};
 use crate::error::ProtocolError;
 use crate::json::Json;
-use crate::message::{Message, Outgoing, RequestId, Response};
+use crate::message::{Message, Method, Outgoing, Request, RequestId, Response};
 use crate::time::Instant;
 
 impl Client {
@@ -283,10 +283,9 @@ impl Client {
 
     /// Keeps a message until the era is known; to be alive is said in any.
     pub(super) fn keep(&mut self, message: Message) {
-        if let Message::Request(request) = &message
-            && legacy::is_ping(request)
-        {
-            return self.answer_ping(request.id.clone());
+        if let Message::Request(Request { id, method: Method::Ping, .. }) = &message {
+            let answer = legacy::answer(id.clone(), Ok(Json::EMPTY_OBJECT));
+            return self.outbox.send(answer);
         }
         if let Life::Negotiating(negotiating) = &mut self.life
             && !negotiating.keep(message)

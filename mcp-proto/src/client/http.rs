@@ -8,7 +8,7 @@ use super::calls::{self, Goal};
 use super::negotiation::probe::Outcome;
 use super::negotiation::{self, Found};
 use super::recovery::Refusal;
-use super::{CallError, CallId, CallOptions, Client, Config, Life};
+use super::{CallError, CallId, CallOptions, Client, Config, InputId, Life};
 use crate::error::ErrorCode;
 use crate::message::RequestId;
 use crate::time::Instant;
@@ -105,6 +105,17 @@ impl Client {
         self.send_anew(now, call);
     }
 
+    /// The requests of a legacy server that were answered since
+    /// [`forget_answered_inputs`](Self::forget_answered_inputs), and the inputs that they asked for.
+    pub(crate) fn answered_inputs(&self) -> &[(RequestId, InputId)] {
+        self.inputs.answered()
+    }
+
+    /// The binding has taken the answers.
+    pub(crate) fn forget_answered_inputs(&mut self) {
+        self.inputs.forget_answered();
+    }
+
     /// A request waits in the binding: the time for its response rests meanwhile.
     pub(crate) fn rest_request(&mut self, id: &RequestId) {
         if let Some(call) = calls::number(id).and_then(|number| self.calls.get_mut(number)) {
@@ -114,11 +125,8 @@ impl Client {
 
     /// A request that has waited in the binding goes out.
     pub(crate) fn restart_request(&mut self, now: Instant, id: &RequestId) {
-        let Some(number) = calls::number(id) else { return };
-        if let Some(call) = self.calls.get(number).map(|call| call.id)
-            && !self.is_resting(call)
-        {
-            self.restart(now, Some(number));
+        if let Some(number) = calls::number(id) {
+            self.calls.restart(now, number, &self.inputs);
         }
     }
 

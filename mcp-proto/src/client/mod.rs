@@ -34,7 +34,7 @@ mod connect;
 mod connect_error;
 mod event;
 mod http;
-mod input;
+mod inputs;
 mod legacy;
 mod negotiation;
 mod notification;
@@ -51,9 +51,9 @@ use crate::deadlines::Deadlines;
 use crate::error::{ProtocolError, UsageError};
 use crate::limits::Limits;
 use crate::machine::Action;
-use crate::message::{Incoming, Malformed, Message, Outgoing};
+use crate::message::{self, Batch, Incoming, Malformed, Message, Outgoing};
 use crate::time::Instant;
-use crate::types::{ClientCapabilities, LoggingLevel, Root};
+use crate::types::{ClientCapabilities, LoggingLevel};
 use crate::version::Era;
 
 pub use crate::change::{Change, List};
@@ -70,7 +70,7 @@ pub use event::{
 };
 use http::Binding;
 pub(crate) use http::{Origin, is_modern_error, is_same_request};
-use input::Asked;
+use inputs::Inputs;
 use negotiation::probe::Step;
 use negotiation::{Before, Negotiating};
 pub use negotiation::{Decision, Negotiation, ServerInfo, Verdict, probe};
@@ -85,7 +85,6 @@ use unconnected::Unconnected;
 pub struct Client {
     config: Config,
     binding: Binding,
-    roots: Option<Vec<Root>>,
     /// The least severe log messages that are wanted; none said yet if `None`.
     log_level: Option<LoggingLevel>,
     life: Life,
@@ -93,7 +92,7 @@ pub struct Client {
     decisions: Vec<Decision>,
     calls: Calls,
     outbox: Outbox,
-    asked: Asked,
+    inputs: Inputs,
     subscriptions: Subscriptions,
     deadlines: Deadlines<Reason>,
 }
@@ -140,14 +139,13 @@ impl Client {
         Self {
             config,
             binding: Binding::Stream,
-            roots: None,
             log_level: None,
             life: Life::Unopened,
             pace: Pace::default(),
             decisions: Vec::new(),
             calls: Calls::default(),
             outbox: Outbox::default(),
-            asked: Asked::default(),
+            inputs: Inputs::default(),
             subscriptions: Subscriptions::default(),
             deadlines: Deadlines::new(),
         }
@@ -257,7 +255,7 @@ impl Client {
     pub fn set_capabilities(&mut self, capabilities: ClientCapabilities) {
         let roots = self.config.capabilities.roots;
         self.config.capabilities = capabilities;
-        if self.roots.is_some() && self.config.capabilities.roots.is_none() {
+        if self.inputs.has_roots() && self.config.capabilities.roots.is_none() {
             self.config.capabilities.roots = roots;
         }
         self.envelop();
@@ -267,7 +265,7 @@ impl Client {
     pub fn server(&self) -> Option<&ServerInfo> {
         match &self.life {
             Life::Modern(modern) => Some(&modern.server),
-            Life::Legacy(session) => Some(&session.server),
+            Life::Legacy(session) => Some(session.server()),
             Life::Unopened
             | Life::Negotiating(_)
             | Life::Reopening { .. }
@@ -285,7 +283,7 @@ impl Client {
     pub fn verdict(&self) -> Option<Verdict> {
         match &self.life {
             Life::Modern(modern) => Some(modern.verdict.clone()),
-            Life::Legacy(session) => Some(Verdict::new(session.server.version)),
+            Life::Legacy(session) => Some(Verdict::new(session.server().version)),
             Life::Unopened
             | Life::Negotiating(_)
             | Life::Reopening { .. }
@@ -357,14 +355,43 @@ impl Client {
             Message::Response(response) => self.response(now, response, origin),
             message if self.is_negotiating() => self.keep(message),
             Message::Notification(notification) => self.notification(now, notification),
-            Message::Request(request) => match &self.life {
-                Life::Legacy(_) => self.legacy_request(request, origin),
+            Message::Request(request) => match &mut self.life {
+                Life::Legacy(session) => {
+                    let (config, inputs, outbox) =
+                        (&self.config, &mut self.inputs, &mut self.outbox);
+                    if session.handle_request(request, origin, config, inputs, outbox) {
+                        self.calls.rest(&self.inputs);
+                    }
+                }
                 Life::Modern(_) | Life::Negotiating(_) | Life::Unconnected(_) => {
                     let method = request.method.name().into();
                     self.outbox.fault(ProtocolError::UnexpectedRequest { method });
                 }
                 Life::Unopened | Life::Reopening { .. } | Life::Closed => {}
             },
+        }
+    }
+
+    fn batch(&mut self, now: Instant, batch: &Batch, origin: Origin) {
+        let Life::Legacy(session) = &mut self.life else { return };
+        let (id, texts) = match session.begin_batch(batch, &self.config.limits) {
+            Ok(begun) => begun,
+            Err(error) => return self.fault(error),
+        };
+        let origin = Origin { batch: Some(id), ..origin };
+        for text in texts {
+            match message::parse(&text, &self.config.limits) {
+                Ok(Incoming::Message(message)) => self.message(now, message, origin),
+                Ok(Incoming::Batch(_)) => self.fault(ProtocolError::NotAMessage),
+                Err(malformed) => self.handle_malformed(now, malformed),
+            }
+        }
+        self.leave_batch(Some(id));
+    }
+
+    fn leave_batch(&mut self, batch: Option<u64>) {
+        if let Life::Legacy(session) = &mut self.life {
+            session.leave_batch(batch, &mut self.outbox);
         }
     }
 
@@ -383,7 +410,7 @@ impl Client {
         self.deadlines.clear(Reason::Negotiation);
         self.deadlines.clear(Reason::Recovery);
         let cause = error.clone().map_or(CallError::Closed, CallError::Connect);
-        self.end_inputs();
+        self.inputs.end(&mut self.outbox);
         self.end_subscriptions(&cause);
         self.end_calls(now, &cause);
         self.outbox.event(ClientEvent::Closed(error));

@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use super::calls::{self, Call};
+use super::calls;
 use super::{Change, Client, ClientEvent, List};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw};
@@ -57,8 +57,8 @@ impl Client {
     fn progressed(&mut self, now: Instant, params: &Params) -> Option<()> {
         let params: ProgressNotificationParams = params.json().decode().ok()?;
         let ProgressNotificationParams { progress_token, progress, total, message, .. } = params;
-        let number = calls::number(&progress_token);
-        let call = number.and_then(|number| self.calls.get_mut(number));
+        let Some(number) = calls::number(&progress_token) else { return Some(()) };
+        let call = self.calls.get_mut(number);
         // What comes after the response is of no interest, and may have been under way.
         let Some(call) = call.filter(|call| call.is_sent() && call.options.progress) else {
             return Some(());
@@ -74,22 +74,13 @@ impl Client {
         }
         let id = call.id;
         let restarts = increases && call.options.reset_on_progress;
-        if restarts && !self.is_resting(id) {
-            self.restart(now, number);
+        if restarts {
+            self.calls.restart(now, number, &self.inputs);
         }
         self.doubt_anew(now);
         let progress = Progress { progress, total, message };
         self.outbox.event(ClientEvent::Progress { call: id, progress });
         Some(())
-    }
-
-    pub(super) fn restart(&mut self, now: Instant, number: Option<u64>) {
-        if let Some(call) = number.and_then(|number| self.calls.get_mut(number)) {
-            Call::restart(call, now);
-            // A long time may become a shorter one.
-            let due = call.due;
-            self.calls.watch(due);
-        }
     }
 
     fn changed(&mut self, change: Change, params: &Params) -> Option<()> {
@@ -124,9 +115,9 @@ impl Client {
 
     fn cancelled(&mut self, now: Instant, params: &Params) -> Option<()> {
         let id = params.raw(Member::RequestId).and_then(RequestId::from_raw)?;
-        if let Some(input) = self.input_cancelled(&id) {
-            self.outbox.event(ClientEvent::InputCancelled { input });
-            self.resume(now);
+        if let Some(dropped) = self.inputs.drop_request(&id) {
+            self.drop_input(dropped);
+            self.calls.resume(now, &self.inputs);
         }
         // A modern server ends a subscription so, on a byte stream, after its result or without.
         let number = calls::number(&id).filter(|number| self.subscription(*number).is_some());

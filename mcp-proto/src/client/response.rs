@@ -1,17 +1,20 @@
 //! From a response to what it means for its call.
 //!
-//! In: a response. Out: what came of the call that it belongs to; or the next page; or, of a modern
-//! server, the input that it needs first.
+//! In: a response; the inputs that the application gives. Out: what came of the call that it belongs
+//! to; or the next page; or, of a modern server, the input that it needs first.
 //!
 //! [Specification: Responses](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses)
 
 use alloc::string::String;
 
-use super::calls::{self, Call, Goal};
+use super::calls::{self, Call, Goal, State};
 use super::compose;
+use super::http::Binding;
+use super::inputs::{DroppedInput, Requester};
+use super::legacy;
 use super::negotiation::{self, probe::Outcome};
 use super::recovery::Refusal;
-use super::{CallError, Client, Life, Origin};
+use super::{CallError, Client, ClientEvent, InputReply, Life, Origin};
 use crate::error::ProtocolError;
 use crate::json::Json;
 use crate::message::{ErrorData, RequestId, Response};
@@ -19,6 +22,47 @@ use crate::time::Instant;
 use crate::version::Era;
 
 impl Client {
+    /// Gives what a server needs: the result of its request. An error goes to a legacy server as
+    /// it is; a modern one cannot be told, and the call ends with [`CallError::InputRefused`].
+    /// What is not wanted any more is dropped.
+    #[expect(clippy::needless_pass_by_value, reason = "the right to answer is used up")]
+    pub fn answer(&mut self, now: Instant, reply: InputReply, answer: Result<Json, ErrorData>) {
+        let Some(requester) = self.inputs.take(reply.id) else { return };
+        let answer = match answer {
+            Ok(result) if !result.raw().is_object() => {
+                Err(ErrorData::internal("the client's result is no JSON object"))
+            }
+            answer => answer,
+        };
+        match requester {
+            Requester::Request { id, batch, .. } => {
+                if self.binding == Binding::Http {
+                    self.inputs.record_answer(id.clone(), reply.id);
+                }
+                if let Life::Legacy(session) = &mut self.life {
+                    session.respond(batch, legacy::answer(id, answer), &mut self.outbox);
+                }
+                self.calls.resume(now, &self.inputs);
+            }
+            Requester::Call { call, key } => {
+                let Some(number) = self.calls.find(call) else { return };
+                let Some(mut call) = self.calls.remove(number) else { return };
+                match answer.map(|answer| call.give(key, answer)) {
+                    Ok(true) => self.send_anew(now, call),
+                    Ok(false) => self.calls.insert(number, call),
+                    Err(error) => self.finish(now, call, Err(CallError::InputRefused(error))),
+                }
+            }
+        }
+    }
+
+    /// An input is not wanted any more.
+    pub(super) fn drop_input(&mut self, dropped: DroppedInput) {
+        let DroppedInput { id, batch } = dropped;
+        self.leave_batch(batch);
+        self.outbox.event(ClientEvent::InputCancelled { input: id });
+    }
+
     pub(super) fn response(&mut self, now: Instant, response: Response, origin: Origin) {
         let Some(Response { id, body, .. }) = self.negotiation_response(now, response) else {
             return;
@@ -93,11 +137,27 @@ impl Client {
         }
         match kind {
             Kind::Complete | Kind::Untyped => self.complete(now, call, result),
-            Kind::InputRequired => self.input_required(now, number, call, &result),
+            Kind::InputRequired => self.require_input(now, number, call, &result),
             Kind::Unknown(name) => {
                 let error = ProtocolError::UnknownResultType { name };
                 self.finish(now, call, Err(CallError::Protocol(error)));
             }
+        }
+    }
+
+    fn require_input(&mut self, now: Instant, number: u64, mut call: Call, result: &Json) {
+        match self.inputs.require(&call, result, &self.config, &mut self.outbox) {
+            Ok(asking) => {
+                call.rounds += 1;
+                let is_complete = asking.missing.is_empty();
+                call.state = State::Asking(asking);
+                if is_complete {
+                    return self.send_anew(now, call);
+                }
+                call.rest();
+                self.calls.insert(number, call);
+            }
+            Err(error) => self.finish(now, call, Err(CallError::Protocol(error))),
         }
     }
 

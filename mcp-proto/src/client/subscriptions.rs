@@ -337,7 +337,7 @@ impl Client {
             return self.subscription_ended(id, Err(cause));
         }
         let Life::Legacy(session) = &self.life else { return };
-        let has = &session.server.capabilities;
+        let has = &session.server().capabilities;
         let (tools, prompts) = (has.tools, has.prompts);
         let resources = has.resources.unwrap_or_default();
         let Some(subscription) = self.subscriptions.open.get_mut(&id) else { return };

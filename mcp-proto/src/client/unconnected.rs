@@ -192,7 +192,7 @@ impl Client {
     /// A session is over. Calls in flight are repeated if they are idempotent; others fail, since the
     /// server may have executed them.
     fn leave_session(&mut self, now: Instant) -> Vec<SubscriptionId> {
-        self.end_inputs();
+        self.inputs.end(&mut self.outbox);
         let subscriptions = self.forget_subscriptions();
         let numbers: Vec<u64> = self.calls.numbers_of(Call::is_sent).collect();
         for number in numbers {
@@ -228,7 +228,7 @@ impl Client {
     pub(super) fn stream_ended(&mut self, now: Instant, era: Era) {
         let subscriptions =
             if era == Era::Legacy { self.forget_subscriptions() } else { Vec::new() };
-        self.end_inputs();
+        self.inputs.end(&mut self.outbox);
         let is_lost = |call: &Call| !matches!(call.state, State::Waiting);
         let numbers: Vec<u64> = self.calls.numbers_of(is_lost).collect();
         for number in numbers {

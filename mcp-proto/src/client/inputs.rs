@@ -1,0 +1,294 @@
+//! Inputs that a server needs of the client before it answers, in both eras.
+//!
+//! In: the requests of a legacy server; the `input_required` results of a modern one; the roots of
+//! the application. Out: an [`Input`] for each, and who waits for it once it is given. Roots are
+//! given here.
+//!
+//! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::calls::{Asking, Call};
+use super::config::Config;
+use super::event::{CallId, ClientEvent, Input, InputId, InputReply};
+use super::outbox::Outbox;
+use crate::error::ProtocolError;
+use crate::json::Json;
+use crate::limits::Limits;
+use crate::message::{MethodRow, RequestId};
+use crate::types::{
+    ClientCapabilities, ElicitRequestParams, ElicitationCapability, InputRequest, InputResponses,
+    ListRootsResult, Root,
+};
+
+/// The inputs that the application has been asked for, and the roots.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// With the bytes that each was asked for with.
+    pending: BTreeMap<InputId, (Requester, usize)>,
+    serials: u64,
+    bytes: usize,
+    /// For the binding to HTTP, the requests that were answered and whose answers it may not have
+    /// taken.
+    answered: Vec<(RequestId, InputId)>,
+    roots: Option<Vec<Root>>,
+}
+
+/// The call or request that waits for an input.
+#[derive(Debug)]
+pub(super) enum Requester {
+    /// A call of a modern server, under this key.
+    Call { call: CallId, key: String },
+    /// A request of a legacy server, of a batch perhaps; it is for the sake of this call, or of
+    /// any call.
+    Request { id: RequestId, batch: Option<u64>, call: Option<CallId> },
+}
+
+impl Requester {
+    fn call(&self) -> Option<CallId> {
+        match self {
+            Self::Call { call, .. } => Some(*call),
+            Self::Request { call, .. } => *call,
+        }
+    }
+}
+
+/// An input that is not wanted any more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DroppedInput {
+    pub(super) id: InputId,
+    /// The batch of the request that waited for it.
+    pub(super) batch: Option<u64>,
+}
+
+impl Inputs {
+    /// Whether so many more inputs, of so many bytes in all, may be asked for.
+    pub(super) fn admit(
+        &self,
+        count: usize,
+        bytes: usize,
+        limits: &Limits,
+    ) -> Result<(), ProtocolError> {
+        let Limits { max_in_flight, max_in_flight_bytes, .. } = *limits;
+        if self.pending.len().saturating_add(count) > max_in_flight {
+            return Err(ProtocolError::TooManyInFlight { max_in_flight });
+        }
+        if self.bytes.saturating_add(bytes) > max_in_flight_bytes {
+            return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
+        }
+        Ok(())
+    }
+
+    /// Asks the application; the input was asked for with so many bytes.
+    pub(super) fn ask(
+        &mut self,
+        requester: Requester,
+        bytes: usize,
+        request: InputRequest,
+        outbox: &mut Outbox,
+    ) {
+        self.serials += 1;
+        let (id, call) = (InputId(self.serials), requester.call());
+        self.pending.insert(id, (requester, bytes));
+        self.bytes = self.bytes.saturating_add(bytes);
+        outbox.event(ClientEvent::Input(Input { reply: InputReply { id }, call, request }));
+    }
+
+    /// Asks for what a modern server needs before it answers a call, which is not in flight any
+    /// more.
+    ///
+    /// Fails if the result cannot be read, asks for what is not declared, or for too much.
+    pub(super) fn require(
+        &mut self,
+        call: &Call,
+        result: &Json,
+        config: &Config,
+        outbox: &mut Outbox,
+    ) -> Result<Asking, ProtocolError> {
+        let max_input_rounds = config.limits.max_input_rounds;
+        if call.rounds >= max_input_rounds {
+            return Err(ProtocolError::TooManyInputRounds { max_input_rounds });
+        }
+        let Required { requests, request_state } = Required::read(&call.method, result)?;
+        let mut lacking = requests.iter().map(|(_, request)| lacks(&config.capabilities, request));
+        if let Some(capability) = lacking.find_map(|capability| capability) {
+            return Err(ProtocolError::UndeclaredInput { capability });
+        }
+        let bytes = result.as_bytes().len();
+        self.admit(requests.len(), bytes, &config.limits)?;
+        let (mut responses, mut missing) = (InputResponses::new(), BTreeSet::new());
+        let is_asked = |request: &InputRequest| !matches!(request, InputRequest::ListRoots(_));
+        // The last one that is asked for stands for the bytes of all.
+        let last = requests.iter().rposition(|(_, request)| is_asked(request));
+        for (at, (key, request)) in requests.into_iter().enumerate() {
+            if let InputRequest::ListRoots(_) = request {
+                responses.insert(key, self.list_roots().into());
+            } else {
+                missing.insert(key.clone());
+                let requester = Requester::Call { call: call.id, key };
+                let bytes = if last == Some(at) { bytes } else { 0 };
+                self.ask(requester, bytes, request, outbox);
+            }
+        }
+        Ok(Asking { missing, responses, request_state })
+    }
+
+    /// The application has answered; returns who waits for that, unless nobody does any more.
+    pub(super) fn take(&mut self, input: InputId) -> Option<Requester> {
+        let (requester, bytes) = self.pending.remove(&input)?;
+        self.bytes = self.bytes.saturating_sub(bytes);
+        Some(requester)
+    }
+
+    /// Records that a request is answered by an input, until the binding has taken the answer.
+    pub(super) fn record_answer(&mut self, request: RequestId, input: InputId) {
+        self.answered.push((request, input));
+    }
+
+    pub(super) fn answered(&self) -> &[(RequestId, InputId)] {
+        &self.answered
+    }
+
+    pub(super) fn forget_answered(&mut self) {
+        self.answered.clear();
+    }
+
+    /// Whether a request of a legacy server with this id waits.
+    pub(super) fn has_request(&self, id: &RequestId) -> bool {
+        self.pending.values().any(|(requester, _)| requester.is_request(id))
+    }
+
+    /// Whether a legacy server waits for input for the sake of this call, or of any call.
+    pub(super) fn rests(&self, id: CallId) -> bool {
+        self.pending.values().any(|(requester, _)| match requester {
+            Requester::Request { call, .. } => call.is_none_or(|call| call == id),
+            Requester::Call { .. } => false,
+        })
+    }
+
+    /// Takes the input that a request of a legacy server asks for.
+    pub(super) fn drop_request(&mut self, id: &RequestId) -> Option<DroppedInput> {
+        self.drop_first(|requester| requester.is_request(id))
+    }
+
+    /// Takes an input that a call asks for, or a legacy server for the sake of the call.
+    pub(super) fn drop_of_call(&mut self, call: CallId) -> Option<DroppedInput> {
+        self.drop_first(|requester| requester.call() == Some(call))
+    }
+
+    fn drop_first(&mut self, is_it: impl Fn(&Requester) -> bool) -> Option<DroppedInput> {
+        let id = *self.pending.iter().find(|(_, (requester, _))| is_it(requester))?.0;
+        let batch = match self.take(id)? {
+            Requester::Request { batch, .. } => batch,
+            Requester::Call { .. } => None,
+        };
+        Some(DroppedInput { id, batch })
+    }
+
+    /// Drops every input.
+    pub(super) fn end(&mut self, outbox: &mut Outbox) {
+        self.bytes = 0;
+        for input in core::mem::take(&mut self.pending).into_keys() {
+            outbox.event(ClientEvent::InputCancelled { input });
+        }
+    }
+
+    pub(super) fn has_roots(&self) -> bool {
+        self.roots.is_some()
+    }
+
+    /// Sets the roots; returns whether they are others than before.
+    pub(super) fn set_roots(&mut self, roots: Vec<Root>) -> bool {
+        let roots = Some(roots);
+        let is_news = self.roots != roots;
+        self.roots = roots;
+        is_news
+    }
+
+    /// The result of `roots/list`.
+    pub(super) fn list_roots(&self) -> Json {
+        let roots = self.roots.clone().unwrap_or_default();
+        // They are plain values, which always can be written.
+        Json::encode(&ListRootsResult::new(roots)).unwrap_or(Json::EMPTY_OBJECT)
+    }
+}
+
+impl Requester {
+    fn is_request(&self, wanted: &RequestId) -> bool {
+        matches!(self, Self::Request { id, .. } if id == wanted)
+    }
+}
+
+/// The capability that a request needs and that the client does not have.
+pub(super) fn lacks(has: &ClientCapabilities, request: &InputRequest) -> Option<&'static str> {
+    let elicits = has.elicitation.as_ref();
+    match request {
+        InputRequest::ListRoots(_) if has.roots.is_none() => Some("roots"),
+        InputRequest::CreateMessage(_) if has.sampling.is_none() => Some("sampling"),
+        InputRequest::CreateMessage(params) => {
+            let has_tools = has.sampling.as_ref().is_some_and(|has| has.tools.is_some());
+            (params.needs_tools() && !has_tools).then_some("sampling.tools")
+        }
+        InputRequest::Elicit(_) if elicits.is_none() => Some("elicitation"),
+        InputRequest::Elicit(ElicitRequestParams::Form(_)) => {
+            let forms = elicits.is_some_and(ElicitationCapability::accepts_form);
+            (!forms).then_some("elicitation.form")
+        }
+        InputRequest::Elicit(ElicitRequestParams::Url(_)) => {
+            let urls = elicits.is_some_and(|has| has.url.is_some());
+            (!urls).then_some("elicitation.url")
+        }
+        InputRequest::ListRoots(_) => None,
+    }
+}
+
+/// An `input_required` result, checked.
+struct Required {
+    requests: Vec<(String, InputRequest)>,
+    /// A JSON string, as it came.
+    request_state: Option<Json>,
+}
+
+impl Required {
+    fn read(method: &str, result: &Json) -> Result<Self, ProtocolError> {
+        if !MethodRow::named(method).is_some_and(MethodRow::may_require_input) {
+            let expected = "complete: this method needs no input";
+            return Err(ProtocolError::InvalidResult { expected });
+        }
+        let invalid = || ProtocolError::InvalidResult {
+            expected: "`inputRequests` of known methods, `requestState`, or both",
+        };
+        let (mut requests, mut state, mut readable) = (None, None, true);
+        let mut keys = BTreeSet::new();
+        result.raw().members(|key, value| match key.string().as_deref() {
+            Some("inputRequests") => {
+                readable &= value.is_object();
+                let mut all = Vec::new();
+                value.members(|key, value| {
+                    // `serde` would take an array for a struct.
+                    let object = Some(value).filter(|value| value.is_object());
+                    let request = object.and_then(|value| serde_json::from_slice(value.0).ok());
+                    match (key.string(), request) {
+                        (Some(key), Some(request)) if keys.insert(key.clone().into_owned()) => {
+                            all.push((key.into_owned(), request));
+                        }
+                        _ => readable = false,
+                    }
+                });
+                requests = Some(all);
+            }
+            Some("requestState") => {
+                readable &= value.is_string();
+                state = Some(Json::trusted(value.0.to_vec()));
+            }
+            _ => {}
+        });
+        let requests: Vec<(String, InputRequest)> = requests.unwrap_or_default();
+        if !readable || requests.is_empty() && state.is_none() {
+            return Err(invalid());
+        }
+        Ok(Self { requests, request_state: state })
+    }
+}
