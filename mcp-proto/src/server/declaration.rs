@@ -1,4 +1,4 @@
-//! A registry without its handlers: immutable, shared by all machines, serialised beforehand.
+//! A registered without its handlers: immutable, shared by all machines, serialised beforehand.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -6,14 +6,15 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::HandlerId;
+use super::cacheable::Cacheable;
 use super::entries::{Entries, Listed};
-use super::legacy;
+use super::handler_id::HandlerId;
+use super::legacy::wrapped_schema;
 use super::pages::Pages;
-use super::registry::{Reference, Registry};
-use super::stamp::{COMPLETE, stamp};
+use super::registered::{Reference, Registered};
+use super::result_prefix::{COMPLETE, result_prefix};
 use super::template::UriTemplate;
-use super::{Cacheable, Change, List};
+use crate::change::{Change, List};
 use crate::error::UsageError;
 use crate::headers::Plan;
 use crate::json::Json;
@@ -89,34 +90,34 @@ struct Lists {
 }
 
 impl Declaration {
-    pub(super) fn new<H>(registry: &Registry<H>) -> Self {
-        let server_info = encode(&registry.server_info);
-        let cache = |what| registry.cache.get(&what).copied().unwrap_or_default();
-        let capabilities = capabilities(registry);
+    pub(super) fn new(registered: &Registered) -> Self {
+        let server_info = encode(&registered.server_info);
+        let cache = |what| registered.cache.get(&what).copied().unwrap_or_default();
+        let capabilities = capabilities(registered);
         let mut declaration = Self {
             encoded_capabilities: encode(&capabilities),
             capabilities,
-            instructions: registry.instructions.clone(),
-            tools: tools(registry),
-            resources: by_key(&registry.resources),
-            templates: templates(registry),
-            prompts: prompts(registry),
-            completions: completions(registry),
-            methods: registry.methods.clone(),
-            notifications: registry.notifications.clone(),
-            fallback: registry.fallback,
-            pages: lists(registry),
-            legacy_tools: legacy_tools(registry),
+            instructions: registered.instructions.clone(),
+            tools: tools(registered),
+            resources: by_key(&registered.resources),
+            templates: templates(registered),
+            prompts: prompts(registered),
+            completions: completions(registered),
+            methods: registered.methods.clone(),
+            notifications: registered.notifications.clone(),
+            fallback: registered.fallback,
+            pages: lists(registered),
+            legacy_tools: legacy_tools(registered),
             discover: Json::EMPTY_OBJECT,
             discover_modern_only: Json::EMPTY_OBJECT,
-            stamp: stamp(COMPLETE, &server_info, None, None),
-            input_required_stamp: stamp(b"\"input_required\"", &server_info, None, None),
+            stamp: result_prefix(COMPLETE, &server_info, None, None),
+            input_required_stamp: result_prefix(b"\"input_required\"", &server_info, None, None),
             cache_stamps: Cacheable::ALL
                 .into_iter()
-                .map(|what| (what, stamp(COMPLETE, &server_info, None, Some(cache(what)))))
+                .map(|what| (what, result_prefix(COMPLETE, &server_info, None, Some(cache(what)))))
                 .collect(),
             contents_hint: cache(Cacheable::Contents),
-            list_changed: registry.list_changed.clone(),
+            list_changed: registered.list_changed.clone(),
             server_info,
         };
         declaration.discover = declaration.write_discover(EraPolicy::Auto);
@@ -242,94 +243,95 @@ impl Declaration {
     }
 }
 
-fn capabilities<H>(registry: &Registry<H>) -> ServerCapabilities {
-    let changes = |list| registry.list_changed.contains(&list);
+fn capabilities(registered: &Registered) -> ServerCapabilities {
+    let changes = |list| registered.list_changed.contains(&list);
     let list = |list, is_empty: bool| {
         let list_changed = changes(list);
         (list_changed || !is_empty).then_some(ListChangedCapability { list_changed })
     };
     let resources = ResourcesCapability {
-        subscribe: registry.subscribe,
+        subscribe: registered.subscribe,
         list_changed: changes(List::Resources),
     };
-    let has_resources = !registry.resources.is_empty()
-        || !registry.templates.is_empty()
+    let has_resources = !registered.resources.is_empty()
+        || !registered.templates.is_empty()
         || resources != ResourcesCapability::default();
     ServerCapabilities {
-        experimental: registry.experimental.clone(),
-        logging: registry.logging.then_some(Json::EMPTY_OBJECT),
-        completions: (!registry.completions.is_empty()).then_some(Json::EMPTY_OBJECT),
-        prompts: list(List::Prompts, registry.prompts.is_empty()),
+        experimental: registered.experimental.clone(),
+        logging: registered.logging.then_some(Json::EMPTY_OBJECT),
+        completions: (!registered.completions.is_empty()).then_some(Json::EMPTY_OBJECT),
+        prompts: list(List::Prompts, registered.prompts.is_empty()),
         resources: has_resources.then_some(resources),
-        tools: list(List::Tools, registry.tools.is_empty()),
-        extensions: registry.extensions.clone(),
+        tools: list(List::Tools, registered.tools.is_empty()),
+        extensions: registered.extensions.clone(),
     }
 }
 
-fn tools<H>(registry: &Registry<H>) -> BTreeMap<String, ToolEntry> {
+fn tools(registered: &Registered) -> BTreeMap<String, ToolEntry> {
     let entry = |(tool, handler): &(Tool, HandlerId)| {
         let wraps = tool.output_schema.as_ref().is_some_and(|schema| !has_type_object(schema));
         // It was checked when the tool was added.
         let plan = Plan::compile(&tool.input_schema).unwrap_or_default();
         (tool.name.clone(), ToolEntry { handler: *handler, wraps, plan })
     };
-    registry.tools.iter().map(entry).collect()
+    registered.tools.iter().map(entry).collect()
 }
 
-fn prompts<H>(registry: &Registry<H>) -> BTreeMap<String, PromptEntry> {
+fn prompts(registered: &Registered) -> BTreeMap<String, PromptEntry> {
     let entry = |(prompt, handler): &(Prompt, HandlerId)| {
         let required = prompt.arguments.iter().filter(|argument| argument.required);
         let required = required.map(|argument| argument.name.clone()).collect();
         (prompt.name.clone(), PromptEntry { handler: *handler, required })
     };
-    registry.prompts.iter().map(entry).collect()
+    registered.prompts.iter().map(entry).collect()
 }
 
 fn by_key<T: Listed>(entries: &Entries<T>) -> BTreeMap<String, HandlerId> {
     entries.iter().map(|(item, handler)| (item.key().into(), *handler)).collect()
 }
 
-fn templates<H>(registry: &Registry<H>) -> Vec<(UriTemplate, HandlerId)> {
-    let parsed = registry.templates.iter().filter_map(|(template, handler)| {
+fn templates(registered: &Registered) -> Vec<(UriTemplate, HandlerId)> {
+    let parsed = registered.templates.iter().filter_map(|(template, handler)| {
         // They have been checked when they were added.
         Some((UriTemplate::parse(&template.uri_template).ok()?, *handler))
     });
     parsed.collect()
 }
 
-fn completions<H>(registry: &Registry<H>) -> BTreeMap<Reference, Completes> {
-    let prompts = registry.prompts.iter().map(|(prompt, _)| Reference::Prompt(prompt.name.clone()));
-    let templates = registry.templates.iter();
+fn completions(registered: &Registered) -> BTreeMap<Reference, Completes> {
+    let prompts =
+        registered.prompts.iter().map(|(prompt, _)| Reference::Prompt(prompt.name.clone()));
+    let templates = registered.templates.iter();
     let templates =
         templates.map(|(template, _)| Reference::Template(template.uri_template.clone()));
     let handler = |reference| {
-        let handler = registry.completions.get(&reference);
+        let handler = registered.completions.get(&reference);
         let completes = handler.map_or(Completes::Nothing, |handler| Completes::Handler(*handler));
         (reference, completes)
     };
     prompts.chain(templates).map(handler).collect()
 }
 
-fn lists<H>(registry: &Registry<H>) -> Lists {
-    let size = registry.page_size;
+fn lists(registered: &Registered) -> Lists {
+    let size = registered.page_size;
     Lists {
-        tools: Pages::new("tools", &encoded(&registry.tools), size),
-        resources: Pages::new("resources", &encoded(&registry.resources), size),
-        templates: Pages::new("resourceTemplates", &encoded(&registry.templates), size),
-        prompts: Pages::new("prompts", &encoded(&registry.prompts), size),
+        tools: Pages::new("tools", &encoded(&registered.tools), size),
+        resources: Pages::new("resources", &encoded(&registered.resources), size),
+        templates: Pages::new("resourceTemplates", &encoded(&registered.templates), size),
+        prompts: Pages::new("prompts", &encoded(&registered.prompts), size),
     }
 }
 
-fn legacy_tools<H>(registry: &Registry<H>) -> Option<Pages> {
+fn legacy_tools(registered: &Registered) -> Option<Pages> {
     let mut differ = false;
-    let tools = registry.tools.iter().map(|(tool, _)| {
+    let tools = registered.tools.iter().map(|(tool, _)| {
         let schema = tool.output_schema.as_ref().filter(|schema| !has_type_object(schema));
         let Some(schema) = schema else { return encode(tool) };
         differ = true;
-        encode(&tool.clone().output_schema(legacy::wrapped_schema(schema)))
+        encode(&tool.clone().output_schema(wrapped_schema(schema)))
     });
     let tools: Vec<Json> = tools.collect();
-    differ.then(|| Pages::new("tools", &tools, registry.page_size))
+    differ.then(|| Pages::new("tools", &tools, registered.page_size))
 }
 
 fn encoded<T: Listed + serde::Serialize>(entries: &Entries<T>) -> Vec<Json> {

@@ -1,128 +1,16 @@
-//! From a message to what happens: the first rungs, which both eras share, and what is in flight.
+//! Sources of messages, and the facts by which the table of eras routes them.
 //!
-//! In: a message, maybe of a batch. Out: a refusal, or a request in the hands of its era
-//! (`modern`, `legacy`), which come back here to put it in flight.
+//! In: a message, maybe of a batch. Out: its kind and claim; the answer to what the table refuses.
 
 use super::call::ReplyPath;
-use super::event::{CancelCause, ServerEvent, SessionRef, StreamId};
-use super::{Opening, Server};
+use super::event::StreamId;
 use crate::error::ProtocolError;
 use crate::headers::Mirrored;
 use crate::json::Raw;
-use crate::message::{self, Incoming, Malformed, Member, Message, Method, Params, RequestId};
+use crate::message::{Incoming, Member, Message, Method, Params, RequestId};
 use crate::meta;
-use crate::negotiate::{self, Claim, Kind, Opened, Refusal, Route};
-use crate::time::Instant;
+use crate::negotiate::{self, Claim, Kind, Refusal, Route};
 use crate::version::EraPolicy;
-
-impl Server {
-    pub(super) fn message(
-        &mut self,
-        now: Instant,
-        message: Message,
-        source: MessageSource<'_, '_>,
-    ) {
-        let route = source.route.unwrap_or_else(|| {
-            let (kind, claim) = message_facts(&message);
-            self.classify(kind, claim)
-        });
-        match message {
-            Message::Request(request) => self.request(now, request, route, source),
-            Message::Notification(notification) => match route {
-                Route::Modern | Route::Legacy => self.notification(notification),
-                Route::Drop | Route::Reject(_) => {}
-            },
-            Message::Response(response) => match route {
-                Route::Legacy => self.response(now, response),
-                Route::Modern | Route::Drop | Route::Reject(_) => {
-                    self.fault(ProtocolError::UnexpectedResponse);
-                }
-            },
-        }
-    }
-
-    fn request(
-        &mut self,
-        now: Instant,
-        request: message::Request,
-        route: Route,
-        source: MessageSource<'_, '_>,
-    ) {
-        let path = source.path;
-        if self.calls.find(&request.id).is_some() {
-            let error = ProtocolError::DuplicateId { id: request.id.as_str().into() };
-            // On a stream of messages an answer with this id would settle the first request.
-            let id = path.stream.map(|_| request.id);
-            return self.refuse(path, id, &error);
-        }
-        match route {
-            Route::Modern => self.modern_request(now, request, source),
-            Route::Legacy => self.legacy_request(now, request, path),
-            Route::Reject(refusal) => {
-                let error = refused(refusal, self.context.config().era_policy, &request.params);
-                self.refuse(path, Some(request.id), &error);
-            }
-            Route::Drop => {}
-        }
-    }
-
-    pub(super) fn classify(&self, kind: Kind, claim: Claim) -> Route {
-        let opened = match &self.opening {
-            Opening::Undecided => Opened::Undecided,
-            Opening::Modern => Opened::Modern,
-            Opening::Legacy(session) if session.version.has_batches() => Opened::LegacyWithBatches,
-            Opening::Legacy(_) => Opened::Legacy,
-        };
-        negotiate::classify(opened, self.context.config().era_policy, kind, claim)
-            .map_or(Route::Drop, |row| row.then)
-    }
-
-    pub(super) fn malformed(&mut self, malformed: Malformed, path: ReplyPath) {
-        if !malformed.answerable {
-            return self.fault(malformed.error);
-        }
-        // An answer that names a request in flight would settle it.
-        let id = malformed.id.filter(|id| self.calls.find(id).is_none());
-        self.refuse(path, id, &malformed.error);
-    }
-
-    fn notification(&mut self, notification: message::Notification) {
-        if matches!(notification.method, Method::Cancelled) {
-            return self.cancelled(&notification.params);
-        }
-        if matches!(notification.method, Method::Initialized) {
-            self.initialized();
-        }
-        // The others are a handler's, or nobody's.
-        let message::Notification { method, params, .. } = notification;
-        if self.context.declaration().has_notifications()
-            && let Some(handler) = self.context.declaration().notification(method.name())
-        {
-            let params = params.json().clone();
-            let session = SessionRef(self.context.scope());
-            self.context.event(ServerEvent::Notification { session, handler, method, params });
-        }
-    }
-
-    fn cancelled(&mut self, params: &Params) {
-        let id = params.raw(Member::RequestId);
-        let Some(id) = id.and_then(RequestId::from_raw) else {
-            return self.fault(ProtocolError::InvalidParam {
-                member: Member::RequestId.name(),
-                expected: "a string or an integer",
-            });
-        };
-        let Some(serial) = self.calls.find(&id) else { return };
-        if self.calls.get_mut(serial).is_some() {
-            let reason = params.raw(Member::Reason);
-            let reason = reason.and_then(Raw::string).map(Into::into);
-            self.calls.cancel(&mut self.context, serial, CancelCause::Client(reason));
-        } else {
-            self.stop_waiting(serial);
-            self.stop_listening(serial);
-        }
-    }
-}
 
 /// Where a message came from.
 #[derive(Clone, Copy, Default)]
@@ -169,7 +57,7 @@ pub(crate) fn request_id(incoming: &Incoming) -> Option<RequestId> {
     }
 }
 
-fn message_facts(message: &Message) -> (Kind, Claim) {
+pub(super) fn message_facts(message: &Message) -> (Kind, Claim) {
     let claim = |params: &Params| match params.raw(Member::MetaProtocolVersion) {
         Some(_) => Claim::Present,
         None if params.has_any(meta::PER_REQUEST) => Claim::Incomplete,
@@ -208,7 +96,7 @@ pub(crate) fn refusal(
     }
 }
 
-fn refused(refusal: Refusal, policy: EraPolicy, params: &Params) -> ProtocolError {
+pub(super) fn refused(refusal: Refusal, policy: EraPolicy, params: &Params) -> ProtocolError {
     match refusal {
         Refusal::UnexpectedBatch => ProtocolError::UnexpectedBatch,
         Refusal::UnexpectedInitialize => ProtocolError::UnexpectedInitialize,

@@ -10,7 +10,7 @@ use super::outcome::Input;
 use crate::budget::Charge;
 use crate::error::{ProtocolError, Rung};
 use crate::json::Json;
-use crate::message::{ErrorData, Method, Outgoing, RequestId};
+use crate::message::{ErrorData, Method, Outgoing};
 use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 use crate::version::{Era, ProtocolVersion};
@@ -248,11 +248,6 @@ impl InputId {
     /// The session that is asked.
     pub fn session(self) -> SessionRef {
         SessionRef(self.scope)
-    }
-
-    /// The id of the request to the client.
-    pub(super) fn request_id(self) -> RequestId {
-        RequestId::number(i64::try_from(self.number).unwrap_or(i64::MAX))
     }
 }
 

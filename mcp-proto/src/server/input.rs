@@ -1,7 +1,7 @@
 //! Input that a handler asks for: what a client may be asked, and the answer of a modern request.
 //!
 //! In: an [`InputRequired`] and the capabilities of the client. Out: a result of the type
-//! `input_required`, or an error; a legacy request goes on to `legacy::bridge`. The other way,
+//! `input_required`, or an error; a legacy request goes on to `legacy::server_requests`. The other way,
 //! what a modern request brings along becomes an [`Input`].
 //!
 //! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
@@ -10,41 +10,45 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::call::Call;
+use super::calls::Calls;
+use super::context::Context;
 use super::inputs::Inputs;
-use super::{Input, InputRequired, Server};
+use super::outcome::{Input, InputRequired};
 use crate::error::{ErrorCode, ProtocolError, Rung};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Member, Outgoing, Params};
-use crate::time::Instant;
 use crate::types::{
     ClientCapabilities, ElicitRequestParams, InputRequest, InputResponses,
     MissingRequiredClientCapabilityErrorData,
 };
 use crate::version::Era;
 
-impl Server {
-    /// A handler asks for input; its request was set aside.
-    pub(super) fn input_required(&mut self, now: Instant, call: Call, mut required: InputRequired) {
-        let result = check(&call, &required).and_then(|()| match call.era {
-            Era::Legacy => Ok(None),
-            Era::Modern => encode(&mut required).map(Some),
-        });
-        match result {
-            Ok(None) => self.bridge(now, call, required),
-            Ok(Some(result)) => {
-                let stamp = self.context.declaration().input_required_stamp.clone();
-                self.calls.settle(&call);
-                let answer = Outgoing::Result { id: call.id, stamp, result };
-                self.context.deliver(call.path, None, answer);
-            }
-            Err(error) => {
-                let undeclared = error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
-                let rung = undeclared.then_some(Rung::Capability);
-                self.calls.fail(&mut self.context, call, rung, error);
-            }
+/// Answers a modern request that was set aside, and whose handler asks for input. A legacy one comes
+/// back: its client is to be asked.
+pub(super) fn require(
+    context: &mut Context,
+    calls: &mut Calls,
+    call: Call,
+    mut required: InputRequired,
+) -> Option<(Call, InputRequired)> {
+    let result = check(&call, &required).and_then(|()| match call.era {
+        Era::Legacy => Ok(None),
+        Era::Modern => encode(&mut required).map(Some),
+    });
+    match result {
+        Ok(None) => return Some((call, required)),
+        Ok(Some(result)) => {
+            let stamp = context.declaration().input_required_stamp.clone();
+            calls.settle(&call);
+            context.deliver(call.path, None, Outgoing::Result { id: call.id, stamp, result });
+        }
+        Err(error) => {
+            let undeclared = error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
+            calls.fail(context, call, undeclared.then_some(Rung::Capability), error);
         }
     }
+    None
 }
 
 /// What a modern request brings along; its handler has to check what is in it.

@@ -6,121 +6,74 @@
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
-use bytes::Bytes;
-
+use super::cacheable::Cacheable;
 use super::call::Requester;
+use super::context::Context;
 use super::dispatch::MessageSource;
+use super::event::Peer;
 use super::input;
 use super::inputs::Inputs;
-use super::serve::Served;
-use super::{Cacheable, Opening, Peer, Server};
+use super::serve::{Answer, Served};
 use crate::error::{ProtocolError, Rung};
 use crate::headers::{self, Mirrored};
-use crate::json::{Json, Raw};
-use crate::message::{Member, Method, Outgoing, Request, RequestId, Subject};
+use crate::json::Raw;
+use crate::message::{Member, Method, Request, Subject};
 use crate::meta::RequestMeta;
 use crate::negotiate;
-use crate::time::Instant;
 use crate::version::{Era, EraPolicy};
 
-impl Server {
-    pub(super) fn modern_request(
-        &mut self,
-        now: Instant,
-        request: Request,
-        source: MessageSource<'_, '_>,
-    ) {
-        let id = request.id.clone();
-        let discovers = matches!(request.method, Method::Discover);
-        match self.serve_modern(now, request, source) {
-            Err(error) => self.refuse(source.path, Some(id), &error),
-            Ok(()) if discovers => {}
-            Ok(()) => {
-                if let Opening::Undecided = self.opening {
-                    self.opening = Opening::Modern;
-                }
-            }
-        }
+/// What answers a modern request.
+pub(super) fn serve(
+    context: &Context,
+    request: &Request,
+    source: MessageSource<'_, '_>,
+) -> Result<Answer, ProtocolError> {
+    let (declaration, served) = (context.declaration(), context.config().era_policy);
+    // An endpoint without sessions counts as modern whatever its machines serve.
+    if served == EraPolicy::LegacyOnly {
+        return Err(ProtocolError::ModernNotServed);
     }
-
-    fn serve_modern(
-        &mut self,
-        now: Instant,
-        request: Request,
-        source: MessageSource<'_, '_>,
-    ) -> Result<(), ProtocolError> {
-        // An endpoint without sessions counts as modern whatever its machines serve.
-        if self.context.config().era_policy == EraPolicy::LegacyOnly {
-            return Err(ProtocolError::ModernNotServed);
-        }
-        let meta = RequestMeta::read(&request.params)?;
-        let claim = request.params.raw(Member::MetaProtocolVersion);
-        let claim = claim.and_then(Raw::string).unwrap_or_default();
-        if let Some(head) = source.head {
-            head.check_version(&claim).map_err(ProtocolError::header(Rung::Version))?;
-        }
-        let policy = source.policy.unwrap_or(self.context.config().era_policy);
-        let version = negotiate::modern_version(&claim, policy)?;
-        if let Some(head) = source.head {
-            check_standard(head, &request)?;
-        }
-        if matches!(request.method, Method::Discover) {
-            let stamp = self.context.declaration().cache_stamp(Cacheable::Discover).clone();
-            let result = self.context.declaration().discover(policy).clone();
-            self.modern_result(request.id, stamp, result);
-            return Ok(());
-        }
-        if matches!(request.method, Method::Listen) {
-            return self.listen(request.id, &request.params);
-        }
-        self.context.declaration().check_capability(&request.method)?;
-        match self.context.declaration().serve(
-            Era::Modern,
-            &request.method,
-            &request.params,
-            source.head,
-        )? {
-            Served::Page(list, page) => {
-                let stamp = self.context.declaration().cache_stamp(list).clone();
-                self.modern_result(request.id, stamp, page);
-            }
-            Served::Result(result) => {
-                let stamp = self.context.declaration().stamp.clone();
-                self.modern_result(request.id, stamp, result);
-            }
-            Served::Handler(target) => {
-                let asks = target.handler.asks;
-                let inputs =
-                    if asks { Inputs::of(&meta.client_capabilities) } else { Inputs::default() };
-                // The members of others that are called so are theirs.
-                let takes_input = target.kind.takes_input();
-                let input = if takes_input { input::read(&request.params)? } else { None };
-                let requester = Requester {
-                    inputs,
-                    input,
-                    log_level: meta.log_level,
-                    peer: Peer {
-                        version,
-                        client_info: meta.client_info,
-                        capabilities: meta.client_capabilities,
-                        principal: self.context.principal().cloned(),
-                    },
-                };
-                self.calls.start(
-                    now,
-                    &mut self.context,
-                    request,
-                    target,
-                    requester,
-                    source.path,
-                )?;
-            }
-        }
-        Ok(())
+    let Request { method, params, .. } = request;
+    let meta = RequestMeta::read(params)?;
+    let claim = params.raw(Member::MetaProtocolVersion);
+    let claim = claim.and_then(Raw::string).unwrap_or_default();
+    if let Some(head) = source.head {
+        head.check_version(&claim).map_err(ProtocolError::header(Rung::Version))?;
     }
-
-    fn modern_result(&mut self, id: RequestId, stamp: Bytes, result: Json) {
-        self.context.send(None, Outgoing::Result { id, stamp, result });
+    let policy = source.policy.unwrap_or(served);
+    let version = negotiate::modern_version(&claim, policy)?;
+    if let Some(head) = source.head {
+        check_standard(head, request)?;
+    }
+    if matches!(method, Method::Discover) {
+        let stamp = declaration.cache_stamp(Cacheable::Discover).clone();
+        return Ok(Answer::Result { stamp, result: declaration.discover(policy).clone() });
+    }
+    if matches!(method, Method::Listen) {
+        return Ok(Answer::Subscription);
+    }
+    declaration.check_capability(method)?;
+    match declaration.serve(Era::Modern, method, params, source.head)? {
+        Served::Page(list, result) => {
+            Ok(Answer::Result { stamp: declaration.cache_stamp(list).clone(), result })
+        }
+        Served::Result(result) => Ok(Answer::Result { stamp: declaration.stamp.clone(), result }),
+        Served::Handler(target) => {
+            let asks = target.handler.asks;
+            let inputs =
+                if asks { Inputs::of(&meta.client_capabilities) } else { Inputs::default() };
+            // Other methods may define these members themselves.
+            let takes_input = target.kind.takes_input();
+            let input = if takes_input { input::read(params)? } else { None };
+            let peer = Peer {
+                version,
+                client_info: meta.client_info,
+                capabilities: meta.client_capabilities,
+                principal: context.principal().cloned(),
+            };
+            let log_level = meta.log_level;
+            Ok(Answer::Handler(target, Requester { peer, inputs, input, log_level }))
+        }
     }
 }
 

@@ -48,6 +48,6 @@ mod tests {
         let refused = registry.extension("tasks", Json::EMPTY_OBJECT).err();
         assert_eq!(refused, Some(UsageError::InvalidExtension { identifier: "tasks".into() }));
         assert!(registry.extension("com.example/tasks", Json::EMPTY_OBJECT).is_ok());
-        assert!(registry.extensions.keys().eq(["com.example/tasks"]));
+        assert!(registry.registered.extensions.keys().eq(["com.example/tasks"]));
     }
 }

@@ -1,15 +1,17 @@
-//! What a handler tells the client while it works.
+//! Notifications of an application, and what of them goes out.
+//!
+//! In: a [`Notification`], and what its receiver asked for. Out: the message, if the client wants it;
+//! or the reason for which it must not be sent.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 
 use super::call::Call;
-use super::{Life, ReplyId, Server, ServerEvent};
+use super::legacy::Session;
 use crate::error::UsageError;
 use crate::json::Json;
 use crate::message::{MethodRow, Outgoing};
 use crate::progress::Progress;
-use crate::time::Instant;
 use crate::types::{LoggingLevel, LoggingMessageNotificationParams};
 use crate::version::ProtocolVersion;
 
@@ -40,63 +42,41 @@ pub enum Notification {
     },
 }
 
-impl Server {
-    /// Tells the client about a request in flight. What the client did not ask for goes nowhere,
-    /// and that is no error. It goes out with the next actions: a handler that keeps the driver
-    /// from taking them reports nothing before it ends.
-    ///
-    /// A request that waits for input may be told of too, by the name that it had last.
-    ///
-    /// Fails with [`UsageError::Closed`], with [`UsageError::NotInFlight`] after the answer or a
-    /// cancellation, with [`UsageError::NotJson`] or [`UsageError::NotAnObject`], with
-    /// [`UsageError::ProgressNotIncreasing`], with [`UsageError::Undeclared`] for a log message
-    /// without [`Registry::logging`](super::Registry::logging), and with
-    /// [`UsageError::ReservedMethod`].
-    pub fn notify(
-        &mut self,
-        _now: Instant,
-        about: ReplyId,
-        notification: Notification,
-    ) -> Result<(), UsageError> {
-        if self.life == Life::Closed {
-            return Err(UsageError::Closed);
-        }
-        let (level, version) = (self.session_level(), self.session_version());
-        if about.scope != self.context.scope() {
-            return Err(UsageError::NotInFlight);
-        }
-        let logs = self.context.declaration().capabilities.logging.is_some();
-        let call = if self.calls.get_mut(about.serial).is_some() {
-            self.calls.get_mut(about.serial)
-        } else {
-            self.waiting(about.serial)
-        };
-        let call = call.ok_or(UsageError::NotInFlight)?;
-        let stream = call.path.stream;
-        let told = match notification {
-            Notification::Progress(progress) => told_progress(call, &progress)?,
-            Notification::Log(message) => {
-                if !logs {
-                    return Err(UsageError::Undeclared { capability: "logging" });
-                }
-                told_message(call.log_level.or(level), &message)?
+impl Notification {
+    /// What goes out about a request. `session` is that of a legacy client; `logs`, whether
+    /// logging is declared.
+    pub(super) fn about(
+        self,
+        call: &mut Call,
+        session: Option<&Session>,
+        logs: bool,
+    ) -> Result<Told, UsageError> {
+        let level = call.log_level.or(session.map(Session::log_level));
+        match self {
+            Self::Progress(progress) => told_progress(call, &progress),
+            Self::Log(_) if !logs => Err(UsageError::Undeclared { capability: "logging" }),
+            Self::Log(message) => told_message(level, &message),
+            Self::Lost { count } => Ok(if logs { told_lost(level, count) } else { None }),
+            Self::Other { method, params } => {
+                told_other(session.map(Session::version), method, params)
             }
-            Notification::Lost { count } => {
-                let told = if logs { told_lost(call.log_level.or(level), count) } else { None };
-                self.context.event(ServerEvent::MessagesLost { count });
-                told
-            }
-            Notification::Other { method, params } => told_other(version, method, params)?,
-        };
-        if let Some((method, params)) = told {
-            self.context.send(stream, Outgoing::Notification { method, params });
         }
-        Ok(())
+    }
+
+    /// What goes out to a legacy client about no request.
+    pub(super) fn outside(self, session: &Session, logs: bool) -> Result<Told, UsageError> {
+        match self {
+            Self::Progress(_) | Self::Lost { .. } => Err(UsageError::NotInFlight),
+            Self::Log(_) if !logs => Err(UsageError::Undeclared { capability: "logging" }),
+            Self::Log(message) => told_message(Some(session.log_level()), &message),
+            Self::Other { .. } if !session.is_initialized() => Err(UsageError::NotInitialized),
+            Self::Other { method, params } => told_other(Some(session.version()), method, params),
+        }
     }
 }
 
-/// The method and the parameters of what goes out, if anything does.
-pub(super) type Told = Option<(Cow<'static, str>, Json)>;
+/// The notification that goes out, if any does.
+pub(super) type Told = Option<Outgoing>;
 
 fn told_progress(call: &mut Call, progress: &Progress) -> Result<Told, UsageError> {
     let increases = call.progress.is_none_or(|before| progress.progress > before);
@@ -105,10 +85,10 @@ fn told_progress(call: &mut Call, progress: &Progress) -> Result<Told, UsageErro
     }
     call.progress = Some(progress.progress);
     let token = call.token.as_ref();
-    Ok(token.map(|token| ("notifications/progress".into(), progress.params(token))))
+    Ok(token.map(|token| told("notifications/progress".into(), progress.params(token))))
 }
 
-pub(super) fn told_message(
+fn told_message(
     least: Option<LoggingLevel>,
     message: &LoggingMessageNotificationParams,
 ) -> Result<Told, UsageError> {
@@ -116,7 +96,7 @@ pub(super) fn told_message(
         return Ok(None);
     }
     match Json::encode(message) {
-        Ok(params) => Ok(Some(("notifications/message".into(), params))),
+        Ok(params) => Ok(Some(told("notifications/message".into(), params))),
         Err(_) => Err(UsageError::NotJson { name: "data".into() }),
     }
 }
@@ -130,7 +110,7 @@ fn told_lost(least: Option<LoggingLevel>, count: u64) -> Told {
 }
 
 /// `version` is that of a legacy session.
-pub(super) fn told_other(
+fn told_other(
     version: Option<ProtocolVersion>,
     method: String,
     params: Json,
@@ -145,5 +125,9 @@ pub(super) fn told_other(
     if !params.raw().is_object() {
         return Err(UsageError::NotAnObject { name: method });
     }
-    Ok(Some((method.into(), params)))
+    Ok(Some(told(method.into(), params)))
+}
+
+fn told(method: Cow<'static, str>, params: Json) -> Outgoing {
+    Outgoing::Notification { method, params }
 }

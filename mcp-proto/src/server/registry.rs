@@ -1,16 +1,18 @@
 //! Register once, serve both eras.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use super::cacheable::Cacheable;
 use super::declaration::Declaration;
-use super::entries::Entries;
+use super::handler_id::HandlerId;
 use super::names::{has_scheme, is_tool_name};
+use super::registered::{Reference, Registered};
 use super::template::UriTemplate;
-use super::{Cacheable, HandlerId, List};
+use crate::change::List;
 use crate::error::UsageError;
 use crate::headers::Plan;
 use crate::json::Json;
@@ -41,89 +43,38 @@ use crate::types::{
 /// [Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources), [Prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts)
 #[derive(Clone, Debug)]
 pub struct Registry<H> {
-    pub(super) server_info: Implementation,
-    pub(super) instructions: Option<String>,
-    pub(super) page_size: usize,
-    pub(super) tools: Entries<Tool>,
-    pub(super) resources: Entries<Resource>,
-    pub(super) templates: Entries<ResourceTemplate>,
-    pub(super) prompts: Entries<Prompt>,
-    pub(super) completions: BTreeMap<Reference, HandlerId>,
-    pub(super) methods: BTreeMap<String, HandlerId>,
-    pub(super) notifications: BTreeMap<String, HandlerId>,
-    pub(super) fallback: Option<HandlerId>,
-    pub(super) logging: bool,
-    pub(super) list_changed: BTreeSet<List>,
-    pub(super) subscribe: bool,
-    pub(super) extensions: BTreeMap<String, Json>,
-    pub(super) experimental: BTreeMap<String, Json>,
-    pub(super) cache: BTreeMap<Cacheable, CacheHint>,
+    pub(super) registered: Registered,
     handlers: BTreeMap<usize, H>,
-}
-
-/// What has an argument that can be completed.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Reference {
-    Prompt(String),
-    Template(String),
-}
-
-impl From<CompletionReference> for Reference {
-    fn from(reference: CompletionReference) -> Self {
-        match reference {
-            CompletionReference::Prompt(prompt) => Self::Prompt(prompt.name),
-            CompletionReference::Resource(template) => Self::Template(template.uri),
-        }
-    }
 }
 
 impl<H> Registry<H> {
     /// An empty registry for a server with this name and version.
     pub fn new(server_info: Implementation) -> Self {
-        Self {
-            server_info,
-            instructions: None,
-            page_size: 100,
-            tools: Entries::new(),
-            resources: Entries::new(),
-            templates: Entries::new(),
-            prompts: Entries::new(),
-            completions: BTreeMap::new(),
-            methods: BTreeMap::new(),
-            notifications: BTreeMap::new(),
-            fallback: None,
-            logging: false,
-            list_changed: BTreeSet::new(),
-            subscribe: false,
-            extensions: BTreeMap::new(),
-            experimental: BTreeMap::new(),
-            cache: BTreeMap::new(),
-            handlers: BTreeMap::new(),
-        }
+        Self { registered: Registered::new(server_info), handlers: BTreeMap::new() }
     }
 
     /// Sets what models are told about using this server.
     pub fn instructions(&mut self, instructions: impl Into<String>) -> &mut Self {
-        self.instructions = Some(instructions.into());
+        self.registered.instructions = Some(instructions.into());
         self
     }
 
     /// Sets how many entries a page of a list has; default 100, at least 1.
     pub fn page_size(&mut self, entries: usize) -> &mut Self {
-        self.page_size = entries.max(1);
+        self.registered.page_size = entries.max(1);
         self
     }
 
     /// Declares that this list may change while the server runs. Its capability is declared then
     /// even while the list is empty.
     pub fn list_changed(&mut self, list: List) -> &mut Self {
-        self.list_changed.insert(list);
+        self.registered.list_changed.insert(list);
         self
     }
 
     /// Declares that clients are told of updates of the resources that they name.
     pub fn subscribe(&mut self) -> &mut Self {
-        self.subscribe = true;
+        self.registered.subscribe = true;
         self
     }
 
@@ -131,7 +82,7 @@ impl<H> Registry<H> {
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn logging(&mut self) -> &mut Self {
-        self.logging = true;
+        self.registered.logging = true;
         self
     }
 
@@ -139,7 +90,7 @@ impl<H> Registry<H> {
     ///
     /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
     pub fn cache(&mut self, what: Cacheable, hint: CacheHint) -> &mut Self {
-        self.cache.insert(what, hint);
+        self.registered.cache.insert(what, hint);
         self
     }
 
@@ -161,7 +112,7 @@ impl<H> Registry<H> {
         if !settings.raw().is_object() {
             return Err(UsageError::NotAnObject { name: identifier });
         }
-        self.extensions.insert(identifier, settings);
+        self.registered.extensions.insert(identifier, settings);
         Ok(self)
     }
 
@@ -177,7 +128,7 @@ impl<H> Registry<H> {
         if !settings.raw().is_object() {
             return Err(UsageError::NotAnObject { name });
         }
-        self.experimental.insert(name, settings);
+        self.registered.experimental.insert(name, settings);
         Ok(self)
     }
 
@@ -216,10 +167,10 @@ impl<H> Registry<H> {
         if let Err(reason) = Plan::compile(&tool.input_schema) {
             return Err(UsageError::InvalidHeader { name: tool.name, reason });
         }
-        self.tools.check(&tool)?;
+        self.registered.tools.check(&tool)?;
         check_dialects(&tool)?;
         let handler = self.keep(handler, asks);
-        self.tools.add(tool, handler);
+        self.registered.tools.add(tool, handler);
         Ok(self)
     }
 
@@ -235,9 +186,9 @@ impl<H> Registry<H> {
         if !has_scheme(&resource.uri) {
             return Err(UsageError::InvalidUri { uri: resource.uri });
         }
-        self.resources.check(&resource)?;
+        self.registered.resources.check(&resource)?;
         let handler = self.keep(handler, true);
-        self.resources.add(resource, handler);
+        self.registered.resources.add(resource, handler);
         Ok(self)
     }
 
@@ -252,9 +203,9 @@ impl<H> Registry<H> {
         handler: H,
     ) -> Result<&mut Self, UsageError> {
         UriTemplate::parse(&template.uri_template)?;
-        self.templates.check(&template)?;
+        self.registered.templates.check(&template)?;
         let handler = self.keep(handler, true);
-        self.templates.add(template, handler);
+        self.registered.templates.add(template, handler);
         Ok(self)
     }
 
@@ -262,9 +213,9 @@ impl<H> Registry<H> {
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`].
     pub fn add_prompt(&mut self, prompt: Prompt, handler: H) -> Result<&mut Self, UsageError> {
-        self.prompts.check(&prompt)?;
+        self.registered.prompts.check(&prompt)?;
         let handler = self.keep(handler, true);
-        self.prompts.add(prompt, handler);
+        self.registered.prompts.add(prompt, handler);
         Ok(self)
     }
 
@@ -281,17 +232,17 @@ impl<H> Registry<H> {
         let reference = reference.into();
         let (Reference::Prompt(name) | Reference::Template(name)) = &reference;
         let known = match &reference {
-            Reference::Prompt(name) => self.prompts.has(name),
-            Reference::Template(template) => self.templates.has(template),
+            Reference::Prompt(name) => self.registered.prompts.has(name),
+            Reference::Template(template) => self.registered.templates.has(template),
         };
         if !known {
             return Err(UsageError::UnknownReference { name: name.clone() });
         }
-        if self.completions.contains_key(&reference) {
+        if self.registered.completions.contains_key(&reference) {
             return Err(UsageError::Duplicate { kind: "completion", name: name.clone() });
         }
         let handler = self.keep(handler, false);
-        self.completions.insert(reference, handler);
+        self.registered.completions.insert(reference, handler);
         Ok(self)
     }
 
@@ -308,11 +259,11 @@ impl<H> Registry<H> {
         if !matches!(Method::from_name(method.as_str().into()), Method::Other(_)) {
             return Err(UsageError::ReservedMethod { method });
         }
-        if self.methods.contains_key(&method) {
+        if self.registered.methods.contains_key(&method) {
             return Err(UsageError::Duplicate { kind: "method", name: method });
         }
         let handler = self.keep(handler, false);
-        self.methods.insert(method, handler);
+        self.registered.methods.insert(method, handler);
         Ok(self)
     }
 
@@ -330,46 +281,46 @@ impl<H> Registry<H> {
         if Method::from_name(method.as_str().into()) == Method::Cancelled {
             return Err(UsageError::ReservedMethod { method });
         }
-        if self.notifications.contains_key(&method) {
+        if self.registered.notifications.contains_key(&method) {
             return Err(UsageError::Duplicate { kind: "notification", name: method });
         }
         let handler = self.keep(handler, false);
-        self.notifications.insert(method, handler);
+        self.registered.notifications.insert(method, handler);
         Ok(self)
     }
 
     /// Sets the handler of all requests whose methods neither the specification nor this registry
     /// has; without one they are answered with -32601.
     pub fn fallback(&mut self, handler: H) -> &mut Self {
-        if let Some(before) = self.fallback {
+        if let Some(before) = self.registered.fallback {
             self.handlers.remove(&before.serial);
         }
-        self.fallback = Some(self.keep(handler, false));
+        self.registered.fallback = Some(self.keep(handler, false));
         self
     }
 
     /// Takes a tool out and returns its handler.
     pub fn remove_tool(&mut self, name: &str) -> Option<H> {
-        let handler = self.tools.remove(name)?;
+        let handler = self.registered.tools.remove(name)?;
         self.handlers.remove(&handler.serial)
     }
 
     /// Takes a resource out and returns its handler.
     pub fn remove_resource(&mut self, uri: &str) -> Option<H> {
-        let handler = self.resources.remove(uri)?;
+        let handler = self.registered.resources.remove(uri)?;
         self.handlers.remove(&handler.serial)
     }
 
     /// Takes a family of resources out, its completions too, and returns its handler.
     pub fn remove_resource_template(&mut self, uri_template: &str) -> Option<H> {
-        let handler = self.templates.remove(uri_template)?;
+        let handler = self.registered.templates.remove(uri_template)?;
         self.remove_completion(Reference::Template(uri_template.into()));
         self.handlers.remove(&handler.serial)
     }
 
     /// Takes a prompt out, its completions too, and returns its handler.
     pub fn remove_prompt(&mut self, name: &str) -> Option<H> {
-        let handler = self.prompts.remove(name)?;
+        let handler = self.registered.prompts.remove(name)?;
         self.remove_completion(Reference::Prompt(name.into()));
         self.handlers.remove(&handler.serial)
     }
@@ -379,7 +330,7 @@ impl<H> Registry<H> {
     /// type, or none. Log them when the server starts: some clients leave such tools out.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        for (tool, _) in self.tools.iter() {
+        for (tool, _) in self.registered.tools.iter() {
             if !is_tool_name(&tool.name) {
                 warnings.push(alloc::format!(
                     "the tool name {:?} should have 1 to 128 of the characters A-Z a-z 0-9 _ - .",
@@ -396,7 +347,7 @@ impl<H> Registry<H> {
 
     /// The tools and their handlers, in the order in which they were added.
     pub fn tools(&self) -> impl Iterator<Item = (&Tool, HandlerId)> {
-        self.tools.iter().map(|(tool, handler)| (tool, *handler))
+        self.registered.tools.iter().map(|(tool, handler)| (tool, *handler))
     }
 
     /// The handler that a [`Request`](super::Request) names.
@@ -407,12 +358,12 @@ impl<H> Registry<H> {
     /// What the machines need to know: all of it but the handlers, ready to be sent. It is made
     /// anew each time, so keep it for all connections.
     pub fn declaration(&self) -> Arc<Declaration> {
-        Arc::new(Declaration::new(self))
+        Arc::new(Declaration::new(&self.registered))
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "it is made to be dropped")]
     fn remove_completion(&mut self, reference: Reference) {
-        if let Some(handler) = self.completions.remove(&reference) {
+        if let Some(handler) = self.registered.completions.remove(&reference) {
             self.handlers.remove(&handler.serial);
         }
     }

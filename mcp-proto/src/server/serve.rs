@@ -7,10 +7,13 @@
 
 use alloc::string::{String, ToString};
 
-use super::call::CallKind;
+use bytes::Bytes;
+
+use super::cacheable::Cacheable;
+use super::call::{CallKind, Requester};
 use super::declaration::{Completes, Declaration, PromptEntry, ToolEntry};
-use super::registry::Reference;
-use super::{Cacheable, HandlerId};
+use super::handler_id::HandlerId;
+use super::registered::Reference;
 use crate::error::{ProtocolError, Rung};
 use crate::headers::Mirrored;
 use crate::json::{Json, Raw};
@@ -26,6 +29,17 @@ pub(super) enum Served {
     Result(Json),
     /// A handler.
     Handler(Target),
+}
+
+/// What an era makes of a request.
+pub(super) enum Answer {
+    Result {
+        stamp: Bytes,
+        result: Json,
+    },
+    /// A subscription, which is answered when it ends.
+    Subscription,
+    Handler(Target, Requester),
 }
 
 /// The handler of a request, and what it gets.

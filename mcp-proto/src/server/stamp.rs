@@ -10,14 +10,15 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use super::cacheable::Cacheable;
 use super::call::{Call, CallKind};
 use super::declaration::Declaration;
-use super::{Cacheable, legacy};
+use super::legacy::wrapped_content;
+use super::result_prefix::{COMPLETE, result_prefix};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Outgoing};
-use crate::meta::SERVER_INFO;
 use crate::types::{CacheHint, CacheScope, CompleteResult};
 use crate::version::{Era, ProtocolVersion};
 
@@ -138,7 +139,7 @@ fn legacy_result(kind: CallKind, typed: bool, result: Json) -> Json {
     let result = if stamped { without_stamp(kind, &result) } else { result };
     let CallKind::Tool { wraps } = kind else { return result };
     if mentions(result.as_bytes(), b"\"structured", b'C', b"ontent\"") {
-        return legacy::wrapped_content(&result, wraps);
+        return wrapped_content(&result, wraps);
     }
     result
 }
@@ -173,7 +174,7 @@ fn modern_result(
     match kind {
         _ if own => merge(kind, declaration, cache, &result),
         CallKind::Resource { retried: true } => {
-            (stamp(COMPLETE, declaration.server_info(), None, cache), result)
+            (result_prefix(COMPLETE, declaration.server_info(), None, cache), result)
         }
         CallKind::Resource { retried: false } => {
             (declaration.cache_stamp(Cacheable::Contents).clone(), result)
@@ -215,41 +216,7 @@ fn merge(
         _ => object.copy(key, value),
     });
     object.end();
-    (stamp(result_type, declaration.server_info(), meta, cache), Json::trusted(rest))
-}
-
-/// The `resultType` of a result that is one, as JSON.
-pub(super) const COMPLETE: &[u8] = b"\"complete\"";
-
-/// The members that a modern result begins with.
-pub(super) fn stamp(
-    result_type: &[u8],
-    server_info: &Json,
-    meta: Option<Raw<'_>>,
-    cache: Option<CacheHint>,
-) -> Bytes {
-    let mut out = [b"\"resultType\":", result_type, b",\"_meta\":"].concat();
-    let mut object = List::object(&mut out);
-    let mut named = false;
-    if let Some(meta) = meta {
-        meta.members(|key, value| {
-            named |= key.string().as_deref() == Some(SERVER_INFO);
-            object.copy(key, value);
-        });
-    }
-    if !named {
-        object.member(SERVER_INFO, server_info.as_bytes());
-    }
-    object.end();
-    if let Some(CacheHint { ttl_ms, scope }) = cache {
-        let scope = match scope {
-            CacheScope::Public => "public",
-            CacheScope::Private => "private",
-        };
-        let hints = alloc::format!(",\"ttlMs\":{ttl_ms},\"cacheScope\":\"{scope}\"");
-        out.extend_from_slice(hints.as_bytes());
-    }
-    out.into()
+    (result_prefix(result_type, declaration.server_info(), meta, cache), Json::trusted(rest))
 }
 
 /// Whether `before`, `rare` and `after` stand together anywhere in `text`; fast where `rare` is.

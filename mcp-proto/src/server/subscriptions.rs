@@ -1,4 +1,4 @@
-//! Who wants to be told of which changes, and what they have not been told yet.
+//! Subscriptions to changes, and the changes that have not been told yet.
 //!
 //! In: `subscriptions/listen` of modern clients; the session and the subscriptions of a legacy
 //! one; and changes. Out: notifications, one by one, as the driver takes them; what changes again
@@ -12,9 +12,11 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::Declaration;
+use super::calls::Calls;
+use super::context::{Binding, Context};
+use super::declaration::Declaration;
 use super::names::has_scheme;
-use super::{Binding, Change, List, Server};
+use crate::change::{Change, List};
 use crate::error::ProtocolError;
 use crate::json::{Json, Raw, write};
 use crate::limits::Limits;
@@ -138,7 +140,7 @@ impl Subscriptions {
     }
 
     /// All that anybody has subscribed to has changed, as far as it is declared to change.
-    fn publish_all(&mut self, declaration: &Declaration) {
+    pub(super) fn publish_all(&mut self, declaration: &Declaration) {
         for (serial, listener) in self.listeners.iter_mut() {
             let silent = listener.untold.is_empty();
             let changes = listener.filter.changes();
@@ -155,7 +157,7 @@ impl Subscriptions {
     }
 
     /// The next notification.
-    fn next(&mut self) -> Option<Outgoing> {
+    pub(super) fn next(&mut self) -> Option<Outgoing> {
         while let Some(serial) = self.stirred.pop_front() {
             let Some(listener) = self.listeners.get_mut(serial) else { continue };
             let Some(change) = listener.untold.pop_first() else { continue };
@@ -165,6 +167,115 @@ impl Subscriptions {
             return Some(listener.tell(&change));
         }
         None
+    }
+
+    /// Serves `subscriptions/listen`.
+    pub(super) fn listen(
+        &mut self,
+        context: &mut Context,
+        calls: &mut Calls,
+        id: RequestId,
+        params: &Params,
+    ) -> Result<(), ProtocolError> {
+        let filter = self.honoured(context, params)?;
+        context.send(None, acknowledged(&id, &filter));
+        if filter.is_empty() {
+            let end = end_of_subscription(context, id);
+            context.send(None, end);
+            return Ok(());
+        }
+        self.open(calls.hold(&id), id, filter);
+        Ok(())
+    }
+
+    /// The client does not listen any more.
+    pub(super) fn cancel(&mut self, calls: &mut Calls, serial: u64) {
+        if let Some(id) = self.close(serial) {
+            calls.release(&id);
+        }
+    }
+
+    /// Ends all subscriptions of modern clients, after what there is to tell them.
+    pub(super) fn handle_eof(&mut self, context: &mut Context, calls: &mut Calls) {
+        self.tell(context);
+        while let Some(serial) = self.oldest() {
+            let Some(id) = self.close(serial) else { continue };
+            calls.release(&id);
+            let is_stream = context.binding() == Binding::Stream;
+            let cancelled = is_stream.then(|| Outgoing::cancelled(&id));
+            let end = end_of_subscription(context, id);
+            context.send(None, end);
+            if let Some(cancelled) = cancelled {
+                context.send(None, cancelled);
+            }
+        }
+    }
+
+    /// Tells all that there is to tell, here and not when the driver takes actions.
+    pub(super) fn tell(&mut self, context: &mut Context) {
+        while let Some(change) = self.next() {
+            context.send(None, change);
+        }
+    }
+
+    /// What a subscription of a modern client is for, if there is one.
+    pub(super) fn filter(&self) -> Option<Filter> {
+        let serial = self.oldest()?;
+        self.listeners.get(serial).map(|listener| listener.filter.clone())
+    }
+
+    /// What of the wanted notifications there is. What is not honoured is not kept, be it millions
+    /// of URIs.
+    fn honoured(&self, context: &Context, params: &Params) -> Result<Filter, ProtocolError> {
+        let (declaration, limits) = (context.declaration(), context.limits());
+        let (mut lists, mut uris, mut bytes) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let (mut filters, mut valid, mut room) = (0, true, Ok(()));
+        let mut list = |list, wanted: Raw<'_>| match wanted.0 {
+            b"true" if declaration.list_changed.contains(&list) => {
+                lists.insert(list);
+                true
+            }
+            wanted => matches!(wanted, b"true" | b"false"),
+        };
+        let mut subscribe = |uri: &str| {
+            // A resource that does not exist may come to exist, which is what the client waits for.
+            let wanted = declaration.declares(Capability::ResourceSubscriptions) && has_scheme(uri);
+            if wanted && room.is_ok() && !uris.contains(uri) {
+                bytes += uri.len();
+                uris.insert(String::from(uri));
+                room = self.admit(uris.len(), bytes, limits);
+            }
+        };
+        params.json().raw().members(|key, filter| {
+            if key.string().as_deref() != Some("notifications") {
+                return;
+            }
+            filters += 1;
+            valid &= filter.is_object();
+            filter.members(|key, wanted| match key.string().as_deref() {
+                Some("toolsListChanged") => valid &= list(List::Tools, wanted),
+                Some("promptsListChanged") => valid &= list(List::Prompts, wanted),
+                Some("resourcesListChanged") => valid &= list(List::Resources, wanted),
+                Some("resourceSubscriptions") => {
+                    valid &= wanted.is_array();
+                    wanted.elements(|uri| match uri.string() {
+                        Some(uri) => subscribe(&uri),
+                        None => valid = false,
+                    });
+                }
+                _ => {}
+            });
+        });
+        if filters != 1 || !valid {
+            let expected = "a SubscriptionFilter";
+            return Err(ProtocolError::InvalidParam { member: "notifications", expected });
+        }
+        room?;
+        let filter = Filter { lists, uris };
+        if !filter.is_empty() {
+            self.admit(filter.count(), bytes, limits)?;
+        }
+        Ok(filter)
     }
 
     /// The bytes of the URIs of all of them.
@@ -245,131 +356,13 @@ impl Filter {
     }
 }
 
-impl Server {
-    /// What a subscription of a modern client is for, if there is one.
-    pub(crate) fn filter(&self) -> Option<Filter> {
-        let serial = self.subscriptions.oldest()?;
-        self.subscriptions.listeners.get(serial).map(|listener| listener.filter.clone())
-    }
-
-    /// Tells the client that whatever it has subscribed to has changed, if it is declared: for an
-    /// application that has lost track of its changes.
-    pub fn publish_all(&mut self) {
-        self.subscriptions.publish_all(self.context.declaration());
-    }
-
-    /// The next notification of a change.
-    pub(super) fn next_change(&mut self) -> Option<Outgoing> {
-        self.subscriptions.next()
-    }
-
-    /// Tells all that there is to tell, here and not when the driver takes actions.
-    pub(super) fn tell_changes(&mut self) {
-        while let Some(change) = self.next_change() {
-            self.context.send(None, change);
-        }
-    }
-
-    /// Serves `subscriptions/listen`.
-    pub(super) fn listen(&mut self, id: RequestId, params: &Params) -> Result<(), ProtocolError> {
-        let filter = self.honoured(params)?;
-        self.context.send(None, acknowledged(&id, &filter));
-        if filter.is_empty() {
-            let end = self.end_of_subscription(id);
-            self.context.send(None, end);
-            return Ok(());
-        }
-        let serial = self.calls.hold(&id);
-        self.subscriptions.open(serial, id, filter);
-        Ok(())
-    }
-
-    /// The client does not listen any more.
-    pub(super) fn stop_listening(&mut self, serial: u64) {
-        if let Some(id) = self.subscriptions.close(serial) {
-            self.calls.release(&id);
-        }
-    }
-
-    /// Ends all subscriptions of modern clients, after what there is to tell them.
-    pub(super) fn end_subscriptions(&mut self) {
-        self.tell_changes();
-        while let Some(serial) = self.subscriptions.oldest() {
-            let Some(id) = self.subscriptions.close(serial) else { continue };
-            self.calls.release(&id);
-            let cancelled =
-                (self.context.binding() == Binding::Stream).then(|| Outgoing::cancelled(&id));
-            let end = self.end_of_subscription(id);
-            self.context.send(None, end);
-            if let Some(cancelled) = cancelled {
-                self.context.send(None, cancelled);
-            }
-        }
-    }
-
-    /// What of the wanted notifications there is. What is not honoured is not kept, be it millions
-    /// of URIs.
-    fn honoured(&self, params: &Params) -> Result<Filter, ProtocolError> {
-        let (limits, subscriptions) = (self.context.limits(), &self.subscriptions);
-        let (mut lists, mut uris, mut bytes) = (BTreeSet::new(), BTreeSet::new(), 0);
-        let (mut filters, mut valid, mut room) = (0, true, Ok(()));
-        let mut list = |list, wanted: Raw<'_>| match wanted.0 {
-            b"true" if self.context.declaration().list_changed.contains(&list) => {
-                lists.insert(list);
-                true
-            }
-            wanted => matches!(wanted, b"true" | b"false"),
-        };
-        let mut subscribe = |uri: &str| {
-            // A resource that does not exist may come to exist, which is what the client waits for.
-            let wanted = self.context.declaration().declares(Capability::ResourceSubscriptions)
-                && has_scheme(uri);
-            if wanted && room.is_ok() && !uris.contains(uri) {
-                bytes += uri.len();
-                uris.insert(String::from(uri));
-                room = subscriptions.admit(uris.len(), bytes, limits);
-            }
-        };
-        params.json().raw().members(|key, filter| {
-            if key.string().as_deref() != Some("notifications") {
-                return;
-            }
-            filters += 1;
-            valid &= filter.is_object();
-            filter.members(|key, wanted| match key.string().as_deref() {
-                Some("toolsListChanged") => valid &= list(List::Tools, wanted),
-                Some("promptsListChanged") => valid &= list(List::Prompts, wanted),
-                Some("resourcesListChanged") => valid &= list(List::Resources, wanted),
-                Some("resourceSubscriptions") => {
-                    valid &= wanted.is_array();
-                    wanted.elements(|uri| match uri.string() {
-                        Some(uri) => subscribe(&uri),
-                        None => valid = false,
-                    });
-                }
-                _ => {}
-            });
-        });
-        if filters != 1 || !valid {
-            let expected = "a SubscriptionFilter";
-            return Err(ProtocolError::InvalidParam { member: "notifications", expected });
-        }
-        room?;
-        let filter = Filter { lists, uris };
-        if !filter.is_empty() {
-            subscriptions.admit(filter.count(), bytes, limits)?;
-        }
-        Ok(filter)
-    }
-
-    fn end_of_subscription(&self, id: RequestId) -> Outgoing {
-        let mut stamp = b"\"resultType\":\"complete\",\"_meta\":".to_vec();
-        let mut meta = write::List::object(&mut stamp);
-        meta.member(SERVER_INFO, self.context.declaration().server_info().as_bytes());
-        meta.member(SUBSCRIPTION_ID, id.as_str().as_bytes());
-        meta.end();
-        Outgoing::Result { id, stamp: Bytes::from(stamp), result: Json::EMPTY_OBJECT }
-    }
+fn end_of_subscription(context: &Context, id: RequestId) -> Outgoing {
+    let mut stamp = b"\"resultType\":\"complete\",\"_meta\":".to_vec();
+    let mut meta = write::List::object(&mut stamp);
+    meta.member(SERVER_INFO, context.declaration().server_info().as_bytes());
+    meta.member(SUBSCRIPTION_ID, id.as_str().as_bytes());
+    meta.end();
+    Outgoing::Result { id, stamp: Bytes::from(stamp), result: Json::EMPTY_OBJECT }
 }
 
 fn acknowledged(id: &RequestId, Filter { lists, uris }: &Filter) -> Outgoing {

@@ -234,8 +234,9 @@ impl Exchange {
             self.answer.accept();
         }
         let config = self.config.server.share();
-        let mut server = Box::new(Server::exchange(declaration.clone(), config, caller.principal));
-        server.open_stateless(&incoming, version);
+        let declaration = declaration.clone();
+        let server = Server::stateless(declaration, config, caller.principal, &incoming, version);
+        let mut server = Box::new(server);
         server.handle_message_from(now, incoming, MessageSource::legacy(Some(StreamId(1))));
         self.state = State::Alone(server);
     }

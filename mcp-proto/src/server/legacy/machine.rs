@@ -1,0 +1,171 @@
+//! Verbs of a server that only legacy clients know: batches, responses, and what is sent outside of a
+//! request.
+//!
+//! In: arrays (revision 2025-03-26 alone), responses, commands of the application. Out: the messages
+//! of an array, one by one, whose answers are one array; messages on the stream that belongs to no
+//! request (over HTTP that of the GET), and an event for each ping and request for input. Above
+//! `Limits::max_batch_bytes` of answers a request of a batch has an error for an answer, and is not
+//! looked at.
+//!
+//! | command | needs | then |
+//! |---|---|---|
+//! | [`Server::ping`] | `initialize` | the request |
+//! | [`Server::notify_session`] with a log message | `Registry::logging`, and the level of the session | `notifications/message` |
+//! | [`Server::notify_session`] with another one | `notifications/initialized` | that notification |
+//! | [`Server::request_input`] | `notifications/initialized`, the revision, the client's capability | the request |
+//!
+//! A modern client is asked inside of its own requests only: all of this fails with
+//! [`UsageError::NoServerRequests`] there.
+//!
+//! These verbs stand apart from the others of [`Server`] so that the era can be deleted with its folder.
+//!
+//! [Specification: Batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching),
+//! [Messages](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization)
+
+use alloc::collections::BTreeSet;
+
+use super::super::call::ReplyPath;
+use super::super::dispatch::MessageSource;
+use super::super::event::{InputId, PingId};
+use super::super::machine::Server;
+use super::super::notification::Notification;
+use super::serve_again;
+use crate::error::{ProtocolError, UsageError};
+use crate::message::batches::Batches;
+use crate::message::{self, Batch, Capability, ErrorData, Incoming, Message, Outgoing, Response};
+use crate::time::{Duration, Instant};
+use crate::types::InputRequest;
+
+/// The error for a request of a batch that is not looked at.
+const SKIPPED: &str = "the request was not executed: the answers of its batch are as long as \
+                       Limits::max_batch_bytes; send fewer requests at a time";
+
+impl Server {
+    /// Asks a legacy client for a sign of life; a [`ServerEvent::Pong`] tells what came of it, after
+    /// `timeout` at the latest.
+    ///
+    /// Fails with [`UsageError::NoServerRequests`] unless the connection was opened with
+    /// `initialize`, and with [`UsageError::Closed`] after the end of input.
+    ///
+    /// [Specification: Ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)
+    pub fn ping(&mut self, now: Instant, timeout: Duration) -> Result<PingId, UsageError> {
+        self.lifecycle.live_session(&self.context)?;
+        Ok(self.to_client.ping(now, &mut self.context, timeout))
+    }
+
+    /// Sends a notification to a legacy client, about no request. A log message that is less severe
+    /// than the session wants is not sent, and that is no error; nor is
+    /// `notifications/elicitation/complete` to a revision without it.
+    ///
+    /// Fails with [`UsageError::Closed`], with [`UsageError::NoServerRequests`] unless the
+    /// connection was opened with `initialize`, with [`UsageError::NotInitialized`] (log messages
+    /// may go earlier), with [`UsageError::Undeclared`] for a log message without
+    /// [`Registry::logging`](crate::server::Registry::logging), with
+    /// [`UsageError::NotInFlight`] for progress and losses, which are about a request, and with
+    /// [`UsageError::ReservedMethod`], [`UsageError::NotAnObject`] and [`UsageError::NotJson`].
+    pub fn notify_session(
+        &mut self,
+        _now: Instant,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        let session = self.lifecycle.live_session(&self.context)?;
+        let logs = self.context.declaration().declares(Capability::Logging);
+        if let Some(message) = notification.outside(session, logs)? {
+            self.context.send(None, message);
+        }
+        Ok(())
+    }
+
+    /// Asks a legacy client for input, about no request: its roots, a form, a URL, a message of its
+    /// model. A [`ServerEvent::InputAnswered`] tells what came of it, after `timeout` at the latest.
+    ///
+    /// Fails with [`UsageError::Closed`], with [`UsageError::NoServerRequests`] unless the
+    /// connection was opened with `initialize`, with [`UsageError::NotInitialized`], with
+    /// [`UsageError::UndeclaredByClient`], with [`UsageError::NotInRevision`], and with
+    /// [`UsageError::TooManyCalls`] while `Limits::max_in_flight` requests wait for the client.
+    pub fn request_input(
+        &mut self,
+        now: Instant,
+        request: InputRequest,
+        timeout: Duration,
+    ) -> Result<InputId, UsageError> {
+        let session = self.lifecycle.live_session(&self.context)?;
+        self.to_client.request_input(now, &mut self.context, session, request, timeout)
+    }
+
+    /// Withdraws a request for input: the client is sent `notifications/cancelled`, and no
+    /// [`ServerEvent::InputAnswered`] follows.
+    ///
+    /// Fails with [`UsageError::Closed`] or [`UsageError::NoServerRequests`], and with
+    /// [`UsageError::NotInFlight`] if it has ended, or is another machine's.
+    ///
+    /// [Specification: Cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation)
+    pub fn cancel_input(&mut self, _now: Instant, input: InputId) -> Result<(), UsageError> {
+        self.lifecycle.live_session(&self.context)?;
+        self.to_client.cancel_input(&mut self.context, input)
+    }
+
+    /// The client has answered something.
+    pub(in super::super) fn response(&mut self, now: Instant, response: Response) {
+        let Self { context, lifecycle, calls, to_client, .. } = self;
+        if let Some((call, input)) = to_client.handle_response(context, calls, response) {
+            serve_again(now, context, lifecycle, calls, call, input);
+        }
+        self.close_if_drained();
+    }
+
+    pub(in super::super) fn batch(&mut self, now: Instant, batch: &Batch, path: ReplyPath) {
+        let max_in_flight = self.context.limits().max_in_flight;
+        let size = batch.0.len();
+        let Some(texts) = batch.elements(max_in_flight) else {
+            return self.refuse(path, None, &ProtocolError::BatchTooLong { max_in_flight });
+        };
+        if texts.is_empty() {
+            return self.refuse(path, None, &ProtocolError::EmptyBatch);
+        }
+        if self.context.batches().map_or(0, Batches::messages) + texts.len() > max_in_flight {
+            return self.refuse(path, None, &ProtocolError::TooManyInFlight { max_in_flight });
+        }
+        let charge = match self.context.config().admit(size) {
+            Ok(charge) => charge,
+            Err(error) => return self.refuse(path, None, &error),
+        };
+        let batch = self.context.begin_batch(size, texts.len(), charge);
+        let path = ReplyPath { batch: Some(batch), ..path };
+        let mut ids = BTreeSet::new();
+        for text in texts {
+            match message::parse(&text, self.context.limits()) {
+                Ok(Incoming::Message(mut message)) => {
+                    if let Message::Request(request) = &mut message {
+                        // An error with this id in the same array would settle the first request,
+                        // whether or not that is answered already.
+                        if !ids.insert(request.id.clone()) {
+                            let id = request.id.as_str().into();
+                            self.refuse(path, None, &ProtocolError::DuplicateId { id });
+                            continue;
+                        }
+                        // The batch is in flight as a whole, and has been counted.
+                        request.size = 0;
+                        if self.is_answered_enough(path) {
+                            let id = Some(request.id.clone());
+                            let error = ErrorData::internal(SKIPPED);
+                            self.context.answer(path, None, Outgoing::Error { id, error });
+                            continue;
+                        }
+                    }
+                    self.message(now, message, MessageSource { path, ..MessageSource::default() });
+                }
+                Ok(Incoming::Batch(_)) => self.refuse(path, None, &ProtocolError::NotAMessage),
+                Err(malformed) => self.malformed(malformed, path),
+            }
+        }
+        self.context.leave(path);
+    }
+
+    /// Whether the answers of a batch are as long as they may be.
+    fn is_answered_enough(&self, path: ReplyPath) -> bool {
+        let max_batch_bytes = self.context.limits().max_batch_bytes;
+        let answered = path.batch.and_then(|id| Some(self.context.batches()?.answered(id)));
+        answered.is_some_and(|answered| answered >= max_batch_bytes)
+    }
+}

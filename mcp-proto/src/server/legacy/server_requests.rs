@@ -1,0 +1,449 @@
+//! Requests to a legacy client: input that a handler or the application needs, and pings.
+//!
+//! In: a request whose handler needs input, which waits here while its client is asked; commands of
+//! the application; responses; time. Out: requests to the client; a request with its input, once
+//! that is complete; an error that names the input which did not come; events.
+//!
+//! | a request waits until | then |
+//! |---|---|
+//! | all answers are there | its handler sees it again, with an [`Input`] |
+//! | an answer is an error, no object, or too long (`Limits::max_in_flight_bytes`) | -32603 |
+//! | `Limits::input_timeout` | -32603 |
+//! | the input ends | -32603 |
+//! | the client cancels it | nothing |
+//!
+//! Whatever else was asked for the same request is cancelled then.
+//!
+//! | input for the application ends by | [`InputFailure`] |
+//! |---|---|
+//! | a result that is an object | none: it is the answer |
+//! | a result that is no object | `NotAnObject` |
+//! | an error | `Refused` |
+//! | its timeout; the client is sent `notifications/cancelled` | `TimedOut` |
+//! | the end of the connection or of the session | `Closed` |
+//! | [`ServerRequests::cancel_input`]; the client is sent `notifications/cancelled` | no event tells |
+//!
+//! [Specification: Elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use core::mem;
+
+use super::super::call::Call;
+use super::super::calls::Calls;
+use super::super::context::{Binding, Context};
+use super::super::event::{InputFailure, InputId, PingId, ServerEvent};
+use super::super::lifecycle::Lifecycle;
+use super::super::outcome::{Input, InputRequired};
+use super::session::Session;
+use crate::deadlines::Deadlines;
+use crate::error::{ProtocolError, UsageError};
+use crate::json::Json;
+use crate::message::{ErrorData, Outgoing, RequestId, Response};
+use crate::time::{Duration, Instant};
+use crate::types::{ElicitRequestParams, InputRequest, InputRequests, InputResponses};
+
+/// The requests to the client that are not answered.
+#[derive(Debug, Default)]
+pub(in super::super) struct ServerRequests {
+    /// By their ids, which are counted from 1.
+    pending: BTreeMap<RequestId, Question>,
+    ids: u64,
+    /// The requests of the client that wait for answers, by serial number.
+    waiting: BTreeMap<u64, Waiting>,
+    deadlines: Deadlines<Reason>,
+}
+
+#[derive(Debug)]
+enum Question {
+    Ping(PingId),
+    /// Input for the application, about no request.
+    Session(InputId),
+    Input {
+        /// The request that waits for it.
+        serial: u64,
+        key: String,
+    },
+}
+
+/// A request whose handler needs input.
+#[derive(Debug)]
+struct Waiting {
+    call: Call,
+    /// The requests to the client that are not answered.
+    missing: BTreeSet<RequestId>,
+    input: Input,
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Reason {
+    /// The input that a request waits for, by the serial number of the request.
+    Input(u64),
+    Ping(PingId),
+    /// Input for the application.
+    Session(InputId),
+}
+
+const TOO_MUCH: &str = "is more than Limits::max_in_flight_bytes leaves room for";
+
+impl ServerRequests {
+    /// Asks the client for a sign of life.
+    pub(super) fn ping(
+        &mut self,
+        now: Instant,
+        context: &mut Context,
+        timeout: Duration,
+    ) -> PingId {
+        let (number, id) = self.ask(|number| Question::Ping(PingId(number)));
+        let ping = PingId(number);
+        self.deadlines.set(Reason::Ping(ping), now + timeout);
+        context.send(None, Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
+        ping
+    }
+
+    /// Asks the client for input that belongs to no request.
+    pub(super) fn request_input(
+        &mut self,
+        now: Instant,
+        context: &mut Context,
+        session: &Session,
+        request: InputRequest,
+        timeout: Duration,
+    ) -> Result<InputId, UsageError> {
+        session.check(&request)?;
+        let (scope, max_in_flight) = (context.scope(), context.limits().max_in_flight);
+        if self.pending.len() >= max_in_flight {
+            return Err(UsageError::TooManyCalls { max_in_flight });
+        }
+        let (number, id) = self.ask(|number| Question::Session(InputId { scope, number }));
+        let input = InputId { scope, number };
+        self.deadlines.set(Reason::Session(input), now + timeout);
+        let method = request.method();
+        context.send(None, Outgoing::request(id, method, params(request, number)));
+        Ok(input)
+    }
+
+    /// Withdraws a request for such input.
+    pub(super) fn cancel_input(
+        &mut self,
+        context: &mut Context,
+        input: InputId,
+    ) -> Result<(), UsageError> {
+        let id = request_id(input.number);
+        if input.scope != context.scope() || self.pending.remove(&id).is_none() {
+            return Err(UsageError::NotInFlight);
+        }
+        self.deadlines.clear(Reason::Session(input));
+        context.send(None, Outgoing::cancelled(&id));
+        Ok(())
+    }
+
+    /// Asks the client for what a handler needs; its request waits for that. Returns the request if
+    /// its input is complete, since nothing was to be asked.
+    pub(in super::super) fn ask_for(
+        &mut self,
+        now: Instant,
+        context: &mut Context,
+        calls: &mut Calls,
+        lifecycle: &Lifecycle,
+        mut call: Call,
+        required: InputRequired,
+    ) -> Option<(Call, Input)> {
+        let InputRequired { requests, state } = required;
+        calls.drop_input(&mut call);
+        let kept = state.as_ref().map_or(0, String::len);
+        if let Err(why) = may_ask(context, calls, lifecycle, &call, &requests, kept) {
+            calls.fail(context, call, None, ErrorData::internal(why));
+            return None;
+        }
+        if let Some(again) = &mut call.again {
+            again.rounds += 1;
+        }
+        let serial = calls.find(&call.id).unwrap_or_default();
+        calls.keep_input(&mut call, kept);
+        let mut missing = BTreeSet::new();
+        for (key, request) in requests {
+            let (number, id) = self.ask(|_| Question::Input { serial, key });
+            missing.insert(id.clone());
+            let (method, params) = (request.method(), params(request, number));
+            context.send(call.path.stream, Outgoing::request(id, method, params));
+        }
+        let input = Input { responses: InputResponses::new(), state };
+        if missing.is_empty() {
+            return Some((call, input));
+        }
+        self.waiting.insert(serial, Waiting { call, missing, input });
+        self.deadlines.set(Reason::Input(serial), now + context.limits().input_timeout);
+        None
+    }
+
+    /// The client has answered something. Returns the request whose input is complete by that.
+    pub(super) fn handle_response(
+        &mut self,
+        context: &mut Context,
+        calls: &mut Calls,
+        response: Response,
+    ) -> Option<(Call, Input)> {
+        let question = response.id.as_ref().and_then(|id| self.take(id, context.binding()));
+        match (question, response.body) {
+            (None, _) => {
+                context.event(ServerEvent::PeerFault(ProtocolError::UnexpectedResponse));
+            }
+            // Any answer is a sign of life.
+            (Some((_, Question::Ping(ping))), _) => self.end_ping(context, ping, true),
+            (Some((_, Question::Session(input))), body) => {
+                let answer = match body {
+                    Ok(result) if result.raw().is_object() => Ok(result.detach()),
+                    Ok(_) => Err(InputFailure::NotAnObject),
+                    Err(error) => Err(InputFailure::Refused(error)),
+                };
+                self.end_input(context, input, answer);
+            }
+            (Some((id, Question::Input { serial, key })), Ok(result))
+                if result.raw().is_object() =>
+            {
+                let bytes = result.as_bytes().len();
+                if calls.has_room_for_input(context, bytes) {
+                    let waiting = self.waiting.get_mut(&serial)?;
+                    calls.keep_input(&mut waiting.call, bytes);
+                    waiting.missing.remove(&id);
+                    waiting.input.responses.insert(key, result.detach().into());
+                    return if waiting.missing.is_empty() { self.complete(serial) } else { None };
+                }
+                self.give_up(
+                    context,
+                    calls,
+                    serial,
+                    &alloc::format!("the input `{key}` {TOO_MUCH}"),
+                );
+            }
+            (Some((_, Question::Input { serial, key })), body) => {
+                let why = match body {
+                    Ok(_) => alloc::format!("the input `{key}` is no object"),
+                    Err(error) => {
+                        alloc::format!("the input `{key}` was refused ({})", error.code.0)
+                    }
+                };
+                self.give_up(context, calls, serial, &why);
+            }
+        }
+        None
+    }
+
+    /// The next deadline has passed.
+    pub(in super::super) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        context: &mut Context,
+        calls: &mut Calls,
+    ) {
+        match self.deadlines.expire(now) {
+            Some(Reason::Input(serial)) => {
+                let why = "the client took longer than Limits::input_timeout to give input";
+                self.give_up(context, calls, serial, why);
+            }
+            Some(Reason::Ping(ping)) => {
+                self.pending.remove(&request_id(ping.0));
+                self.end_ping(context, ping, false);
+            }
+            Some(Reason::Session(input)) => {
+                let id = request_id(input.number);
+                if self.pending.remove(&id).is_some() {
+                    context.send(None, Outgoing::cancelled(&id));
+                }
+                self.end_input(context, input, Err(InputFailure::TimedOut));
+            }
+            None => {}
+        }
+    }
+
+    pub(in super::super) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.next()
+    }
+
+    /// The client sends nothing more, so that no input will come, and no sign of life.
+    pub(in super::super) fn handle_eof(&mut self, context: &mut Context, calls: &mut Calls) {
+        while let Some(serial) = self.waiting.keys().next().copied() {
+            let why = "the client sends nothing more, and so no input";
+            self.give_up(context, calls, serial, why);
+        }
+        self.end_questions(context);
+    }
+
+    /// The client is gone, and with it what waits for its input.
+    pub(in super::super) fn handle_disconnect(&mut self, context: &mut Context, calls: &mut Calls) {
+        self.deadlines = Deadlines::new();
+        for waiting in mem::take(&mut self.waiting).into_values() {
+            calls.settle(&waiting.call);
+        }
+        self.end_questions(context);
+    }
+
+    /// The client cancelled a request that waits for input.
+    pub(in super::super) fn cancel(
+        &mut self,
+        context: &mut Context,
+        calls: &mut Calls,
+        serial: u64,
+    ) {
+        if let Some(call) = self.withdraw(context, serial) {
+            calls.settle(&call);
+            context.leave_unanswered(call.path);
+        }
+    }
+
+    /// A request that waits for input.
+    pub(in super::super) fn get(&self, serial: u64) -> Option<&Call> {
+        self.waiting.get(&serial).map(|waiting| &waiting.call)
+    }
+
+    pub(in super::super) fn get_mut(&mut self, serial: u64) -> Option<&mut Call> {
+        self.waiting.get_mut(&serial).map(|waiting| &mut waiting.call)
+    }
+
+    /// Gives back the memory that only open questions need. (An empty map keeps a node.)
+    pub(in super::super) fn shrink(&mut self) {
+        if self.pending.is_empty() {
+            self.pending = BTreeMap::new();
+        }
+        if self.waiting.is_empty() {
+            self.waiting = BTreeMap::new();
+        }
+        self.deadlines.shrink();
+    }
+
+    /// Opens a question, which is made of its number; its id is that number too.
+    fn ask(&mut self, question: impl FnOnce(u64) -> Question) -> (u64, RequestId) {
+        self.ids += 1;
+        let id = request_id(self.ids);
+        self.pending.insert(id.clone(), question(self.ids));
+        (self.ids, id)
+    }
+
+    /// The question that a response answers. On a byte stream some clients answer `"1"` to `1`;
+    /// there are no strings among our ids that this could be mistaken for, and `"01"` is another
+    /// string. Over HTTP an id is exact.
+    fn take(&mut self, id: &RequestId, binding: Binding) -> Option<(RequestId, Question)> {
+        if let Some(question) = self.pending.remove(id) {
+            return Some((id.clone(), question));
+        }
+        if binding != Binding::Stream {
+            return None;
+        }
+        let digits = id.as_str().strip_prefix('"')?.strip_suffix('"')?;
+        let id = RequestId::number(digits.parse().ok()?);
+        if id.as_str() != digits {
+            return None;
+        }
+        self.pending.remove(&id).map(|question| (id, question))
+    }
+
+    /// Takes a request out, all of whose answers are there.
+    fn complete(&mut self, serial: u64) -> Option<(Call, Input)> {
+        self.deadlines.clear(Reason::Input(serial));
+        self.waiting.remove(&serial).map(|waiting| (waiting.call, waiting.input))
+    }
+
+    /// Answers a request that waits for input with an error.
+    fn give_up(&mut self, context: &mut Context, calls: &mut Calls, serial: u64, why: &str) {
+        if let Some(call) = self.withdraw(context, serial) {
+            calls.fail(context, call, None, ErrorData::internal(String::from(why)));
+        }
+    }
+
+    /// Takes a request that waits for input out, and tells the client to forget what it was asked.
+    fn withdraw(&mut self, context: &mut Context, serial: u64) -> Option<Call> {
+        self.deadlines.clear(Reason::Input(serial));
+        let Waiting { call, missing, .. } = self.waiting.remove(&serial)?;
+        for id in missing {
+            if self.pending.remove(&id).is_some() {
+                context.send(call.path.stream, Outgoing::cancelled(&id));
+            }
+        }
+        Some(call)
+    }
+
+    /// No answer will come. What a request waits for ends with the request.
+    fn end_questions(&mut self, context: &mut Context) {
+        for question in mem::take(&mut self.pending).into_values() {
+            match question {
+                Question::Ping(ping) => self.end_ping(context, ping, false),
+                Question::Session(input) => {
+                    self.end_input(context, input, Err(InputFailure::Closed));
+                }
+                Question::Input { .. } => {}
+            }
+        }
+    }
+
+    fn end_ping(&mut self, context: &mut Context, ping: PingId, answered: bool) {
+        self.deadlines.clear(Reason::Ping(ping));
+        context.event(ServerEvent::Pong { ping, answered });
+    }
+
+    fn end_input(
+        &mut self,
+        context: &mut Context,
+        input: InputId,
+        answer: Result<Json, InputFailure>,
+    ) {
+        self.deadlines.clear(Reason::Session(input));
+        context.event(ServerEvent::InputAnswered { input, answer });
+    }
+}
+
+fn request_id(number: u64) -> RequestId {
+    RequestId::number(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// Whether the client can be asked all that, and `kept` bytes be kept meanwhile.
+fn may_ask(
+    context: &Context,
+    calls: &Calls,
+    lifecycle: &Lifecycle,
+    call: &Call,
+    requests: &InputRequests,
+    kept: usize,
+) -> Result<(), String> {
+    let (Some(session), Some(again)) = (lifecycle.session(), &call.again) else {
+        return Err("the handler said that it never asks for input".into());
+    };
+    let rounds = context.limits().max_input_rounds;
+    if again.rounds >= rounds {
+        return Err(alloc::format!("Limits::max_input_rounds = {rounds} are over"));
+    }
+    if kept > 0 && !calls.has_room_for_input(context, kept) {
+        return Err(alloc::format!("the state {TOO_MUCH}"));
+    }
+    if requests.is_empty() {
+        return Ok(());
+    }
+    if !lifecycle.is_open() {
+        return Err("the client sends nothing more, and so no input".into());
+    }
+    if !session.is_initialized() {
+        return Err("the client is not initialized, and cannot be asked for input".into());
+    }
+    for (key, request) in requests {
+        if let Some(since) = session.lacks(request) {
+            return Err(alloc::format!("the input `{key}` needs {since}"));
+        }
+    }
+    Ok(())
+}
+
+/// The parameters of the legacy request. One for a URL needs a name, which no other request of
+/// the session has.
+fn params(request: InputRequest, number: u64) -> Json {
+    let params = match request {
+        InputRequest::Elicit(ElicitRequestParams::Url(mut url)) => {
+            url.elicitation_id.get_or_insert_with(|| alloc::format!("elicitation-{number}"));
+            Json::encode(&url)
+        }
+        InputRequest::Elicit(params) => Json::encode(&params),
+        InputRequest::CreateMessage(params) => Json::encode(&params),
+        InputRequest::ListRoots(params) => Json::encode(&params),
+    };
+    params.unwrap_or(Json::EMPTY_OBJECT)
+}

@@ -1,0 +1,160 @@
+//! Facts of a legacy session: what `initialize` established, and what its client said since.
+//!
+//! In: the parameters of `initialize` and of `logging/setLevel`. Out: the sender of its requests, and
+//! the input that it can be asked for.
+//!
+//! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
+
+use alloc::boxed::Box;
+
+use super::super::call::Requester;
+use super::super::context::Context;
+use super::super::event::Peer;
+use super::super::inputs::Inputs;
+use super::super::outcome::Input;
+use crate::error::{ProtocolError, UsageError};
+use crate::json::{Json, Raw};
+use crate::limits::Limits;
+use crate::message::{Capability, Member, Params};
+use crate::meta;
+use crate::negotiate;
+use crate::types::{ElicitRequestParams, InputRequest, LoggingLevel, SetLevelRequestParams};
+use crate::version::ProtocolVersion;
+
+/// The client of a legacy session, as far as it is known.
+#[derive(Debug)]
+pub(in super::super) struct Session {
+    version: ProtocolVersion,
+    /// `None` if each request stands alone.
+    client_info: Option<Json>,
+    capabilities: Json,
+    /// What the client may be asked for.
+    inputs: Inputs,
+    /// The least severe log messages that it wants; all until it says so.
+    log_level: LoggingLevel,
+    /// Whether it has sent `notifications/initialized`.
+    initialized: bool,
+}
+
+impl Session {
+    /// The session that an `initialize` with these parameters opens.
+    pub(super) fn open(params: &Params, limits: &Limits) -> Result<Self, ProtocolError> {
+        let invalid = |member: Member, expected| ProtocolError::InvalidParam {
+            member: member.name(),
+            expected,
+        };
+        let requested = params.raw(Member::ProtocolVersion).and_then(Raw::string);
+        let requested = requested.ok_or(invalid(Member::ProtocolVersion, "a string"))?;
+        let capabilities = params.get(Member::Capabilities).filter(|json| json.raw().is_object());
+        let capabilities = capabilities.ok_or(invalid(Member::Capabilities, "an object"))?;
+        let client_info = params.get(Member::ClientInfo).filter(meta::is_implementation);
+        let client_info = client_info.ok_or(invalid(
+            Member::ClientInfo,
+            "an object with the strings `name` and `version`",
+        ))?;
+        for (member, value) in
+            [(Member::Capabilities, &capabilities), (Member::ClientInfo, &client_info)]
+        {
+            if value.as_bytes().len() > limits.max_client_bytes {
+                return Err(invalid(member, "no longer than Limits::max_client_bytes"));
+            }
+        }
+        Ok(Self {
+            version: negotiate::legacy_version(&requested),
+            client_info: Some(client_info.detach()),
+            inputs: Inputs::of(&capabilities),
+            capabilities: capabilities.detach(),
+            log_level: LoggingLevel::Debug,
+            initialized: false,
+        })
+    }
+
+    /// The session of a request that stands alone.
+    pub(in super::super) fn stateless(version: ProtocolVersion) -> Self {
+        Self {
+            version,
+            client_info: None,
+            inputs: Inputs::default(),
+            capabilities: Json::EMPTY_OBJECT,
+            log_level: LoggingLevel::Debug,
+            initialized: true,
+        }
+    }
+
+    /// The client has taken note of the answer to `initialize`.
+    pub(in super::super) fn initialize(&mut self) {
+        self.initialized = true;
+    }
+
+    pub(super) fn set_level(&mut self, params: &Params) -> Result<(), ProtocolError> {
+        let params: SetLevelRequestParams =
+            params.json().decode().map_err(|_| ProtocolError::InvalidParam {
+                member: "level",
+                expected: "one of debug, info, notice, warning, error, critical, alert, emergency",
+            })?;
+        self.log_level = params.level;
+        Ok(())
+    }
+
+    /// The revision that it was opened with.
+    pub(in super::super) fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    pub(in super::super) fn log_level(&self) -> LoggingLevel {
+        self.log_level
+    }
+
+    pub(in super::super) fn is_initialized(&self) -> bool {
+        self.initialized
+    }
+
+    /// The bytes of what it knows of its client.
+    pub(in super::super) fn bytes(&self) -> usize {
+        let info = self.client_info.as_ref().map_or(0, |info| info.as_bytes().len());
+        info + self.capabilities.as_bytes().len()
+    }
+
+    /// The sender of a request of the session.
+    pub(super) fn requester(&self, context: &Context, input: Option<Box<Input>>) -> Requester {
+        let logs = context.declaration().declares(Capability::Logging);
+        Requester {
+            inputs: self.inputs,
+            input,
+            log_level: logs.then_some(self.log_level),
+            peer: Peer {
+                version: self.version,
+                client_info: self.client_info.clone(),
+                capabilities: self.capabilities.clone(),
+                principal: context.principal().cloned(),
+            },
+        }
+    }
+
+    /// Whether the client can be asked this outside of its requests.
+    pub(super) fn check(&self, request: &InputRequest) -> Result<(), UsageError> {
+        if !self.initialized {
+            return Err(UsageError::NotInitialized);
+        }
+        if let Some(since) = self.lacks(request) {
+            let method = request.method();
+            return Err(UsageError::NotInRevision { method, since: since.as_str() });
+        }
+        match self.inputs.missing(request) {
+            Some(capability) => Err(UsageError::UndeclaredByClient { capability }),
+            None => Ok(()),
+        }
+    }
+
+    /// The first revision that has what is asked, if that of the session has not.
+    pub(super) fn lacks(&self, request: &InputRequest) -> Option<ProtocolVersion> {
+        use ProtocolVersion::{V2025_06_18, V2025_11_25};
+        let since: &[ProtocolVersion] = match request {
+            InputRequest::Elicit(ElicitRequestParams::Url(_)) => &[V2025_11_25],
+            InputRequest::CreateMessage(params) if params.needs_tools() => &[V2025_11_25],
+            InputRequest::Elicit(ElicitRequestParams::Form(_)) => &[V2025_06_18, V2025_11_25],
+            InputRequest::CreateMessage(_) | InputRequest::ListRoots(_) => return None,
+        };
+        if since.contains(&self.version) { None } else { since.first().copied() }
+    }
+}

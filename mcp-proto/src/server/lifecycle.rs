@@ -1,0 +1,152 @@
+//! Lifecycle of a connection: the era that it was opened in, and whether it is open.
+//!
+//! In: openings, the end of input, the end of the last request. Out: the era, the session of a legacy
+//! client, and the deadline of the end.
+//!
+//! | opening | becomes |
+//! |---|---|
+//! | undecided | modern, by a modern request that is served; legacy, by `initialize` |
+//! | modern, legacy | nothing else |
+//!
+//! | life | becomes |
+//! |---|---|
+//! | open | draining, at the end of input or when the peer is gone |
+//! | draining, for `Limits::drain` | closed, once no handler is at work |
+//!
+//! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
+
+use super::calls::Calls;
+use super::context::{Binding, Context};
+use super::legacy::Session;
+use crate::error::UsageError;
+use crate::negotiate::Opened;
+use crate::time::Instant;
+use crate::version::{Era, ProtocolVersion};
+
+/// The era of a connection, and how far it has come.
+#[derive(Debug)]
+pub(super) struct Lifecycle {
+    opening: Opening,
+    life: Life,
+}
+
+#[derive(Debug)]
+enum Opening {
+    Undecided,
+    Modern,
+    Legacy(Session),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Life {
+    Open,
+    Draining { until: Instant },
+    Closed,
+}
+
+impl Lifecycle {
+    pub(super) fn undecided() -> Self {
+        Self { opening: Opening::Undecided, life: Life::Open }
+    }
+
+    pub(super) fn modern() -> Self {
+        Self { opening: Opening::Modern, life: Life::Open }
+    }
+
+    pub(super) fn legacy(session: Session) -> Self {
+        Self { opening: Opening::Legacy(session), life: Life::Open }
+    }
+
+    /// A modern request was served.
+    pub(super) fn open_modern(&mut self) {
+        if let Opening::Undecided = self.opening {
+            self.opening = Opening::Modern;
+        }
+    }
+
+    /// `initialize` was served.
+    pub(super) fn open_legacy(&mut self, session: Session) {
+        self.opening = Opening::Legacy(session);
+    }
+
+    /// No more input comes; what is in flight has until then to be answered.
+    pub(super) fn drain(&mut self, until: Instant) {
+        self.life = Life::Draining { until };
+    }
+
+    /// Closes a connection that drains, once no handler is at work.
+    pub(super) fn close_if_drained(&mut self, context: &mut Context, calls: &Calls) {
+        if let Life::Draining { .. } = self.life
+            && calls.is_idle()
+        {
+            self.life = Life::Closed;
+            context.close();
+        }
+    }
+
+    /// When handlers have had the time that they get after the end of input.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        match self.life {
+            Life::Draining { until } if until != Instant::NEVER => Some(until),
+            Life::Open | Life::Draining { .. } | Life::Closed => None,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.life == Life::Open
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.life == Life::Closed
+    }
+
+    /// The opening as the table of eras knows it.
+    pub(super) fn opened(&self) -> Opened {
+        match &self.opening {
+            Opening::Undecided => Opened::Undecided,
+            Opening::Modern => Opened::Modern,
+            Opening::Legacy(session) if session.version().has_batches() => {
+                Opened::LegacyWithBatches
+            }
+            Opening::Legacy(_) => Opened::Legacy,
+        }
+    }
+
+    /// The era that the connection was opened in, `None` before that.
+    pub(super) fn era(&self) -> Option<Era> {
+        match self.opening {
+            Opening::Undecided => None,
+            Opening::Modern => Some(Era::Modern),
+            Opening::Legacy(_) => Some(Era::Legacy),
+        }
+    }
+
+    /// The revision that errors are written for. Before an opening it is a modern one.
+    pub(super) fn spoken_version(&self) -> ProtocolVersion {
+        self.session().map_or(ProtocolVersion::LATEST_MODERN, Session::version)
+    }
+
+    pub(super) fn session(&self) -> Option<&Session> {
+        match &self.opening {
+            Opening::Legacy(session) => Some(session),
+            Opening::Undecided | Opening::Modern => None,
+        }
+    }
+
+    pub(super) fn session_mut(&mut self) -> Option<&mut Session> {
+        match &mut self.opening {
+            Opening::Legacy(session) => Some(session),
+            Opening::Undecided | Opening::Modern => None,
+        }
+    }
+
+    /// The session of a client that can be sent something outside of its requests. A request that
+    /// stands alone has no stream for it.
+    pub(super) fn live_session(&self, context: &Context) -> Result<&Session, UsageError> {
+        if !self.is_open() {
+            return Err(UsageError::Closed);
+        }
+        let session = self.session().filter(|_| context.binding() != Binding::Exchange);
+        session.ok_or(UsageError::NoServerRequests)
+    }
+}

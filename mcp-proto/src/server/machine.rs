@@ -1,0 +1,440 @@
+//! The server machine: a conversation between the parts that own its state.
+//!
+//! | part | owns | deadlines |
+//! |---|---|---|
+//! | [`Context`] | the facts; actions, answers of batches | |
+//! | [`Lifecycle`] | the era, the legacy session, the end | `Limits::drain` |
+//! | [`Calls`] | the requests in flight | `Limits::handler_timeout` |
+//! | [`ServerRequests`] | requests to a legacy client, and the requests that wait for them | `Limits::input_timeout`, and those of commands |
+//! | [`Subscriptions`] | listeners, and the changes that they wait for | |
+//!
+//! In: messages, time, outcomes and commands. Out: actions. `binding` has the verbs that only
+//! bindings need, and `legacy::machine` those of legacy clients alone.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::call::ReplyPath;
+use super::calls::Calls;
+use super::config::Config;
+use super::context::{Binding, Context};
+use super::declaration::Declaration;
+use super::dispatch::{MessageSource, message_facts, refused};
+use super::event::{CancelCause, Reply, ReplyId, ServerAction, ServerEvent, SessionRef};
+use super::input;
+use super::legacy::{self, ServerRequests, Session};
+use super::lifecycle::Lifecycle;
+use super::modern;
+use super::notification::Notification;
+use super::outcome::Outcome;
+use super::serve::Answer;
+use super::stamp;
+use super::subscriptions::Subscriptions;
+use crate::change::{Change, List};
+use crate::error::{ProtocolError, UsageError};
+use crate::json::Raw;
+use crate::machine::Action;
+use crate::message::{self, Capability, ErrorData, Incoming, Malformed, Member, Message};
+use crate::message::{Method, Outgoing, Params, RequestId};
+use crate::negotiate::{self, Claim, Kind, Route};
+use crate::time::Instant;
+use crate::version::Era;
+
+/// The server's side of one peer scope.
+#[derive(Debug)]
+pub struct Server {
+    pub(super) context: Context,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) calls: Calls,
+    pub(super) to_client: ServerRequests,
+    pub(super) subscriptions: Subscriptions,
+    dropped_replies: u64,
+}
+
+/// The part of a server whose deadline is next; of several at a time, the first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Lifecycle,
+    Calls,
+    ServerRequests,
+}
+
+impl Server {
+    /// A server for a peer that has not said anything yet.
+    pub fn new(declaration: Arc<Declaration>, config: Config) -> Self {
+        let context = Context::new(declaration, Arc::new(config), Binding::Stream, None);
+        Self::with(context, Lifecycle::undecided(), Calls::default())
+    }
+
+    pub(super) fn with(context: Context, lifecycle: Lifecycle, calls: Calls) -> Self {
+        Self {
+            context,
+            lifecycle,
+            calls,
+            to_client: ServerRequests::default(),
+            subscriptions: Subscriptions::default(),
+            dropped_replies: 0,
+        }
+    }
+
+    /// The peer sent a message.
+    pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
+        self.handle_message_from(now, incoming, MessageSource::default());
+    }
+
+    /// The same with what is known of where the message came from.
+    pub(crate) fn handle_message_from(
+        &mut self,
+        now: Instant,
+        incoming: Incoming,
+        source: MessageSource<'_, '_>,
+    ) {
+        if !self.lifecycle.is_open() {
+            return;
+        }
+        match incoming {
+            Incoming::Message(message) => self.message(now, message, source),
+            Incoming::Batch(batch) => match self.classify(Kind::Batch, Claim::Absent) {
+                Route::Legacy => self.batch(now, &batch, source.path),
+                Route::Modern | Route::Drop | Route::Reject(_) => {
+                    self.refuse(source.path, None, &ProtocolError::UnexpectedBatch);
+                }
+            },
+        }
+    }
+
+    /// The peer sent something that is no message.
+    pub fn handle_malformed(&mut self, _now: Instant, malformed: Malformed) {
+        if self.lifecycle.is_open() {
+            self.malformed(malformed, ReplyPath::default());
+        }
+    }
+
+    /// The peer sends nothing more, or is not listened to any more: requests in flight get
+    /// `Limits::drain` to be answered.
+    pub fn handle_eof(&mut self, now: Instant) {
+        if !self.lifecycle.is_open() {
+            return;
+        }
+        self.lifecycle.drain(now + self.context.limits().drain);
+        self.subscriptions.handle_eof(&mut self.context, &mut self.calls);
+        self.to_client.handle_eof(&mut self.context, &mut self.calls);
+        self.close_if_drained();
+    }
+
+    /// It is `now`; due deadlines take effect.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some((at, due)) = self.next_deadline()
+            && at <= now
+        {
+            let Self { context, calls, to_client, .. } = self;
+            match due {
+                Due::Lifecycle => calls.cancel_all(context, &CancelCause::Closed),
+                Due::Calls => calls.handle_timeout(now, context),
+                Due::ServerRequests => to_client.handle_timeout(now, context, calls),
+            }
+            self.close_if_drained();
+        }
+    }
+
+    /// Answers a request. An answer to what is cancelled, closed or another machine's is dropped
+    /// and counted.
+    pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
+        let Self { context, lifecycle, calls, to_client, .. } = self;
+        let call = context.serial(reply.id).and_then(|serial| calls.set_aside(serial));
+        let Some(mut call) = call else {
+            self.dropped_replies = self.dropped_replies.saturating_add(1);
+            return;
+        };
+        let result = match outcome {
+            Outcome::InputRequired(required) => {
+                call.charge = reply.charge;
+                if let Some((call, required)) = input::require(context, calls, call, required)
+                    && let Some((call, input)) =
+                        to_client.ask_for(now, context, calls, lifecycle, call, required)
+                {
+                    legacy::serve_again(now, context, lifecycle, calls, call, input);
+                }
+                return self.close_if_drained();
+            }
+            Outcome::Complete(result) => Ok(result),
+            Outcome::Error(error) => Err(error),
+        };
+        // It goes before the answer is made.
+        calls.drop_input(&mut call);
+        call.again = None;
+        calls.settle(&call);
+        let path = call.path;
+        let version = || lifecycle.session().map(Session::version);
+        let answer = stamp::outgoing(call, context.declaration(), result, version);
+        context.deliver(path, None, answer);
+        self.close_if_drained();
+    }
+
+    /// Tells the client about a request in flight. What the client did not ask for goes nowhere,
+    /// and that is no error. It goes out with the next actions: a handler that keeps the driver
+    /// from taking them reports nothing before it ends.
+    ///
+    /// A request that waits for input may be told of too, by the name that it had last.
+    ///
+    /// Fails with [`UsageError::Closed`], with [`UsageError::NotInFlight`] after the answer or a
+    /// cancellation, with [`UsageError::NotJson`] or [`UsageError::NotAnObject`], with
+    /// [`UsageError::ProgressNotIncreasing`], with [`UsageError::Undeclared`] for a log message
+    /// without [`Registry::logging`](super::Registry::logging), and with
+    /// [`UsageError::ReservedMethod`].
+    pub fn notify(
+        &mut self,
+        _now: Instant,
+        about: ReplyId,
+        notification: Notification,
+    ) -> Result<(), UsageError> {
+        if self.lifecycle.is_closed() {
+            return Err(UsageError::Closed);
+        }
+        let Self { context, lifecycle, calls, to_client, .. } = self;
+        let serial = context.serial(about).ok_or(UsageError::NotInFlight)?;
+        let call = calls.get_mut(serial).or_else(|| to_client.get_mut(serial));
+        let call = call.ok_or(UsageError::NotInFlight)?;
+        if let Notification::Lost { count } = notification {
+            context.event(ServerEvent::MessagesLost { count });
+        }
+        let logs = context.declaration().declares(Capability::Logging);
+        let stream = call.path.stream;
+        if let Some(message) = notification.about(call, lifecycle.session(), logs)? {
+            context.send(stream, message);
+        }
+        Ok(())
+    }
+
+    /// Takes another declaration in place of the one that it has, and tells the client which lists
+    /// have changed by that, as far as [`Registry::list_changed`](super::Registry::list_changed)
+    /// declares it. The registry should be the same one: handlers are known by what it calls them.
+    pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
+        let before = self.context.declare(declaration);
+        let changed: Vec<List> = self.context.declaration().differences(&before).collect();
+        for list in changed {
+            // A list that is not declared to change changes silently.
+            let _ = self.publish(now, &Change::ListChanged(list));
+        }
+    }
+
+    /// Tells the client of a change, if it wants to know. Changes that come faster than actions
+    /// are taken are told once.
+    ///
+    /// Fails with [`UsageError::Closed`], and with [`UsageError::Undeclared`] without
+    /// [`Registry::list_changed`](super::Registry::list_changed) or
+    /// [`Registry::subscribe`](super::Registry::subscribe).
+    pub fn publish(&mut self, _now: Instant, change: &Change) -> Result<(), UsageError> {
+        if !self.lifecycle.is_open() {
+            return Err(UsageError::Closed);
+        }
+        self.context.declaration().check(change)?;
+        self.subscriptions.publish(change);
+        Ok(())
+    }
+
+    /// Tells the client that whatever it has subscribed to has changed, if it is declared: for an
+    /// application that has lost track of its changes.
+    pub fn publish_all(&mut self) {
+        self.subscriptions.publish_all(self.context.declaration());
+    }
+
+    /// The requests that a handler has not answered yet, oldest first.
+    pub fn owed(&self) -> impl Iterator<Item = ReplyId> + '_ {
+        self.calls.serials().map(|serial| self.context.reply_id(serial))
+    }
+
+    /// How many answers were dropped because nobody waited for them.
+    pub fn dropped_replies(&self) -> u64 {
+        self.dropped_replies
+    }
+
+    /// The era that the connection was opened in, `None` before that.
+    pub fn era(&self) -> Option<Era> {
+        self.lifecycle.era()
+    }
+
+    /// The next action.
+    pub fn poll_action(&mut self) -> Option<ServerAction> {
+        match self.context.outbox.pop() {
+            None if self.subscriptions.has_news() => {
+                let message = self.subscriptions.next()?;
+                Some(ServerAction::Send { message, stream: None, rung: None })
+            }
+            action => action,
+        }
+    }
+
+    /// The next action if it is to send a message.
+    pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
+        if self.context.outbox.is_empty() && self.subscriptions.has_news() {
+            return self.subscriptions.next();
+        }
+        self.context.outbox.pop_message()
+    }
+
+    /// The next action if it is not to send a message.
+    pub(crate) fn poll_event(&mut self) -> Option<Action<ServerEvent>> {
+        self.context.outbox.pop_event()
+    }
+
+    /// When [`Server::handle_timeout`] is to be called at the latest.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.next_deadline().map(|(at, _)| at)
+    }
+
+    /// Whether more messages are wanted: not before all actions are taken, nor after the end.
+    pub fn wants_read(&self) -> bool {
+        self.lifecycle.is_open() && self.context.outbox.is_empty()
+    }
+
+    /// Does what a message of any kind asks for.
+    pub(super) fn message(
+        &mut self,
+        now: Instant,
+        message: Message,
+        source: MessageSource<'_, '_>,
+    ) {
+        let route = source.route.unwrap_or_else(|| {
+            let (kind, claim) = message_facts(&message);
+            self.classify(kind, claim)
+        });
+        match message {
+            Message::Request(request) => self.request(now, request, route, source),
+            Message::Notification(notification) => match route {
+                Route::Modern | Route::Legacy => self.notification(notification),
+                Route::Drop | Route::Reject(_) => {}
+            },
+            Message::Response(response) => match route {
+                Route::Legacy => self.response(now, response),
+                Route::Modern | Route::Drop | Route::Reject(_) => {
+                    self.fault(ProtocolError::UnexpectedResponse);
+                }
+            },
+        }
+    }
+
+    fn request(
+        &mut self,
+        now: Instant,
+        request: message::Request,
+        route: Route,
+        source: MessageSource<'_, '_>,
+    ) {
+        let (id, path) = (request.id.clone(), source.path);
+        if self.calls.find(&id).is_some() {
+            let error = ProtocolError::DuplicateId { id: id.as_str().into() };
+            // On a stream of messages an answer with this id would settle the first request.
+            return self.refuse(path, path.stream.map(|_| id), &error);
+        }
+        let Self { context, lifecycle, calls, subscriptions, .. } = self;
+        let answer = match route {
+            Route::Modern => modern::serve(context, &request, source),
+            Route::Legacy => legacy::serve(context, lifecycle, subscriptions, &request),
+            Route::Reject(refusal) => {
+                Err(refused(refusal, context.config().era_policy, &request.params))
+            }
+            Route::Drop => return,
+        };
+        let opens = route == Route::Modern && !matches!(request.method, Method::Discover);
+        let served = match answer {
+            Ok(Answer::Result { stamp, result }) => {
+                let id = request.id;
+                context.answer(path, None, Outgoing::Result { id, stamp, result });
+                Ok(())
+            }
+            Ok(Answer::Subscription) => {
+                subscriptions.listen(context, calls, request.id, &request.params)
+            }
+            Ok(Answer::Handler(target, requester)) => {
+                calls.start(now, context, request, target, requester, path)
+            }
+            Err(error) => Err(error),
+        };
+        match served {
+            Ok(()) if opens => lifecycle.open_modern(),
+            Ok(()) => {}
+            Err(error) => self.refuse(path, Some(id), &error),
+        }
+    }
+
+    fn notification(&mut self, notification: message::Notification) {
+        if matches!(notification.method, Method::Cancelled) {
+            return self.cancelled(&notification.params);
+        }
+        let Self { context, lifecycle, subscriptions, .. } = self;
+        if matches!(notification.method, Method::Initialized)
+            && let Some(session) = lifecycle.session_mut()
+        {
+            session.initialize();
+            subscriptions.start_session();
+            // What comes of a message stands where the message stood, however the bytes are split.
+            subscriptions.tell(context);
+        }
+        // The others are a handler's, or nobody's.
+        let message::Notification { method, params, .. } = notification;
+        if context.declaration().has_notifications()
+            && let Some(handler) = context.declaration().notification(method.name())
+        {
+            let (session, params) = (SessionRef(context.scope()), params.json().clone());
+            context.event(ServerEvent::Notification { session, handler, method, params });
+        }
+    }
+
+    fn cancelled(&mut self, params: &Params) {
+        let id = params.raw(Member::RequestId);
+        let Some(id) = id.and_then(RequestId::from_raw) else {
+            return self.fault(ProtocolError::InvalidParam {
+                member: Member::RequestId.name(),
+                expected: "a string or an integer",
+            });
+        };
+        let Self { context, calls, to_client, subscriptions, .. } = self;
+        let Some(serial) = calls.find(&id) else { return };
+        if calls.is_in_handler(serial) {
+            let reason = params.raw(Member::Reason);
+            let reason = reason.and_then(Raw::string).map(Into::into);
+            calls.cancel(context, serial, CancelCause::Client(reason));
+        } else {
+            to_client.cancel(context, calls, serial);
+            subscriptions.cancel(calls, serial);
+        }
+    }
+
+    pub(super) fn malformed(&mut self, malformed: Malformed, path: ReplyPath) {
+        if !malformed.answerable {
+            return self.fault(malformed.error);
+        }
+        // An answer that names a request in flight would settle it.
+        let id = malformed.id.filter(|id| self.calls.find(id).is_none());
+        self.refuse(path, id, &malformed.error);
+    }
+
+    fn classify(&self, kind: Kind, claim: Claim) -> Route {
+        let (opened, policy) = (self.lifecycle.opened(), self.context.config().era_policy);
+        negotiate::classify(opened, policy, kind, claim).map_or(Route::Drop, |row| row.then)
+    }
+
+    pub(super) fn refuse(&mut self, path: ReplyPath, id: Option<RequestId>, error: &ProtocolError) {
+        let version = self.lifecycle.spoken_version();
+        let rung = error.rung();
+        let error = stamp::permitted(version.era(), ErrorData::in_revision(error, version));
+        self.context.answer(path, Some(rung), Outgoing::Error { id, error });
+    }
+
+    fn fault(&mut self, error: ProtocolError) {
+        self.context.event(ServerEvent::PeerFault(error));
+    }
+
+    /// The earliest deadline, and the part whose it is.
+    fn next_deadline(&self) -> Option<(Instant, Due)> {
+        let lifecycle = self.lifecycle.next_deadline().map(|at| (at, Due::Lifecycle));
+        let calls = self.calls.next_deadline().map(|at| (at, Due::Calls));
+        let requests = self.to_client.next_deadline().map(|at| (at, Due::ServerRequests));
+        lifecycle.into_iter().chain(calls).chain(requests).min()
+    }
+
+    pub(super) fn close_if_drained(&mut self) {
+        self.lifecycle.close_if_drained(&mut self.context, &self.calls);
+    }
+}

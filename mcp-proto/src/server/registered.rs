@@ -1,0 +1,79 @@
+//! Registrations of a [`Registry`](super::Registry), apart from the handlers.
+//!
+//! In: what the registry was told. Out: the fields, which a [`Declaration`](super::Declaration) is made
+//! of.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+
+use super::cacheable::Cacheable;
+use super::entries::Entries;
+use super::handler_id::HandlerId;
+use crate::change::List;
+use crate::json::Json;
+use crate::types::{
+    CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
+};
+
+/// All that is registered, by names of handlers.
+#[derive(Clone, Debug)]
+pub(super) struct Registered {
+    pub(super) server_info: Implementation,
+    pub(super) instructions: Option<String>,
+    pub(super) page_size: usize,
+    pub(super) tools: Entries<Tool>,
+    pub(super) resources: Entries<Resource>,
+    pub(super) templates: Entries<ResourceTemplate>,
+    pub(super) prompts: Entries<Prompt>,
+    pub(super) completions: BTreeMap<Reference, HandlerId>,
+    pub(super) methods: BTreeMap<String, HandlerId>,
+    pub(super) notifications: BTreeMap<String, HandlerId>,
+    pub(super) fallback: Option<HandlerId>,
+    pub(super) logging: bool,
+    pub(super) list_changed: BTreeSet<List>,
+    pub(super) subscribe: bool,
+    pub(super) extensions: BTreeMap<String, Json>,
+    pub(super) experimental: BTreeMap<String, Json>,
+    pub(super) cache: BTreeMap<Cacheable, CacheHint>,
+}
+
+impl Registered {
+    /// Nothing yet, of a server with this name and version.
+    pub(super) fn new(server_info: Implementation) -> Self {
+        Self {
+            server_info,
+            instructions: None,
+            page_size: 100,
+            tools: Entries::new(),
+            resources: Entries::new(),
+            templates: Entries::new(),
+            prompts: Entries::new(),
+            completions: BTreeMap::new(),
+            methods: BTreeMap::new(),
+            notifications: BTreeMap::new(),
+            fallback: None,
+            logging: false,
+            list_changed: BTreeSet::new(),
+            subscribe: false,
+            extensions: BTreeMap::new(),
+            experimental: BTreeMap::new(),
+            cache: BTreeMap::new(),
+        }
+    }
+}
+
+/// What has an argument that can be completed.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Reference {
+    Prompt(String),
+    Template(String),
+}
+
+impl From<CompletionReference> for Reference {
+    fn from(reference: CompletionReference) -> Self {
+        match reference {
+            CompletionReference::Prompt(prompt) => Self::Prompt(prompt.name),
+            CompletionReference::Resource(template) => Self::Template(template.uri),
+        }
+    }
+}
