@@ -83,6 +83,13 @@ const CIRCLES: &[(&str, &str)] = &[
     ("mcp-proto/service/src/", "handlers, registry, catalog and mailbox name each other"),
 ];
 
+/// Structs with their rooms and files, and the reason for each file beside the first.
+const OWNERS: &[(&str, &str, &str, &str)] = &[
+    ("Server", "mcp-proto/src/server/", "machine.rs", ""),
+    ("Server", "mcp-proto/src/server/", "binding.rs", "only the binding to HTTP needs these verbs"),
+    ("Server", "mcp-proto/src/server/", "legacy/machine.rs", "the era goes with its folder"),
+];
+
 #[test]
 fn imports_point_down() {
     let root = root().join("mcp-proto/src");
@@ -134,6 +141,32 @@ fn no_files_of_a_room_import_each_other_in_a_circle() {
     for (stale, _) in CIRCLES {
         assert!(arrows.iter().any(|(from, _)| from.starts_with(stale)), "{stale} has no circle");
     }
+}
+
+/// A file owns its data: the verbs of a struct stand in one file. Traits are their users' affair.
+#[test]
+fn verbs_of_a_struct_stand_in_its_file() {
+    for (name, room, ..) in OWNERS {
+        let sources = sources(&root().join(room));
+        let found = sources.iter().filter(|file| has_verbs_of(&read(file), name));
+        let found: BTreeSet<String> = found.map(|file| relative(file)).collect();
+        let rows = OWNERS.iter().filter(|(other, home, ..)| (other, home) == (name, room));
+        let expected = rows.map(|(_, _, file, _)| format!("{room}{file}")).collect();
+        assert_eq!(found, expected, "files with an `impl {name}`");
+    }
+}
+
+/// Whether a text has an `impl` of a struct that is not one of a trait.
+fn has_verbs_of(text: &str, name: &str) -> bool {
+    let text = without_comments(text);
+    text.lines().filter_map(|line| line.strip_prefix("impl")).any(|header| {
+        let generic =
+            header.starts_with('<').then(|| header.split_once("> ").unwrap_or_default().1);
+        let target = generic.unwrap_or(header).trim_start();
+        target
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with([' ', '<']) && !rest.contains(" for "))
+    })
 }
 
 /// Tests need what they test, and not the other way round.
