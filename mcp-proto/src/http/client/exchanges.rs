@@ -1,24 +1,36 @@
 //! Exchanges of a client, and their deadlines.
 //!
-//! In: requests with their purposes, ends, delays. Out: `Open` and `Abort`; exchanges that have had
-//! their time, and what is attempted again.
+//! In: requests with their purposes, ends, delays. Out: `Open` and `Abort`; exchanges that are over
+//! by their deadline, and purposes that are due for another attempt.
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
 //! | waiting | the request | a connection that is free |
 //! | open | the request until the head of its answer has come; the answer | its end; `Abort`, at its deadline or when nobody wants it |
 //! | asleep | the call or the message, without its exchange | its delay, or other credentials |
+//!
+//! A message has 60 s from its connection on, a list of tools 60 s from its beginning, and a DELETE
+//! 2 s.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::mem;
 
 use super::connections::Connections;
 use super::delivery::{ACCEPT_TIMEOUT, Delivery};
-use super::exchange::{Exchange, Purpose, Sleeper, Waking};
+use super::exchange::{Exchange, Purpose};
 use super::{Action, ExchangeId, Request};
 use crate::deadlines::Deadlines;
-use crate::time::Instant;
+use crate::http::Url;
+use crate::message::RequestId;
+use crate::time::{Duration, Instant};
+
+/// Time that a server has to answer a DELETE.
+const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Number of times that a request is redirected.
+const MAX_REDIRECTS: u8 = 5;
 
 /// Exchanges that are open, wait for a connection, or are asleep.
 #[derive(Debug)]
@@ -32,6 +44,14 @@ pub(super) struct Exchanges {
     serials: u64,
 }
 
+/// An exchange that is attempted again after a while.
+#[derive(Debug)]
+struct Sleeper {
+    purpose: Purpose,
+    /// Whether other credentials may end the wait.
+    is_unauthorized: bool,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Reason {
     /// The end of an exchange.
@@ -40,13 +60,13 @@ enum Reason {
     Wake(u64),
 }
 
-/// What is due.
+/// Deadline that has passed.
 #[derive(Debug)]
 pub(super) enum Due {
-    /// An exchange has had its time.
+    /// The exchange is over.
     Over(ExchangeId),
-    /// Something is attempted again.
-    Awake(Waking),
+    /// The purpose is due for another attempt.
+    Awake(Purpose),
 }
 
 impl Exchanges {
@@ -71,17 +91,53 @@ impl Exchanges {
     /// Begins an exchange; it is opened at once if there is a connection for it.
     pub(super) fn begin(
         &mut self,
+        now: Instant,
         queue: &mut VecDeque<Action>,
         request: Request,
         purpose: Purpose,
     ) -> ExchangeId {
         let id = ExchangeId(self.serial());
-        if self.connections.begin(id, purpose.share()) {
+        let is_open = self.connections.begin(id, purpose.share());
+        if is_open {
             queue.push_back(Action::Open { exchange: id, request: request.clone() });
+        }
+        let timeout = match &purpose {
+            Purpose::Message(_) => is_open.then_some(ACCEPT_TIMEOUT),
+            Purpose::Refresh(_) => Some(ACCEPT_TIMEOUT),
+            Purpose::Delete => Some(DELETE_TIMEOUT),
+            Purpose::Call(_) | Purpose::Listen | Purpose::Rest => None,
+        };
+        if let Some(timeout) = timeout {
+            self.deadlines.set(Reason::End(id), now + timeout);
         }
         self.messages += usize::from(purpose.is_message());
         self.all.insert(id, Exchange::new(request, purpose));
         id
+    }
+
+    /// Sends the request of an exchange again, at another URL, until its old deadline. Returns
+    /// `None` if there is no such exchange, or if it was redirected too often.
+    pub(super) fn redirect(
+        &mut self,
+        now: Instant,
+        queue: &mut VecDeque<Action>,
+        id: ExchangeId,
+        url: Url,
+        is_permanent: bool,
+    ) -> Option<ExchangeId> {
+        self.all.get(&id).filter(|open| open.redirects < MAX_REDIRECTS)?;
+        let due = self.deadlines.due(Reason::End(id));
+        let Exchange { request, redirects, purpose, .. } = self.abort(queue, id)?;
+        let request = Request { target: url.target().into(), ..request? };
+        let again = self.begin(now, queue, request, purpose);
+        if let Some(open) = self.all.get_mut(&again) {
+            open.redirects = redirects + 1;
+            open.moved = (!is_permanent).then_some(url);
+        }
+        if let Some(due) = due {
+            self.deadlines.set(Reason::End(again), due);
+        }
+        Some(again)
     }
 
     /// Opens the next exchange that has waited, if there is a connection for it by now.
@@ -94,7 +150,7 @@ impl Exchanges {
             let Some(Exchange { request: Some(request), purpose, .. }) = self.all.get(&id) else {
                 continue;
             };
-            if let Purpose::Message(_) = purpose {
+            if purpose.is_message() {
                 self.deadlines.set(Reason::End(id), now + ACCEPT_TIMEOUT);
             }
             queue.push_back(Action::Open { exchange: id, request: request.clone() });
@@ -127,7 +183,7 @@ impl Exchanges {
     }
 
     /// Takes the message of an exchange that has got its status; the rest of the answer says nothing.
-    pub(super) fn take_message(&mut self, id: ExchangeId) -> Option<Delivery> {
+    pub(super) fn take_message(&mut self, id: ExchangeId) -> Option<Box<Delivery>> {
         let open = self.all.get_mut(&id).filter(|open| open.purpose.is_message())?;
         self.messages = self.messages.saturating_sub(1);
         mem::replace(&mut open.purpose, Purpose::Rest).into_delivery()
@@ -156,33 +212,33 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// The same for each exchange with such a purpose.
+    /// Ends everything with such a purpose: aborts exchanges, and wakes what is asleep.
     pub(super) fn abort_where(
         &mut self,
         queue: &mut VecDeque<Action>,
         is_meant: impl Fn(&Purpose) -> bool,
     ) -> Vec<Purpose> {
-        let aborted = self.find(|_, purpose| is_meant(purpose)).into_iter();
-        aborted.filter_map(|id| self.abort(queue, id)).map(|aborted| aborted.purpose).collect()
+        let open = self.find(|_, purpose| is_meant(purpose)).into_iter();
+        let mut aborted: Vec<_> =
+            open.filter_map(|id| self.abort(queue, id)).map(|open| open.purpose).collect();
+        let asleep = self.asleep_where(|sleeper| is_meant(&sleeper.purpose)).into_iter();
+        aborted.extend(asleep.filter_map(|key| self.wake(key)));
+        aborted
     }
 
-    /// Ends each exchange with such a purpose that waits for a connection.
-    pub(super) fn end_waiting_where(
-        &mut self,
-        is_meant: impl Fn(&Purpose) -> bool,
-    ) -> Vec<Purpose> {
-        let waiting = self.find(|id, purpose| !self.is_open(id) && is_meant(purpose));
-        waiting.into_iter().filter_map(|id| self.end(id)).map(|ended| ended.purpose).collect()
+    /// Ends the calls of the session with this serial that wait for a connection; returns their ids.
+    pub(super) fn end_unsent(&mut self, serial: u64) -> Vec<RequestId> {
+        let is_unsent = |id, purpose: &Purpose| {
+            let mut call = purpose.call().into_iter();
+            !self.is_open(id) && call.any(|call| call.serial == serial && !call.is_resumed())
+        };
+        let ended = self.find(is_unsent).into_iter().filter_map(|id| self.end(id));
+        ended.filter_map(|ended| Some(ended.purpose.call()?.id.clone())).collect()
     }
 
     /// Gives an exchange its deadline.
     pub(super) fn set_deadline(&mut self, id: ExchangeId, at: Instant) {
         self.deadlines.set(Reason::End(id), at);
-    }
-
-    /// The deadline of an exchange.
-    pub(super) fn deadline(&self, id: ExchangeId) -> Option<Instant> {
-        self.deadlines.due(Reason::End(id))
     }
 
     /// Gives each exchange with such a purpose a deadline, if it has none.
@@ -199,32 +255,30 @@ impl Exchanges {
         found.map(|(id, _)| *id).collect()
     }
 
-    /// Attempts something again at `at`.
-    pub(super) fn sleep(&mut self, at: Instant, sleeper: Sleeper) {
+    /// Has a call or a message attempted again at `at`, or when there are other credentials.
+    pub(super) fn sleep(&mut self, at: Instant, purpose: Purpose, is_unauthorized: bool) {
         let key = self.serial();
         self.deadlines.set(Reason::Wake(key), at);
-        self.messages += usize::from(sleeper.waking.is_message());
-        self.sleeping.insert(key, sleeper);
+        self.messages += usize::from(purpose.is_message());
+        self.sleeping.insert(key, Sleeper { purpose, is_unauthorized });
     }
 
-    /// Takes out whatever of this kind is asleep, in its order.
-    pub(super) fn wake_where(&mut self, is_meant: impl Fn(&Sleeper) -> bool) -> Vec<Waking> {
-        let meant = self.asleep_where(is_meant);
-        meant.into_iter().filter_map(|key| self.wake(key)).collect()
+    /// The keys of what is asleep until there are other credentials.
+    pub(super) fn unauthorized(&self) -> Vec<u64> {
+        self.asleep_where(|sleeper| sleeper.is_unauthorized)
     }
 
-    /// The keys of whatever of this kind is asleep.
-    pub(super) fn asleep_where(&self, is_meant: impl Fn(&Sleeper) -> bool) -> Vec<u64> {
+    fn asleep_where(&self, is_meant: impl Fn(&Sleeper) -> bool) -> Vec<u64> {
         let meant = self.sleeping.iter().filter(|(_, sleeper)| is_meant(sleeper));
         meant.map(|(key, _)| *key).collect()
     }
 
     /// Takes out what is asleep under a key.
-    pub(super) fn wake(&mut self, key: u64) -> Option<Waking> {
+    pub(super) fn wake(&mut self, key: u64) -> Option<Purpose> {
         self.deadlines.clear(Reason::Wake(key));
-        let Sleeper { waking, .. } = self.sleeping.remove(&key)?;
-        self.messages = self.messages.saturating_sub(usize::from(waking.is_message()));
-        Some(waking)
+        let Sleeper { purpose, .. } = self.sleeping.remove(&key)?;
+        self.messages = self.messages.saturating_sub(usize::from(purpose.is_message()));
+        Some(purpose)
     }
 
     /// The first thing that is due.
@@ -233,8 +287,8 @@ impl Exchanges {
             match reason {
                 Reason::End(id) => return Some(Due::Over(id)),
                 Reason::Wake(key) => {
-                    if let Some(waking) = self.wake(key) {
-                        return Some(Due::Awake(waking));
+                    if let Some(purpose) = self.wake(key) {
+                        return Some(Due::Awake(purpose));
                     }
                 }
             }

@@ -30,31 +30,38 @@
 //! Once the client has been connected nothing but `close` ends it: it connects again, at the rate of
 //! [`recovery`](crate::client::recovery).
 //!
+//! [`Client`] is the conversation between structs that own their data: [`Requests`], [`Session`],
+//! [`Exchanges`], [`Listener`], [`Tools`], and the machine of messages. Three files have a part of it,
+//! because each step of it asks several owners. Its verbs and the end of a session are here, the way
+//! of a message out is in `send`, and the way of an answer in is in `receive`.
+//!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 mod action;
 pub mod answer;
 mod backoff;
+mod call;
 mod connections;
 mod delivery;
-mod ending;
 mod exchange;
 mod exchanges;
 mod listener;
-mod read;
+mod reading;
 mod receive;
 mod refresh;
+mod requests;
 pub mod resume;
 mod send;
 mod session;
-mod session_end;
 mod tools;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::fmt;
 
-use crate::client::{self, ClientAction, ClientEvent};
+use crate::client::recovery::Refusal;
+use crate::client::{self, CallError, ClientAction, ClientEvent};
 use crate::error::UsageError;
 use crate::http::Url;
 use crate::limits::Limits;
@@ -62,10 +69,13 @@ use crate::machine::Binding;
 use crate::time::Instant;
 
 pub use action::{Action, Config, ExchangeId, Fields, Request, set_field};
-use exchange::Streaming;
+use call::Streaming;
+use delivery::Delivery;
+use exchange::Purpose;
 use exchanges::{Due, Exchanges};
 use listener::Listener;
-use session::Session;
+use requests::Requests;
+use session::{EndedSession, Session};
 use tools::Tools;
 
 /// The client's side of Streamable HTTP.
@@ -97,9 +107,8 @@ use tools::Tools;
 /// ```
 pub struct Client {
     side: client::Client,
-    url: Url,
+    requests: Requests,
     listens: bool,
-    fields: Fields,
     exchanges: Exchanges,
     listener: Listener,
     session: Session,
@@ -108,15 +117,8 @@ pub struct Client {
     reopening: Option<Streaming>,
     queue: VecDeque<Action>,
     random: Box<dyn FnMut() -> [u8; 16] + Send>,
-    life: Life,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Life {
-    Open,
-    /// The server is told that its session is over.
-    Closing,
-    Closed,
+    /// The application has closed it: nothing is sent but the end of the session.
+    is_closing: bool,
 }
 
 impl Client {
@@ -127,9 +129,8 @@ impl Client {
         let exchanges = Exchanges::new(client.limits.max_client_connections);
         Self {
             side: client::Client::over_http(client),
-            url,
+            requests: Requests::new(url, fields),
             listens,
-            fields,
             exchanges,
             listener: Listener::default(),
             session: Session::default(),
@@ -137,7 +138,7 @@ impl Client {
             reopening: None,
             queue: VecDeque::new(),
             random,
-            life: Life::Open,
+            is_closing: false,
         }
     }
 
@@ -150,7 +151,7 @@ impl Client {
     /// tries again at once, since the field may be the token that it lacked. So it does with streams
     /// and answers that the server has refused with 401 or 403.
     pub fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
-        set_field(&mut self.fields, name, value)?;
+        self.requests.set_field(name, value)?;
         self.authorize_streams(now);
         self.with(now, |client| client.retry_at_once(now));
         Ok(())
@@ -164,8 +165,8 @@ impl Client {
             let until = self.listener.due().unwrap_or(now).min(now);
             match self.exchanges.expire(until) {
                 Some(Due::Over(id)) => self.exchange_is_over(now, id),
-                Some(Due::Awake(waking)) => self.attempt_again(now, waking),
-                None if self.listener.take_due(now) => self.listen_again(),
+                Some(Due::Awake(purpose)) => self.attempt_again(now, purpose),
+                None if self.listener.due().is_some_and(|due| due <= now) => self.listen(now),
                 None => break,
             }
         }
@@ -185,7 +186,7 @@ impl Client {
 
     /// Where requests go; a permanent redirection changes it.
     pub fn url(&self) -> &Url {
-        &self.url
+        self.requests.url()
     }
 
     fn limits(&self) -> &Limits {
@@ -208,6 +209,84 @@ impl Client {
             }
         }
         self.open_waiting(now);
+    }
+
+    /// The session is over: what belongs to it, but for calls in flight, is of no interest any more.
+    fn leave_session(&mut self) {
+        let EndedSession { serial, has_begun, unsent } = self.session.end(self.exchanges.serial());
+        for id in unsent {
+            self.side.handle_unsent(&id);
+        }
+        if !has_begun {
+            return;
+        }
+        for call in self.exchanges.end_unsent(serial) {
+            self.side.handle_unsent(&call);
+        }
+        let belongs = |purpose: &Purpose| match purpose {
+            Purpose::Message(delivery) => delivery.serial == serial,
+            Purpose::Listen => true,
+            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Rest | Purpose::Delete => false,
+        };
+        let aborted = self.exchanges.abort_where(&mut self.queue, belongs).into_iter();
+        let undelivered: Vec<_> = aborted.filter_map(Purpose::into_delivery).collect();
+        self.listener = Listener::default();
+        for delivery in undelivered {
+            self.lose_delivery(*delivery);
+        }
+    }
+
+    /// A message belongs to a lost session, and cannot be delivered any more. The next session has
+    /// a beginning of its own.
+    fn lose_delivery(&mut self, delivery: Delivery) {
+        if !delivery.begins() {
+            self.report_undelivered(delivery, CallError::Http { status: 404 });
+        }
+    }
+
+    fn report_undelivered(&mut self, delivery: Delivery, error: CallError) {
+        let message = delivery.into_undelivered();
+        self.side.event(ClientEvent::Undelivered { message, error });
+    }
+
+    /// The server does not know the session that an exchange belongs to, with this serial.
+    fn session_lost(&mut self, now: Instant, id: ExchangeId, serial: u64) {
+        let Some(exchange) = self.exchanges.abort(&mut self.queue, id) else { return };
+        let is_current = self.session.serial() == serial && !self.is_closing;
+        if is_current {
+            self.leave_session();
+        }
+        match exchange.purpose {
+            // The server has accepted a resumed request, and forgotten its session since.
+            Purpose::Call(call) if !call.is_resumed() => {
+                let error = CallError::Http { status: 404 };
+                return self.side.handle_lost(now, &call.id, Refusal::UnknownSession, error);
+            }
+            Purpose::Message(delivery) => self.lose_delivery(*delivery),
+            Purpose::Call(_) => {}
+            Purpose::Listen | Purpose::Refresh(_) | Purpose::Rest | Purpose::Delete => return,
+        }
+        if is_current {
+            self.side.handle_session_lost(now);
+        }
+    }
+
+    /// All is said; a server with a session is told.
+    fn begin_close(&mut self, now: Instant) {
+        self.exchanges.abort_where(&mut self.queue, |_| true);
+        self.listener = Listener::default();
+        self.session.open();
+        self.is_closing = true;
+        if !self.session.has_id() {
+            return self.closed();
+        }
+        let request = self.requests.delete(&self.session);
+        self.open(now, request, Purpose::Delete);
+        self.session.set_id(None);
+    }
+
+    fn closed(&mut self) {
+        self.queue.push_back(Action::Close);
     }
 
     /// A byte that nobody can guess, or any.

@@ -1,35 +1,33 @@
-//! What comes back: heads, bodies, ends and failures of answers.
+//! Way of an answer in: heads, bodies, ends and failures, and the meaning of each.
 //!
-//! In: those. Out: texts that are to be messages; requests that are sent once more, to where a server
-//! says; what has ended.
+//! The verbs of [`Client`] in this file find the exchange and let it read. The machine of messages
+//! gets what has come: [`answer::TABLE`] says what a response means. If an exchange ends without its
+//! response, [`resume::TABLE`](super::resume::TABLE) says what follows.
 //!
 //! [Specification: Receiving Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#receiving-messages)
 
-use alloc::boxed::Box;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use bytes::Bytes;
 
-use super::answer::Class;
-use super::exchange::{Answer, Exchange, Purpose, Reading};
+use super::answer::{self, Class, Meaning};
+use super::call::Call;
+use super::exchange::{Exchange, Purpose};
+use super::reading::Answer;
+use super::refresh::Refresh;
 use super::resume::Break;
-use super::session::{SessionId, is_id};
-use super::{Client, ExchangeId, Request};
-use crate::challenge::Unauthorized;
-use crate::client::CallError;
+use super::session::SessionId;
+use super::{Client, ExchangeId};
 use crate::client::recovery::Refusal;
-use crate::error::ProtocolError;
+use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
+use crate::error::{ErrorCode, ProtocolError};
 use crate::frame::http1::StatusHead;
-use crate::frame::sse::{self, EventReader};
-use crate::http::media;
+use crate::frame::sse;
+use crate::json::Json;
+use crate::message::{self, Incoming, Member, Message, Method, RequestId, Response};
 use crate::time::{Duration, Instant};
+use crate::version::Era;
 
 /// How long an answer may go on after the response.
-pub(super) const LINGER: Duration = Duration::from_secs(1);
-
-/// How often a request is redirected.
-const MAX_REDIRECTS: u8 = 5;
+const LINGER: Duration = Duration::from_secs(1);
 
 impl Client {
     /// The head of an answer has come; interim ones (1xx) are of no interest, nor is a second one.
@@ -39,128 +37,79 @@ impl Client {
         if matches!(status, 100..=199) || !waits {
             return;
         }
-        if matches!(status, 307 | 308) && self.redirect(exchange, head) {
-            return self.pump(now);
+        if !(matches!(status, 307 | 308) && self.redirect(now, exchange, head)) {
+            self.read_head(now, exchange, head);
         }
-        let has_session = self.session.id.is_some();
-        let Some(open) = self.exchanges.get_mut(exchange) else { return };
-        open.request = None;
-        if status == 404
-            && has_session
-            && let Some(serial) = open.purpose.serial()
-        {
-            self.session_lost(now, exchange, serial);
-            return self.pump(now);
-        }
-        let content_type = head.field("Content-Type").unwrap_or_default();
-        let is_success = Class::of(status) == Class::Success;
-        let encoding = encoding(head);
-        let has_events = is_success && encoding.is_none() && media::is(content_type, media::EVENTS);
-        let reading = match &open.purpose {
-            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Listen if has_events => {
-                let max = self.side.limits().max_sse_event_bytes;
-                Reading::Events(Box::new(EventReader::new(max)))
-            }
-            Purpose::Call(_) | Purpose::Refresh(_) if encoding.is_some() => Reading::Nothing,
-            Purpose::Call(_) | Purpose::Refresh(_) => Reading::Text(Vec::new()),
-            Purpose::Message(_) | Purpose::Listen | Purpose::Rest | Purpose::Delete => {
-                Reading::Nothing
-            }
-        };
-        let challenges = head.all("WWW-Authenticate");
-        let unauthorized =
-            matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
-        let session_id = head.field("Mcp-Session-Id").filter(|id| is_id(id));
-        let session_id =
-            session_id.and_then(|id| core::str::from_utf8(id).ok()).map(|id| SessionId(id.into()));
-        if let (Purpose::Call(asked), Some(encoding)) = (&mut open.purpose, encoding) {
-            asked.fault = Some(ProtocolError::ContentEncoding { encoding });
-        }
-        open.answer = Some(Answer { status, unauthorized, reading });
-        if let Purpose::Call(asked) = &mut open.purpose
-            && asked.method == "initialize"
-            && session_id.is_some()
-        {
-            asked.session_id = session_id;
-        }
-        let listens = has_events && matches!(open.purpose, Purpose::Listen);
-        if has_events && let Purpose::Call(asked) = &mut open.purpose {
-            asked.stream.open(now);
-        }
-        if listens {
-            self.listener_opened(now, exchange);
-        }
-        self.head_is_enough(now, exchange, status);
         self.pump(now);
     }
 
-    /// Some answers have said all with their head.
-    fn head_is_enough(&mut self, now: Instant, id: ExchangeId, status: u16) {
+    fn read_head(&mut self, now: Instant, id: ExchangeId, head: &StatusHead) {
+        let status = head.status();
+        let max = self.side.limits().max_sse_event_bytes;
         let Some(open) = self.exchanges.get_mut(id) else { return };
-        match &open.purpose {
-            Purpose::Message(_) => self.delivered(now, id, status),
-            Purpose::Listen
-                if !matches!(&open.answer, Some(Answer { reading: Reading::Events(_), .. })) =>
-            {
-                if let Some(Exchange { answer: Some(answer), .. }) = self.abort(id) {
-                    let error = answer
-                        .unauthorized
-                        .map_or(CallError::Http { status }, CallError::Unauthorized);
-                    self.listener_broke(now, Break::of(status), error);
+        open.request = None;
+        if status == 404
+            && self.session.has_id()
+            && let Some(serial) = open.purpose.serial()
+        {
+            return self.session_lost(now, id, serial);
+        }
+        let answer = Answer::new(head, open.purpose.wanted(), max);
+        let has_events = answer.has_events();
+        match &mut open.purpose {
+            Purpose::Call(call) => {
+                if let Some(fault) = answer.fault() {
+                    call.fault = Some(fault);
+                }
+                if has_events {
+                    call.stream.open(now);
+                }
+                if call.method == "initialize"
+                    && let Some(id) = head.field("Mcp-Session-Id").and_then(SessionId::read)
+                {
+                    call.session_id = Some(id);
+                }
+                open.answer = Some(answer);
+            }
+            Purpose::Listen if has_events => {
+                open.answer = Some(answer);
+                if self.listener.open(now) {
+                    self.side.changes_missed();
                 }
             }
-            Purpose::Listen
-            | Purpose::Call(_)
-            | Purpose::Refresh(_)
-            | Purpose::Rest
-            | Purpose::Delete => {}
+            Purpose::Listen => {
+                self.exchanges.abort(&mut self.queue, id);
+                self.listener_broke(now, Break::of(status), answer.into_error());
+            }
+            Purpose::Message(_) => self.delivered(now, id, answer),
+            Purpose::Refresh(_) | Purpose::Rest | Purpose::Delete => open.answer = Some(answer),
         }
     }
 
     /// The head of the answer to a message that has no response; the rest says nothing.
-    fn delivered(&mut self, now: Instant, id: ExchangeId, status: u16) {
+    fn delivered(&mut self, now: Instant, id: ExchangeId, answer: Answer) {
         self.exchanges.set_deadline(id, now + LINGER);
         let Some(delivery) = self.exchanges.take_message(id) else { return };
+        let status = answer.status();
         if Class::of(status) != Class::Success {
-            let answer = self.exchanges.get_mut(id).and_then(|open| open.answer.as_mut());
-            let unauthorized = answer.and_then(|answer| answer.unauthorized.take());
-            let error = unauthorized.map_or(CallError::Http { status }, CallError::Unauthorized);
-            self.delivery_broke(now, Box::new(delivery), Break::of(status), error);
+            self.delivery_broke(now, delivery, Break::of(status), answer.into_error());
         } else if delivery.begins() {
             self.release(now);
         }
     }
 
     /// Sends a request once more, to where the server says, if that is of the same origin.
-    fn redirect(&mut self, id: ExchangeId, head: &StatusHead) -> bool {
-        let location = head.field("Location").and_then(|to| core::str::from_utf8(to).ok());
-        let from = self.exchanges.get(id).and_then(|open| open.moved.as_ref());
-        let url = location.and_then(|to| from.unwrap_or(&self.url).join(to).ok());
-        let Some(url) = url.filter(|url| url.same_origin(&self.url)) else { return false };
-        let may = |open: &Exchange| open.redirects < MAX_REDIRECTS && open.request.is_some();
-        if !self.exchanges.get(id).is_some_and(may) {
-            return false;
-        }
-        // The deadline, if there is one, goes on.
-        let due = self.exchanges.deadline(id);
-        let Some(Exchange { request: Some(request), redirects, moved, purpose, .. }) =
-            self.abort(id)
-        else {
-            return false;
-        };
-        let request = Request { target: url.target().into(), ..request };
-        let again = self.open(request, purpose);
+    fn redirect(&mut self, now: Instant, id: ExchangeId, head: &StatusHead) -> bool {
+        let moved = self.exchanges.get(id).and_then(|open| open.moved.as_ref());
+        let url = self.requests.redirected(moved, head.field("Location"));
+        let Some(url) = url else { return false };
         // What is permanent behind a detour is not where the server is.
         let is_moved = head.status() == 308 && moved.is_none();
+        let again = self.exchanges.redirect(now, &mut self.queue, id, url.clone(), is_moved);
+        let Some(again) = again else { return false };
+        self.rest_while_waiting(again);
         if is_moved {
-            self.url = url.clone();
-        }
-        if let Some(open) = self.exchanges.get_mut(again) {
-            open.redirects = redirects + 1;
-            open.moved = (!is_moved).then_some(url);
-        }
-        if let Some(due) = due {
-            self.exchanges.set_deadline(again, due);
+            self.requests.set_url(url);
         }
         true
     }
@@ -170,30 +119,20 @@ impl Client {
         let max = self.limits().max_line_bytes;
         let Some(open) = self.exchanges.get_mut(exchange) else { return };
         let Some(answer) = &mut open.answer else { return };
-        match &mut answer.reading {
-            Reading::Text(text) if text.len().saturating_add(data.len()) > max => {
-                answer.reading = Reading::TooLong;
-            }
-            Reading::Text(text) => text.extend_from_slice(&data),
-            Reading::Events(events) => {
-                events.push(data);
-                self.read_events(now, exchange);
-            }
-            Reading::TooLong | Reading::Nothing => {}
+        answer.push(data, max);
+        if answer.has_events() {
+            self.read_events(now, exchange);
         }
         self.pump(now);
     }
 
     fn read_events(&mut self, now: Instant, id: ExchangeId) {
+        let max_sse_event_bytes = self.limits().max_sse_event_bytes;
         loop {
-            let max_sse_event_bytes = self.limits().max_sse_event_bytes;
             let Some(open) = self.exchanges.get_mut(id) else { return };
-            let Some(Answer { reading: Reading::Events(events), .. }) = &mut open.answer else {
-                return;
-            };
-            let Some(incoming) = events.poll() else { return };
+            let Some(incoming) = open.answer.as_mut().and_then(Answer::poll_event) else { return };
             let stream = match &mut open.purpose {
-                Purpose::Call(asked) => Some(&mut asked.stream),
+                Purpose::Call(call) => Some(&mut call.stream),
                 Purpose::Listen => Some(self.listener.stream()),
                 Purpose::Refresh(_) | Purpose::Message(_) | Purpose::Rest | Purpose::Delete => None,
             };
@@ -215,8 +154,8 @@ impl Client {
                 }
                 sse::Incoming::TooLong => {
                     let fault = ProtocolError::EventTooLong { max_sse_event_bytes };
-                    if let Purpose::Call(asked) = &mut open.purpose {
-                        asked.fault = Some(fault.clone());
+                    if let Purpose::Call(call) = &mut open.purpose {
+                        call.fault = Some(fault.clone());
                     }
                     self.side.fault(fault);
                 }
@@ -226,18 +165,12 @@ impl Client {
 
     /// The answer is complete.
     pub fn handle_end(&mut self, now: Instant, exchange: ExchangeId) {
-        let open = self.exchanges.get_mut(exchange).map(|open| {
-            open.has_ended = true;
-            &mut open.answer
-        });
-        let (text, status) = match open {
-            Some(Some(Answer { reading: Reading::Text(text), status, .. })) => {
-                (core::mem::take(text), *status)
-            }
-            Some(_) => (Vec::new(), 0),
-            None => return,
+        let Some(open) = self.exchanges.get_mut(exchange) else { return };
+        open.has_ended = true;
+        let (text, status) = match &mut open.answer {
+            Some(answer) => (answer.take_text(), answer.status()),
+            None => (Bytes::new(), 0),
         };
-        let text = Bytes::from(text);
         // What a proxy says, or an HTTP stack, is no message.
         let is_message = match text.trim_ascii().first() {
             Some(first) => matches!(first, b'{' | b'[') || Class::of(status) == Class::Success,
@@ -246,8 +179,8 @@ impl Client {
         if is_message {
             self.read(now, exchange, &text);
         }
-        if let Some(exchange) = self.exchanges.end(exchange) {
-            self.ended(now, exchange, &text);
+        if let Some(Exchange { purpose, answer, .. }) = self.exchanges.end(exchange) {
+            self.ended(now, purpose, answer, &text);
         }
         self.pump(now);
     }
@@ -255,24 +188,222 @@ impl Client {
     /// There is no connection, or it broke before the end of the answer, for this reason.
     pub fn handle_failure(&mut self, now: Instant, exchange: ExchangeId, reason: &str) {
         if let Some(exchange) = self.exchanges.end(exchange) {
-            let error = CallError::Connection(reason.into());
-            self.broken(now, exchange, Break::Cut, Refusal::Unavailable, error);
+            self.cut(now, exchange.purpose, reason);
         }
         self.pump(now);
     }
 
     /// An exchange has had its time.
     pub(super) fn exchange_is_over(&mut self, now: Instant, id: ExchangeId) {
-        if let Some(exchange) = self.abort(id) {
-            let error = CallError::Connection("no answer in time".into());
-            self.broken(now, exchange, Break::Cut, Refusal::Unavailable, error);
+        if let Some(exchange) = self.exchanges.abort(&mut self.queue, id) {
+            self.cut(now, exchange.purpose, "no answer in time");
+        }
+    }
+
+    fn cut(&mut self, now: Instant, purpose: Purpose, reason: &str) {
+        let error = CallError::Connection(reason.into());
+        self.broken(now, purpose, Break::Cut, Refusal::Unavailable, error);
+    }
+
+    /// A text that is to be a message has come.
+    fn read(&mut self, now: Instant, id: ExchangeId, text: &Bytes) {
+        let parsed = message::parse(text, self.limits());
+        let Some(open) = self.exchanges.get_mut(id) else { return };
+        let status = open.answer.as_ref().map_or(0, Answer::status);
+        let is_success = Class::of(status) == Class::Success;
+        let is_answer = |response: &Response, id: &RequestId| match &response.id {
+            Some(answered) if is_same_request(answered, id) => true,
+            // Some servers refuse with an id of their own.
+            Some(answered) => !is_success && response.body.is_err() && !self.side.awaits(answered),
+            // An error without one is about the request that it answers.
+            None => response.body.is_err(),
+        };
+        match (parsed, &mut open.purpose) {
+            (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(call))
+                if is_answer(&response, &call.id) =>
+            {
+                self.respond(now, id, response);
+            }
+            (Ok(Incoming::Message(Message::Response(response))), Purpose::Refresh(refresh))
+                if is_answer(&response, refresh.id()) =>
+            {
+                self.listed(now, id, &response);
+            }
+            (Ok(Incoming::Message(Message::Response(response))), Purpose::Call(call))
+                if response.id.is_some() && (call.era == Era::Modern || !is_success) =>
+            {
+                self.side.fault(ProtocolError::UnexpectedResponse);
+            }
+            (Ok(incoming), purpose) => {
+                let call = purpose.call();
+                let is_resumed = call.is_some_and(Call::is_resumed);
+                let may_settle = may_settle(&incoming);
+                let cancelled = cancelled(&incoming);
+                let origin = self.side.origin(call.map(|call| &call.id), status, is_resumed);
+                self.side.handle_message_of(now, incoming, origin);
+                if let Some(id) = cancelled {
+                    // The server does not want the answer to its request any more.
+                    self.exchanges.abort_where(&mut self.queue, |purpose| purpose.answers(&id));
+                }
+                if may_settle {
+                    self.leave_settled(now);
+                }
+            }
+            (Err(mut malformed), purpose) => {
+                if let Purpose::Call(call) = purpose {
+                    call.fault = Some(malformed.error.clone());
+                    if call.era == Era::Modern {
+                        malformed.id = malformed.id.filter(|id| is_same_request(id, &call.id));
+                    }
+                }
+                self.side.handle_malformed(now, malformed);
+                self.leave_settled(now);
+            }
+        }
+    }
+
+    /// Answers that nobody waits for any more, because what they are for has been settled
+    /// elsewhere: in a batch, on another stream, or by a notification.
+    fn leave_settled(&mut self, now: Instant) {
+        let is_settled = |purpose: &Purpose| matches!(purpose, Purpose::Call(call) if !self.side.awaits(&call.id));
+        self.exchanges.set_deadline_where(now + LINGER, is_settled);
+    }
+
+    /// The response that an exchange is for has come.
+    fn respond(&mut self, now: Instant, id: ExchangeId, mut response: Response) {
+        let Some(Exchange { purpose: Purpose::Call(call), answer: Some(answer), .. }) =
+            self.exchanges.get_mut(id)
+        else {
+            return;
+        };
+        let status = answer.status();
+        let origin = self.side.origin(Some(&call.id), status, call.is_resumed());
+        if !self.side.awaits(&call.id) {
+            let incoming = Incoming::Message(Message::Response(response));
+            return self.side.handle_message_of(now, incoming, origin);
+        }
+        // A server that is down does not end a subscription that it has accepted.
+        let is_open = call.method == "subscriptions/listen" && call.stream.was_open;
+        if is_open && response.body.is_err() && Break::of(status) == Break::Unavailable {
+            return;
+        }
+        // Nor does it end a call that it has accepted: it refuses the GET for the rest of the answer.
+        let is_refused_for_now = matches!(Break::of(status), Break::Unavailable | Break::Conflict);
+        if call.era == Era::Legacy && call.is_resumed() && is_refused_for_now {
+            return;
+        }
+        let asked =
+            if self.side.is_probe(&call.id) { answer::Asked::Era } else { answer::Asked::Call };
+        let body = match &response.body {
+            Ok(_) => answer::Body::Result,
+            Err(error) if is_modern_error(error.code) => answer::Body::ModernError,
+            Err(_) => answer::Body::Error,
+        };
+        let row = answer::TABLE.find((asked, Class::of(status), body));
+        match (row.map(|row| row.then), &response.body) {
+            (Some(Meaning::Body), _) => {}
+            // The end of the answer says so; the error may say why.
+            (Some(Meaning::Unauthorized), Err(error)) => return answer.explain(&error.message),
+            (Some(Meaning::Unavailable), Err(error)) => {
+                let error = CallError::Error { error: error.clone(), status: Some(status) };
+                let id = call.id.clone();
+                return self.side.handle_lost(now, &id, Refusal::Unavailable, error);
+            }
+            // The end of the answer says so.
+            (Some(Meaning::Unauthorized | Meaning::Unavailable | Meaning::Status) | None, _) => {
+                return;
+            }
+        }
+        response.id = Some(call.id.clone());
+        match (&*call.method, &mut response.body) {
+            ("initialize", Ok(_)) => self.session.set_id(call.session_id.take()),
+            ("tools/list", Ok(page)) if call.era == Era::Modern => {
+                let (kept, rejected) = self.tools.read(page, self.side.limits().max_list_bytes);
+                *page = kept;
+                for (tool, reason) in rejected {
+                    self.side.event(ClientEvent::ToolRejected { tool, reason });
+                }
+            }
+            // A handler may have answered with this code, and then with a status of 2xx.
+            ("tools/call", Err(error))
+                if error.code == ErrorCode::HEADER_MISMATCH
+                    && Class::of(status) != Class::Success =>
+            {
+                if let Some(sent) = call.sent.take() {
+                    let aborted = self.exchanges.abort(&mut self.queue, id);
+                    if let Some(Exchange { purpose: Purpose::Call(call), .. }) = aborted {
+                        let refresh = Refresh::new(call, sent, response, status);
+                        self.list_tools(now, refresh, Json::EMPTY_OBJECT);
+                    }
+                    return;
+                }
+            }
+            _ => {}
+        }
+        self.exchanges.set_deadline(id, now + LINGER);
+        self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
+    }
+
+    /// A page of the tools that a refused call needs has come, or an error in its place.
+    fn listed(&mut self, now: Instant, id: ExchangeId, response: &Response) {
+        let aborted = self.exchanges.abort(&mut self.queue, id);
+        let Some(Exchange { purpose: Purpose::Refresh(mut refresh), .. }) = aborted else { return };
+        let next = response.body.as_ref().ok().and_then(|page| {
+            // Whoever lists the tools is told of those that are left out.
+            let _ = self.tools.read(page, self.side.limits().max_list_bytes);
+            refresh.next(page, self.side.limits().max_pages)
+        });
+        match next {
+            Some(params) => self.list_tools(now, *refresh, params),
+            None => self.refreshed(now, *refresh),
+        }
+    }
+
+    /// An answer has ended.
+    fn ended(&mut self, now: Instant, purpose: Purpose, answer: Option<Answer>, text: &[u8]) {
+        let Some(answer) = answer else { return self.cut(now, purpose, "the answer has no head") };
+        let fault = purpose.call().and_then(|call| call.fault.clone());
+        let max_line_bytes = self.limits().max_line_bytes;
+        let (broke, refusal, error) = answer.into_break(fault, text, max_line_bytes);
+        self.broken(now, purpose, broke, refusal, error);
+    }
+
+    /// An exchange is over; if it owes a response, something must come of that.
+    fn broken(
+        &mut self,
+        now: Instant,
+        purpose: Purpose,
+        broke: Break,
+        refusal: Refusal,
+        error: CallError,
+    ) {
+        match purpose {
+            Purpose::Call(call) if !self.side.awaits(&call.id) => {}
+            Purpose::Call(call) => self.call_broke(now, call, broke, refusal, error),
+            Purpose::Refresh(refresh) => self.refreshed(now, *refresh),
+            Purpose::Listen => self.listener_broke(now, broke, error),
+            Purpose::Message(delivery) => self.delivery_broke(now, delivery, broke, error),
+            Purpose::Rest => {}
+            Purpose::Delete => self.closed(),
         }
     }
 }
 
-/// The content coding of an answer, if it has one: a client asks for `identity` alone.
-fn encoding(head: &StatusHead) -> Option<String> {
-    let coding = head.field("Content-Encoding")?.trim_ascii();
-    let is_plain = coding.is_empty() || coding.eq_ignore_ascii_case(b"identity");
-    (!is_plain).then(|| String::from_utf8_lossy(coding).chars().take(100).collect())
+/// Whether something else than the answer that it came on may be over for it.
+fn may_settle(incoming: &Incoming) -> bool {
+    match incoming {
+        Incoming::Message(Message::Response(_)) | Incoming::Batch(_) => true,
+        Incoming::Message(Message::Notification(it)) => matches!(it.method, Method::Cancelled),
+        Incoming::Message(Message::Request(_)) => false,
+    }
+}
+
+/// The request of the server that a message cancels.
+fn cancelled(incoming: &Incoming) -> Option<RequestId> {
+    match incoming {
+        Incoming::Message(Message::Notification(it)) if matches!(it.method, Method::Cancelled) => {
+            it.params.raw(Member::RequestId).and_then(RequestId::from_raw)
+        }
+        Incoming::Message(_) | Incoming::Batch(_) => None,
+    }
 }

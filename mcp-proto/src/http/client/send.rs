@@ -1,37 +1,32 @@
-//! From a message to the HTTP request that carries it.
+//! Way of a message out: from the machine of messages to an exchange, and again if that breaks.
 //!
-//! A modern request says in its headers what it says in its body: it is taken from the message and
-//! not from what the client has come to since. A legacy message, but for `initialize`, says in which
-//! session it belongs and which version was negotiated.
+//! The verbs of [`Client`] in this file take a message to the session, which may hold it, to
+//! [`Requests`](super::requests::Requests), and to the exchanges.
 //!
 //! [Specification: Sending Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)
 
-use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::string::ToString;
-use alloc::vec::Vec;
 
-use bytes::Bytes;
-
-use super::delivery::{ACCEPT_TIMEOUT, Delivery};
-use super::exchange::{Asked, Exchange, Purpose, Sent, Waking};
-use super::session::SessionId;
-use super::tools::arguments;
-use super::{Client, ExchangeId, Fields, Life, Request};
+use super::call::{Call, Sent};
+use super::delivery::{Broken, Delivery};
+use super::exchange::Purpose;
+use super::listener::Listener;
+use super::refresh::{Refresh, Refreshed};
+use super::requests::{name_notification, name_request};
+use super::resume::{self, Break, Kind, Then};
+use super::{Client, ExchangeId, Request};
 use crate::client::recovery::Refusal;
-use crate::client::{CallError, version_of};
-use crate::error::{EmitError, ProtocolError, UsageError};
-use crate::headers;
-use crate::json::{Json, Raw};
-use crate::message::{self, Outgoing, RequestId};
+use crate::client::{CallError, ClientEvent, SubscriptionId, version_of};
+use crate::error::{ProtocolError, UsageError};
+use crate::json::Json;
+use crate::message::{Incoming, Message, Outgoing, RequestId};
 use crate::time::Instant;
 use crate::version::Era;
 
 impl Client {
     /// Sends a message, or keeps it until the server has accepted that the session has begun.
     pub(super) fn send(&mut self, now: Instant, message: Outgoing) {
-        if self.life != Life::Open {
+        if self.is_closing {
             return;
         }
         let begins = matches!(
@@ -39,50 +34,36 @@ impl Client {
             Outgoing::Notification { method, .. } if method == "notifications/initialized"
         );
         let is_request = matches!(&message, Outgoing::Request { .. });
-        if !begins && !is_request && self.is_full() {
+        // A server that asks and does not accept the answers gets no more of them.
+        if !begins && !is_request && self.unaccepted() >= self.limits().max_in_flight {
             let max_in_flight = self.limits().max_in_flight;
             return self.side.fault(ProtocolError::TooManyInFlight { max_in_flight });
         }
         if begins {
-            self.hold();
-        } else if let Some(held) = &mut self.session.held {
-            // Nothing has been sent yet in this session that could be cancelled.
-            let is_void = matches!(
-                &message,
-                Outgoing::Notification { method, .. } if method == "notifications/cancelled"
-            );
-            if !is_void {
-                held.push_back(message);
-            }
-            return;
+            self.session.start(self.side.version());
+            return self.deliver(now, message);
         }
-        match message {
-            Outgoing::Request { ref id, ref method, .. } => {
-                let asked = Asked::new(id.clone(), method.clone());
-                self.ask(now, asked, message);
+        let Some(message) = self.session.hold(message) else { return };
+        match &message {
+            Outgoing::Request { id, method, .. } => {
+                let call = Call::new(id.clone(), method.clone());
+                self.call(now, call, message);
             }
             Outgoing::Result { .. }
             | Outgoing::Error { .. }
             | Outgoing::Notification { .. }
-            | Outgoing::Batch(_) => {
-                self.deliver(now, message);
-            }
+            | Outgoing::Batch(_) => self.deliver(now, message),
         }
-    }
-
-    /// `notifications/initialized` goes out.
-    pub(super) fn hold(&mut self) {
-        self.session.held = Some(VecDeque::new());
-        self.session.version = self.side.version();
     }
 
     /// `notifications/initialized` was accepted, or is not for now: what waits will be told if the
     /// session is of no use.
     pub(super) fn release(&mut self, now: Instant) {
-        let Some(held) = self.session.held.take() else { return };
+        let Some(held) = self.session.open() else { return };
         // First of all: some servers ask there for what a call needs, and do not wait for a listener.
         if self.listens {
-            self.listen();
+            self.listener = Listener::default();
+            self.listen(now);
         }
         for message in held {
             self.send(now, message);
@@ -91,250 +72,262 @@ impl Client {
 
     /// The number of messages without a response that the server has not accepted.
     pub(super) fn unaccepted(&self) -> usize {
-        let is_request = |message: &&Outgoing| matches!(message, Outgoing::Request { .. });
-        let held =
-            self.session.held.iter().flatten().filter(|message| !is_request(message)).count();
-        held.saturating_add(self.exchanges.messages())
-    }
-
-    /// Whether the server is to accept first what has no response: a server that asks and does not
-    /// accept what it is answered is not answered any more.
-    fn is_full(&self) -> bool {
-        self.unaccepted() >= self.limits().max_in_flight
+        self.session.unaccepted().saturating_add(self.exchanges.messages())
     }
 
     /// Sends a request.
-    pub(super) fn ask(&mut self, now: Instant, mut asked: Asked, message: Outgoing) {
-        let claims =
-            matches!(&message, Outgoing::Request { stamp, .. } if version_of(stamp).is_some());
-        let has_session = self.session.id.is_some() || self.session.version.is_some();
-        if asked.method == "initialize" || claims && has_session {
+    fn call(&mut self, now: Instant, mut call: Call, message: Outgoing) {
+        let Outgoing::Request { id, method, stamp, params } = &message else { return };
+        let version = version_of(stamp);
+        if method == "initialize" || version.is_some() && self.session.is_some() {
             self.leave_session();
         }
-        asked.serial = self.session.serial;
-        if asked.method == "resources/subscribe" {
-            asked.stream = self.reopening.take().unwrap_or_default();
+        call.serial = self.session.serial();
+        if method == "resources/subscribe" {
+            call.stream = self.reopening.take().unwrap_or_default();
             // The next answer is another one.
-            asked.stream.forget_id();
+            call.stream.forget_id();
         }
-        let mut request = self.post(&message);
-        if let Outgoing::Request { method, stamp, params, id } = &message
-            && let Some(version) = version_of(stamp)
-        {
-            let standard = standard_headers(version, method, params);
-            let headers =
-                standard.and_then(|standard| Ok((standard, self.param_headers(method, params)?)));
-            let (standard, headers) = match headers {
+        let mut request = self.requests.post(&self.session, &message);
+        if let Some(version) = version {
+            let named = name_request(&mut request.fields, version, method, params);
+            let headers = match named.and_then(|()| self.tools.headers(method, params)) {
                 Ok(headers) => headers,
                 Err(error) => {
                     let error = CallError::Header(error);
                     return self.side.handle_lost(now, id, Refusal::Unavailable, error);
                 }
             };
-            request.fields.extend(standard);
             request.fields.extend(headers.iter().cloned());
-            asked.era = Era::Modern;
-            match &*asked.method {
-                "subscriptions/listen" => asked.stream = self.reopening.take().unwrap_or_default(),
-                "tools/call" if !asked.is_second => asked.sent = Some(Sent { message, headers }),
+            call.era = Era::Modern;
+            match &*call.method {
+                "subscriptions/listen" => call.stream = self.reopening.take().unwrap_or_default(),
+                "tools/call" if !call.is_second => call.sent = Some(Sent { message, headers }),
                 _ => {}
             }
         }
         // One that has begun waits for its turn.
-        let begins = asked.method == "subscriptions/listen" && !self.side.has_begun(&asked.id);
+        let begins = call.method == "subscriptions/listen" && !self.side.has_begun(&call.id);
         if begins && let Some(max_streams) = self.exchanges.full_of_streams() {
             let error = CallError::Usage(UsageError::TooManyStreams { max_streams });
-            return self.side.handle_lost(now, &asked.id, Refusal::Unavailable, error);
+            return self.side.handle_lost(now, &call.id, Refusal::Unavailable, error);
         }
-        self.open(request, Purpose::Call(Box::new(asked)));
+        self.open(now, request, Purpose::Call(Box::new(call)));
     }
 
-    /// Sends a request of the binding's own to a modern server.
-    pub(super) fn request(&mut self, message: &Outgoing, purpose: Purpose) -> Option<ExchangeId> {
-        let mut request = self.post(message);
-        if let Outgoing::Request { method, stamp, params, .. } = message {
-            request.fields.extend(standard_headers(version_of(stamp)?, method, params).ok()?);
-        }
-        Some(self.open(request, purpose))
-    }
-
-    /// The headers that repeat arguments, as far as the tool's schema is known.
-    pub(super) fn param_headers(&self, method: &str, params: &Json) -> Result<Fields, EmitError> {
-        if method != "tools/call" {
-            return Ok(Vec::new());
-        }
-        let tool = params.raw().member("name").and_then(Raw::string);
-        let Some(plan) = tool.and_then(|tool| self.tools.plan(&tool)) else {
-            return Ok(Vec::new());
-        };
-        let arguments = arguments(params);
-        let headers = plan.emit(&arguments)?;
-        let owned = |text: &str| Cow::Owned(text.to_owned());
-        Ok(headers.into_iter().map(|(name, value)| (owned(name), owned(&value))).collect())
-    }
-
-    /// A POST, without the headers that repeat what a modern request says.
-    pub(super) fn post(&self, message: &Outgoing) -> Request {
-        let mut body = Vec::with_capacity(message.size_hint());
-        message.write(&mut body);
-        let mut request = self.post_body(body.into());
-        request.is_idempotent = is_idempotent(message);
-        if let Outgoing::Notification { method, .. } = message
+    /// Sends a message that has no response.
+    fn deliver(&mut self, now: Instant, message: Outgoing) {
+        let mut request = self.requests.post(&self.session, &message);
+        if let Outgoing::Notification { method, .. } = &message
             && let Some(version) = self.side.version().filter(|it| it.era() == Era::Modern)
         {
-            request.fields.push((headers::PROTOCOL_VERSION.into(), version.as_str().into()));
-            if let Some(method) = super::action::is_value(method).then(|| method.to_string()) {
-                request.fields.push((headers::METHOD.into(), method.into()));
-            }
+            name_notification(&mut request.fields, version, method);
         }
-        request
+        let (body, serial) = (request.body.clone(), self.session.serial());
+        let delivery = Delivery::new(now, message, body, self.side.answered_inputs(), serial);
+        self.open(now, request, Purpose::Message(Box::new(delivery)));
     }
 
-    /// A POST of a body that was sent before.
-    pub(super) fn post_body(&self, body: Bytes) -> Request {
-        let mut request = self.bare("POST", body);
-        let accept = "application/json, text/event-stream";
-        request.fields.push(("Content-Type".into(), "application/json".into()));
-        request.fields.push(("Accept".into(), accept.into()));
-        request
+    /// Sends the GET of the session.
+    pub(super) fn listen(&mut self, now: Instant) {
+        let request = self.requests.get(&self.session, None, self.listener.begin());
+        self.open(now, request, Purpose::Listen);
     }
 
-    /// A GET of a stream of events, from behind an event; in a session that has not begun perhaps.
-    pub(super) fn get(&self, last_id: Option<&str>, session_id: Option<&SessionId>) -> Request {
-        let mut request = self.bare("GET", Bytes::new());
-        if let Some(SessionId(id)) = session_id {
-            request.fields.push(("Mcp-Session-Id".into(), id.clone().into()));
-        }
-        if let Some(id) = last_id {
-            request.fields.push(("Last-Event-ID".into(), id.to_owned().into()));
-        }
-        request.fields.push(("Accept".into(), "text/event-stream".into()));
-        request
+    /// Opens an exchange, or has it wait for a connection.
+    pub(super) fn open(&mut self, now: Instant, request: Request, purpose: Purpose) {
+        let id = self.exchanges.begin(now, &mut self.queue, request, purpose);
+        self.rest_while_waiting(id);
     }
 
-    /// A request with the fields of the application, and with what belongs to a legacy session if
-    /// there is one.
-    pub(super) fn bare(&self, method: &'static str, body: Bytes) -> Request {
-        let mut fields = self.fields.clone();
-        if let Some(version) = self.session.version {
-            fields.push((headers::PROTOCOL_VERSION.into(), version.as_str().into()));
-        }
-        if let Some(SessionId(id)) = &self.session.id {
-            fields.push(("Mcp-Session-Id".into(), id.clone().into()));
-        }
-        // Without the field a server may choose any coding.
-        fields.push(("Accept-Encoding".into(), "identity".into()));
-        let target = self.url.target().to_owned();
-        Request { method, target, fields, body, is_idempotent: true }
-    }
-
-    /// Has a request sent.
-    pub(super) fn open(&mut self, request: Request, purpose: Purpose) -> ExchangeId {
-        let id = self.exchanges.begin(&mut self.queue, request, purpose);
+    /// The time of a call begins when it is sent.
+    pub(super) fn rest_while_waiting(&mut self, id: ExchangeId) {
         if !self.exchanges.is_open(id)
-            && let Some(Exchange { purpose: Purpose::Call(asked), .. }) = self.exchanges.get(id)
+            && let Some(call) = self.exchanges.get(id).and_then(|open| open.purpose.call())
         {
-            // Its time begins when it is sent.
-            self.side.rest_request(&asked.id);
+            self.side.rest_request(&call.id);
         }
-        id
     }
 
     /// Opens the exchanges that have waited for a connection, as far as there are some.
     pub(super) fn open_waiting(&mut self, now: Instant) {
         while let Some(purpose) = self.exchanges.open_waiting(now, &mut self.queue) {
-            if let Purpose::Call(asked) = purpose {
-                self.side.restart_request(now, &asked.id);
+            if let Some(call) = purpose.call() {
+                self.side.restart_request(now, &call.id);
             }
         }
-    }
-
-    /// Ends an exchange whose answer is of no interest any more.
-    pub(super) fn abort(&mut self, id: ExchangeId) -> Option<Exchange> {
-        self.exchanges.abort(&mut self.queue, id)
     }
 
     /// The response to a request is of no interest any more.
-    pub(super) fn abort_request(&mut self, wanted: &RequestId) {
-        if let Some(held) = &mut self.session.held {
-            held.retain(|message| !matches!(message, Outgoing::Request { id, .. } if id == wanted));
-        }
-        self.exchanges.abort_where(&mut self.queue, |purpose| purpose.asks(wanted));
-        self.exchanges.wake_where(|sleeper| sleeper.waking.asks(wanted));
-    }
-
-    /// Sends a message that has no response.
-    fn deliver(&mut self, now: Instant, message: Outgoing) {
-        let request = self.post(&message);
-        let (body, serial) = (request.body.clone(), self.session.serial);
-        let delivery = Delivery::new(now, message, body, self.side.answered_inputs(), serial);
-        self.send_delivery(now, request, Box::new(delivery));
-    }
-
-    fn send_delivery(&mut self, now: Instant, request: Request, delivery: Box<Delivery>) {
-        let exchange = self.open(request, Purpose::Message(delivery));
-        // Otherwise its time begins when it has a connection.
-        if self.exchanges.is_open(exchange) {
-            self.exchanges.set_deadline(exchange, now + ACCEPT_TIMEOUT);
-        }
-    }
-
-    /// The server does not want the answer to a request any more.
-    pub(super) fn cancel_delivery(&mut self, id: &RequestId) {
-        self.exchanges.abort_where(&mut self.queue, |purpose| purpose.answers(id));
-        self.exchanges.wake_where(|sleeper| sleeper.waking.answers(id));
+    pub(super) fn abort_request(&mut self, id: &RequestId) {
+        self.session.withdraw(id);
+        self.exchanges.abort_where(&mut self.queue, |purpose| purpose.asks(id));
     }
 
     /// It is time to send a message again, or to open the stream of a call again.
-    pub(super) fn attempt_again(&mut self, now: Instant, waking: Waking) {
-        let asked = match waking {
-            Waking::Call(asked) => asked,
-            Waking::Message(delivery) => {
-                let request = self.post_body(delivery.body());
-                return self.send_delivery(now, request, delivery);
+    pub(super) fn attempt_again(&mut self, now: Instant, purpose: Purpose) {
+        match purpose {
+            Purpose::Message(delivery) => {
+                let request = self.requests.post_body(&self.session, delivery.body());
+                self.open(now, request, Purpose::Message(delivery));
             }
-        };
-        if !self.side.awaits(&asked.id) {
-            return;
-        }
-        if matches!(&*asked.method, "subscriptions/listen" | "resources/subscribe") {
-            self.reopening = Some(asked.stream);
-            self.side.listen_again(now, &asked.id);
-            self.pump(now);
-            // Unless it has not been sent.
-            self.reopening = None;
-        } else {
-            let request = self.get(asked.stream.last_id(), asked.session_id.as_ref());
-            self.open(request, Purpose::Call(asked));
+            Purpose::Call(call) if !self.side.awaits(&call.id) => {}
+            Purpose::Call(call)
+                if matches!(&*call.method, "subscriptions/listen" | "resources/subscribe") =>
+            {
+                self.reopening = Some(call.stream);
+                self.side.listen_again(now, &call.id);
+                self.pump(now);
+                // Unless it has not been sent.
+                self.reopening = None;
+            }
+            Purpose::Call(call) => {
+                let (id, last) = (call.session_id.as_ref(), call.stream.last_id());
+                let request = self.requests.get(&self.session, id, last);
+                self.open(now, request, Purpose::Call(call));
+            }
+            Purpose::Refresh(_) | Purpose::Listen | Purpose::Rest | Purpose::Delete => {}
         }
     }
 
     /// The application has other credentials perhaps: streams that wait for some need not wait for
     /// their time.
     pub(super) fn authorize_streams(&mut self, now: Instant) {
-        for key in self.exchanges.asleep_where(|sleeper| sleeper.is_unauthorized) {
-            if let Some(waking) = self.exchanges.wake(key) {
-                self.attempt_again(now, waking);
+        for key in self.exchanges.unauthorized() {
+            if let Some(purpose) = self.exchanges.wake(key) {
+                self.attempt_again(now, purpose);
             }
         }
-        self.authorize_listener();
-    }
-}
-
-/// Whether a message has the same effect if the server sees it twice.
-fn is_idempotent(message: &Outgoing) -> bool {
-    match message {
-        Outgoing::Request { method, .. } | Outgoing::Notification { method, .. } => {
-            message::is_idempotent(method)
+        if self.listener.is_unauthorized() {
+            self.listen(now);
         }
-        // A server waits for it once.
-        Outgoing::Result { .. } | Outgoing::Error { .. } => true,
-        Outgoing::Batch(_) => false,
     }
-}
 
-/// The headers that repeat what every modern request says.
-fn standard_headers(version: &str, method: &str, params: &Json) -> Result<Fields, EmitError> {
-    let headers = headers::standard(version, method, params)?;
-    Ok(headers.map(|(name, value)| (name.into(), value.into_owned().into())).collect())
+    /// The exchange of a call is over without the response.
+    pub(super) fn call_broke(
+        &mut self,
+        now: Instant,
+        mut call: Box<Call>,
+        broke: Break,
+        refusal: Refusal,
+        error: CallError,
+    ) {
+        let is_resumed = call.is_resumed();
+        let kind = match &*call.method {
+            "subscriptions/listen" if call.stream.was_open => Kind::Subscription,
+            "subscriptions/listen" => Kind::Subscribing,
+            "resources/subscribe" if self.side.subscribes(&call.id) => Kind::Subscribing,
+            _ if call.era == Era::Legacy && is_resumed => Kind::Resumable,
+            _ => Kind::Call,
+        };
+        match resume::TABLE.find((kind, broke, true)).map(|row| row.then) {
+            Some(Then::Resume | Then::Reopen) => {
+                let delay = call.stream.backoff.fail(now, self.jitter());
+                if kind != Kind::Resumable {
+                    self.side.rest_request(&call.id);
+                }
+                self.exchanges.sleep(now + delay, Purpose::Call(call), false);
+            }
+            Some(Then::Authorize) => {
+                let delay = call.stream.backoff.fail_for_long(self.jitter());
+                self.report_unauthorized(self.side.subscription_of(&call.id), error);
+                self.exchanges.sleep(now + delay, Purpose::Call(call), true);
+            }
+            _ => {
+                // What was refused is the resumption; the request itself has been accepted.
+                let refusal = if is_resumed { Refusal::Unavailable } else { refusal };
+                self.side.handle_lost(now, &call.id, refusal, error);
+            }
+        }
+    }
+
+    /// The server has not accepted a message.
+    pub(super) fn delivery_broke(
+        &mut self,
+        now: Instant,
+        mut delivery: Box<Delivery>,
+        broke: Break,
+        error: CallError,
+    ) {
+        let broken = delivery.fail(now, broke, self.jitter());
+        // What waits for it finds out whether the session is of use.
+        let is_again = matches!(broken, Broken::Again(_));
+        let releases = delivery.begins() && (!is_again || delivery.is_late(now));
+        match broken {
+            Broken::Again(delay) => {
+                self.exchanges.sleep(now + delay, Purpose::Message(delivery), false);
+            }
+            Broken::Unauthorized(delay) => {
+                self.report_unauthorized(None, error);
+                self.exchanges.sleep(now + delay, Purpose::Message(delivery), true);
+            }
+            Broken::Undelivered => self.report_undelivered(*delivery, error),
+        }
+        if releases {
+            self.release(now);
+        }
+    }
+
+    /// The GET of the session is over.
+    pub(super) fn listener_broke(&mut self, now: Instant, broke: Break, error: CallError) {
+        let (random, has_session) = (self.jitter(), self.session.has_id());
+        match self.listener.fail(now, broke, &error, has_session, random) {
+            Then::Check => self.side.check_session(now),
+            Then::Lose if !self.is_closing => {
+                self.leave_session();
+                self.side.handle_session_lost(now);
+            }
+            Then::Authorize => self.report_unauthorized(None, error),
+            Then::Stop => {
+                self.side.event(ClientEvent::NoStream { error: error.clone() });
+                self.side.handle_no_stream(now, error);
+            }
+            Then::Resume
+            | Then::Restart
+            | Then::Reopen
+            | Then::Resend
+            | Then::Lose
+            | Then::Fail => {}
+        }
+    }
+
+    /// The server wants to know who asks, and not for a call that could fail with that.
+    fn report_unauthorized(&mut self, subscription: Option<SubscriptionId>, error: CallError) {
+        if let CallError::Unauthorized(unauthorized) = error {
+            self.side.event(ClientEvent::Unauthorized { subscription, unauthorized });
+        }
+    }
+
+    /// Asks for a page of the tools that a refused call needs.
+    pub(super) fn list_tools(&mut self, now: Instant, mut refresh: Refresh, params: Json) {
+        let Some(stamp) = self.side.stamp() else { return self.refreshed(now, refresh) };
+        let message = refresh.list(self.exchanges.serial(), stamp, params);
+        let mut request = self.requests.post(&self.session, &message);
+        let Outgoing::Request { method, stamp, params, .. } = &message else { return };
+        let named = version_of(stamp)
+            .map(|version| name_request(&mut request.fields, version, method, params));
+        if let Some(Ok(())) = named {
+            self.open(now, request, Purpose::Refresh(Box::new(refresh)));
+        }
+    }
+
+    /// All that can be known of the tool's schema is known.
+    pub(super) fn refreshed(&mut self, now: Instant, refresh: Refresh) {
+        let id = refresh.call().clone();
+        if !self.side.awaits(&id) {
+            return;
+        }
+        match refresh.finish(&self.tools) {
+            Refreshed::Invalid(error) => {
+                let error = CallError::Header(error);
+                self.side.handle_lost(now, &id, Refusal::Unavailable, error);
+            }
+            Refreshed::Same(response, status) => {
+                let origin = self.side.origin(Some(&id), status, false);
+                let incoming = Incoming::Message(Message::Response(response));
+                self.side.handle_message_of(now, incoming, origin);
+            }
+            Refreshed::Again(call, message) => self.call(now, *call, message),
+        }
+    }
 }

@@ -1,12 +1,24 @@
-//! Session of a legacy server.
+//! Session of a legacy server, and the messages that wait until the server has accepted its start.
+//!
+//! In: the id that the server gave it; `notifications/initialized`, sent and accepted; messages. Out:
+//! the fields of the session, and the messages that may go out.
+//!
+//! | state | holds | leaves by |
+//! |---|---|---|
+//! | none | perhaps the id from the answer to `initialize` | `notifications/initialized` is sent |
+//! | starting | the version, the messages that wait | `notifications/initialized` is accepted, or fails |
+//! | open | the version | 404, another `initialize`, the end of the connection |
 //!
 //! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
-use core::fmt;
+use alloc::vec::Vec;
+use core::{fmt, mem};
 
-use crate::message::Outgoing;
+use super::Fields;
+use crate::headers;
+use crate::message::{Outgoing, RequestId};
 use crate::version::ProtocolVersion;
 
 /// The longest id of a session that is taken.
@@ -15,26 +27,130 @@ const MAX_ID: usize = 1024;
 /// A session, if the server has them: without one it has no id.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    pub(super) id: Option<SessionId>,
-    /// What was negotiated, once it has begun.
-    pub(super) version: Option<ProtocolVersion>,
+    id: Option<SessionId>,
+    /// The negotiated version, once `notifications/initialized` is sent.
+    version: Option<ProtocolVersion>,
     /// Tells it from earlier ones.
-    pub(super) serial: u64,
-    /// What waits for `notifications/initialized` to be accepted.
-    pub(super) held: Option<VecDeque<Outgoing>>,
+    serial: u64,
+    /// Messages that wait for `notifications/initialized` to be accepted.
+    held: Option<VecDeque<Outgoing>>,
+    /// The number of messages among `held` that have no response.
+    unaccepted: usize,
 }
 
-/// What a server calls a session: as good as a password.
+/// A session that is over.
+#[derive(Debug)]
+pub(super) struct EndedSession {
+    pub(super) serial: u64,
+    /// Whether `notifications/initialized` was sent.
+    pub(super) has_begun: bool,
+    /// The requests that were not sent.
+    pub(super) unsent: Vec<RequestId>,
+}
+
+/// Id that a server gave a session: as good as a password.
 #[derive(Clone)]
-pub(super) struct SessionId(pub(super) String);
+pub(super) struct SessionId(String);
+
+impl Session {
+    pub(super) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    pub(super) fn has_id(&self) -> bool {
+        self.id.is_some()
+    }
+
+    /// Whether the server knows of it.
+    pub(super) fn is_some(&self) -> bool {
+        self.id.is_some() || self.version.is_some()
+    }
+
+    /// The number of messages without a response that wait.
+    pub(super) fn unaccepted(&self) -> usize {
+        self.unaccepted
+    }
+
+    /// The server has answered `initialize`.
+    pub(super) fn set_id(&mut self, id: Option<SessionId>) {
+        self.id = id;
+    }
+
+    /// `notifications/initialized` is sent.
+    pub(super) fn start(&mut self, version: Option<ProtocolVersion>) {
+        self.held = Some(VecDeque::new());
+        self.unaccepted = 0;
+        self.version = version;
+    }
+
+    /// Keeps a message while the session starts; otherwise gives it back.
+    pub(super) fn hold(&mut self, message: Outgoing) -> Option<Outgoing> {
+        let Some(held) = &mut self.held else { return Some(message) };
+        // Nothing has been sent yet in this session that could be cancelled.
+        let is_void = matches!(
+            &message,
+            Outgoing::Notification { method, .. } if method == "notifications/cancelled"
+        );
+        if !is_void {
+            let is_request = matches!(message, Outgoing::Request { .. });
+            self.unaccepted += usize::from(!is_request);
+            held.push_back(message);
+        }
+        None
+    }
+
+    /// Drops a request that waits.
+    pub(super) fn withdraw(&mut self, wanted: &RequestId) {
+        if let Some(held) = &mut self.held {
+            held.retain(|message| !matches!(message, Outgoing::Request { id, .. } if id == wanted));
+        }
+    }
+
+    /// `notifications/initialized` was accepted, or has failed: returns the messages that waited,
+    /// the first time.
+    pub(super) fn open(&mut self) -> Option<VecDeque<Outgoing>> {
+        self.unaccepted = 0;
+        self.held.take()
+    }
+
+    /// Ends the session; the next one has this serial.
+    pub(super) fn end(&mut self, serial: u64) -> EndedSession {
+        let ended = mem::replace(self, Self { serial, ..Self::default() });
+        let mut unsent = Vec::new();
+        for message in ended.held.into_iter().flatten() {
+            if let Outgoing::Request { id, .. } = message {
+                unsent.push(id);
+            }
+        }
+        EndedSession { serial: ended.serial, has_begun: ended.version.is_some(), unsent }
+    }
+
+    /// Adds the fields that each request in this session has.
+    pub(super) fn write(&self, fields: &mut Fields) {
+        if let Some(version) = self.version {
+            fields.push((headers::PROTOCOL_VERSION.into(), version.as_str().into()));
+        }
+        if let Some(id) = &self.id {
+            id.write(fields);
+        }
+    }
+}
+
+impl SessionId {
+    /// Reads the value of `Mcp-Session-Id`, which is visible ASCII.
+    pub(super) fn read(value: &[u8]) -> Option<Self> {
+        let is_id =
+            !value.is_empty() && value.len() <= MAX_ID && value.iter().all(u8::is_ascii_graphic);
+        is_id.then(|| Self(String::from_utf8_lossy(value).into()))
+    }
+
+    pub(super) fn write(&self, fields: &mut Fields) {
+        fields.push(("Mcp-Session-Id".into(), self.0.clone().into()));
+    }
+}
 
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
     }
-}
-
-/// Whether this may be the id of a session: visible ASCII.
-pub(super) fn is_id(text: &[u8]) -> bool {
-    !text.is_empty() && text.len() <= MAX_ID && text.iter().all(u8::is_ascii_graphic)
 }

@@ -1,16 +1,17 @@
-//! Which arguments of which tool go into headers, as far as the server has listed its tools.
+//! Headers that repeat arguments of a tool, as far as the server has listed its tools.
 //!
-//! In: results of `tools/list`. Out: the same without the tools whose schema has headers that must
-//! not be; the plans of the others.
+//! In: results of `tools/list`; calls. Out: the results without the tools whose schema asks for
+//! invalid headers; the headers of a call.
 //!
 //! [Specification: Custom Headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters)
 
-use alloc::borrow::Cow;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::PlanError;
+use super::Fields;
+use crate::error::{EmitError, PlanError};
 use crate::headers::Plan;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
@@ -31,8 +32,19 @@ pub(super) struct Tools {
 pub(super) type Rejected = (String, PlanError);
 
 impl Tools {
-    pub(super) fn plan(&self, tool: &str) -> Option<&Plan> {
-        self.plans.get(tool).map(|(plan, _)| plan)
+    /// The headers that repeat arguments of a call, as far as the tool's schema is known.
+    pub(super) fn headers(&self, method: &str, params: &Json) -> Result<Fields, EmitError> {
+        if method != "tools/call" {
+            return Ok(Vec::new());
+        }
+        let tool = params.raw().member("name").and_then(Raw::string);
+        let Some((plan, _)) = tool.and_then(|tool| self.plans.get(&*tool)) else {
+            return Ok(Vec::new());
+        };
+        let arguments = arguments(params);
+        let headers = plan.emit(&arguments)?;
+        let owned = |text: &str| Cow::Owned(text.to_owned());
+        Ok(headers.into_iter().map(|(name, value)| (owned(name), owned(&value))).collect())
     }
 
     /// Takes note of a page, and leaves out what must be.
@@ -103,7 +115,7 @@ impl Tools {
 }
 
 /// The arguments of a call; `{}` if it has none.
-pub(super) fn arguments(params: &Json) -> Json {
+fn arguments(params: &Json) -> Json {
     let arguments = params.raw().member("arguments").filter(|value| value.is_object());
     arguments.map_or(Json::EMPTY_OBJECT, |value| Json::trusted(value.0.to_vec()))
 }

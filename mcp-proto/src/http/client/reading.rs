@@ -1,0 +1,164 @@
+//! Answer to a request, as far as it has come: its status, and the body as text or as events.
+//!
+//! In: the head, pieces of the body. Out: texts that are to be messages; at the end without a
+//! response, how the exchange broke.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem;
+
+use bytes::Bytes;
+
+use super::answer::Class;
+use super::resume::Break;
+use crate::challenge::Unauthorized;
+use crate::client::CallError;
+use crate::client::recovery::Refusal;
+use crate::error::ProtocolError;
+use crate::frame::http1::StatusHead;
+use crate::frame::sse::{self, EventReader};
+use crate::http::media;
+
+/// The head of an answer, and its body as far as it is of interest.
+#[derive(Debug)]
+pub(super) struct Answer {
+    status: u16,
+    unauthorized: Option<Unauthorized>,
+    reading: Reading,
+}
+
+/// The part of a body that is of interest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum WantedBody {
+    /// A message, or events.
+    Message,
+    /// Events.
+    Events,
+    Nothing,
+}
+
+#[derive(Debug)]
+enum Reading {
+    /// A message.
+    Text(Vec<u8>),
+    /// A message that is too long.
+    TooLong,
+    /// A message in this content coding.
+    Encoded(String),
+    Events(Box<EventReader>),
+    Nothing,
+}
+
+impl Answer {
+    pub(super) fn new(head: &StatusHead, wanted: WantedBody, max_sse_event_bytes: usize) -> Self {
+        let status = head.status();
+        let content_type = head.field("Content-Type").unwrap_or_default();
+        let is_success = Class::of(status) == Class::Success;
+        let encoding = encoding(head);
+        let has_events = is_success && encoding.is_none() && media::is(content_type, media::EVENTS);
+        let reading = match (wanted, encoding) {
+            (WantedBody::Message | WantedBody::Events, _) if has_events => {
+                Reading::Events(Box::new(EventReader::new(max_sse_event_bytes)))
+            }
+            (WantedBody::Message, Some(encoding)) => Reading::Encoded(encoding),
+            (WantedBody::Message, None) => Reading::Text(Vec::new()),
+            (WantedBody::Events | WantedBody::Nothing, _) => Reading::Nothing,
+        };
+        let challenges = head.all("WWW-Authenticate");
+        let unauthorized =
+            matches!(status, 401 | 403).then(|| Unauthorized::new(status, challenges));
+        Self { status, unauthorized, reading }
+    }
+
+    pub(super) fn status(&self) -> u16 {
+        self.status
+    }
+
+    pub(super) fn has_events(&self) -> bool {
+        matches!(self.reading, Reading::Events(_))
+    }
+
+    /// The reason why the message in the body cannot be read.
+    pub(super) fn fault(&self) -> Option<ProtocolError> {
+        match &self.reading {
+            Reading::Encoded(encoding) => {
+                Some(ProtocolError::ContentEncoding { encoding: encoding.clone() })
+            }
+            Reading::Text(_) | Reading::TooLong | Reading::Events(_) | Reading::Nothing => None,
+        }
+    }
+
+    /// Adds a piece of the body.
+    pub(super) fn push(&mut self, data: Bytes, max_line_bytes: usize) {
+        match &mut self.reading {
+            Reading::Text(text) if text.len().saturating_add(data.len()) > max_line_bytes => {
+                self.reading = Reading::TooLong;
+            }
+            Reading::Text(text) => text.extend_from_slice(&data),
+            Reading::Events(events) => events.push(data),
+            Reading::TooLong | Reading::Encoded(_) | Reading::Nothing => {}
+        }
+    }
+
+    /// The next event.
+    pub(super) fn poll_event(&mut self) -> Option<sse::Incoming> {
+        match &mut self.reading {
+            Reading::Events(events) => events.poll(),
+            Reading::Text(_) | Reading::TooLong | Reading::Encoded(_) | Reading::Nothing => None,
+        }
+    }
+
+    /// The text of the whole body, if it is not one of events.
+    pub(super) fn take_text(&mut self) -> Bytes {
+        match &mut self.reading {
+            Reading::Text(text) => mem::take(text).into(),
+            Reading::TooLong | Reading::Encoded(_) | Reading::Events(_) | Reading::Nothing => {
+                Bytes::new()
+            }
+        }
+    }
+
+    /// Takes note of the reason that the body of a 401 or 403 gives.
+    pub(super) fn explain(&mut self, message: &str) {
+        if let Some(unauthorized) = &mut self.unauthorized {
+            unauthorized.message = Some(message.into());
+        }
+    }
+
+    /// The error that the head alone tells.
+    pub(super) fn into_error(self) -> CallError {
+        let status = self.status;
+        self.unauthorized.map_or(CallError::Http { status }, CallError::Unauthorized)
+    }
+
+    /// The answer has ended without the response; `fault` was wrong with its messages, and `text`
+    /// was its body.
+    pub(super) fn into_break(
+        self,
+        fault: Option<ProtocolError>,
+        text: &[u8],
+        max_line_bytes: usize,
+    ) -> (Break, Refusal, CallError) {
+        let status = self.status;
+        let broke = if self.has_events() { Break::Ended } else { Break::of(status) };
+        if let Reading::TooLong = self.reading {
+            let error = CallError::Protocol(ProtocolError::LineTooLong { max_line_bytes });
+            return (broke, Refusal::Unavailable, error);
+        }
+        match fault {
+            _ if self.unauthorized.is_some() => (broke, Refusal::Unavailable, self.into_error()),
+            Some(fault) if Class::of(status) == Class::Success => {
+                (broke, Refusal::Unavailable, CallError::Protocol(fault))
+            }
+            Some(_) | None => (broke, Refusal::of_status(status, text), self.into_error()),
+        }
+    }
+}
+
+/// The content coding of an answer, if it has one: a client asks for `identity` alone.
+fn encoding(head: &StatusHead) -> Option<String> {
+    let coding = head.field("Content-Encoding")?.trim_ascii();
+    let is_plain = coding.is_empty() || coding.eq_ignore_ascii_case(b"identity");
+    (!is_plain).then(|| String::from_utf8_lossy(coding).chars().take(100).collect())
+}

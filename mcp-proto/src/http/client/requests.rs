@@ -1,0 +1,140 @@
+//! HTTP requests that carry messages.
+//!
+//! In: a message or its bytes, and the session. Out: a [`Request`] to the server's URL, with the
+//! application's fields.
+//!
+//! A modern request says in its headers what it says in its body: they are taken from the message,
+//! and not from the present state of the client. A legacy message, but for `initialize`, names its
+//! session and the negotiated version.
+//!
+//! [Specification: Sending Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use super::action::{is_value, set_field};
+use super::session::{Session, SessionId};
+use super::{Fields, Request};
+use crate::error::{EmitError, UsageError};
+use crate::headers;
+use crate::http::Url;
+use crate::json::Json;
+use crate::message::{self, Outgoing};
+use crate::version::ProtocolVersion;
+
+/// The server's URL, and the fields that each request has.
+#[derive(Debug)]
+pub(super) struct Requests {
+    url: Url,
+    fields: Fields,
+}
+
+impl Requests {
+    pub(super) fn new(url: Url, fields: Fields) -> Self {
+        Self { url, fields }
+    }
+
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The server has moved for good.
+    pub(super) fn set_url(&mut self, url: Url) {
+        self.url = url;
+    }
+
+    /// The URL that a redirection leads to, from `from` or from the server's URL; `None` if that is
+    /// none, or of another origin.
+    pub(super) fn redirected(&self, from: Option<&Url>, location: Option<&[u8]>) -> Option<Url> {
+        let location = core::str::from_utf8(location?).ok()?;
+        let url = from.unwrap_or(&self.url).join(location).ok()?;
+        url.same_origin(&self.url).then_some(url)
+    }
+
+    pub(super) fn set_field(&mut self, name: &str, value: &str) -> Result<(), UsageError> {
+        set_field(&mut self.fields, name, value)
+    }
+
+    /// A POST, without the headers that repeat what a modern message says.
+    pub(super) fn post(&self, session: &Session, message: &Outgoing) -> Request {
+        let mut body = Vec::with_capacity(message.size_hint());
+        message.write(&mut body);
+        let is_idempotent = is_idempotent(message);
+        Request { is_idempotent, ..self.post_body(session, body.into()) }
+    }
+
+    /// A POST of a body that was sent before.
+    pub(super) fn post_body(&self, session: &Session, body: Bytes) -> Request {
+        let mut request = self.bare(session, "POST", body);
+        let accept = "application/json, text/event-stream";
+        request.fields.push(("Content-Type".into(), "application/json".into()));
+        request.fields.push(("Accept".into(), accept.into()));
+        request
+    }
+
+    /// A GET of a stream of events, after an event; `id` is that of a session that has not started.
+    pub(super) fn get(
+        &self,
+        session: &Session,
+        id: Option<&SessionId>,
+        last_event: Option<&str>,
+    ) -> Request {
+        let mut request = self.bare(session, "GET", Bytes::new());
+        if let Some(id) = id {
+            id.write(&mut request.fields);
+        }
+        if let Some(event) = last_event {
+            request.fields.push(("Last-Event-ID".into(), event.to_owned().into()));
+        }
+        request.fields.push(("Accept".into(), "text/event-stream".into()));
+        request
+    }
+
+    /// A DELETE of the session.
+    pub(super) fn delete(&self, session: &Session) -> Request {
+        self.bare(session, "DELETE", Bytes::new())
+    }
+
+    fn bare(&self, session: &Session, method: &'static str, body: Bytes) -> Request {
+        let mut fields = self.fields.clone();
+        session.write(&mut fields);
+        // Without the field a server may choose any coding.
+        fields.push(("Accept-Encoding".into(), "identity".into()));
+        let target = self.url.target().to_owned();
+        Request { method, target, fields, body, is_idempotent: true }
+    }
+}
+
+/// Adds the headers that repeat the method of a modern notification.
+pub(super) fn name_notification(fields: &mut Fields, version: ProtocolVersion, method: &str) {
+    fields.push((headers::PROTOCOL_VERSION.into(), version.as_str().into()));
+    if is_value(method) {
+        fields.push((headers::METHOD.into(), method.to_owned().into()));
+    }
+}
+
+/// Adds the headers that repeat what every modern request says.
+pub(super) fn name_request(
+    fields: &mut Fields,
+    version: &str,
+    method: &str,
+    params: &Json,
+) -> Result<(), EmitError> {
+    let standard = headers::standard(version, method, params)?;
+    fields.extend(standard.map(|(name, value)| (name.into(), value.into_owned().into())));
+    Ok(())
+}
+
+/// Whether a message has the same effect if the server sees it twice.
+fn is_idempotent(message: &Outgoing) -> bool {
+    match message {
+        Outgoing::Request { method, .. } | Outgoing::Notification { method, .. } => {
+            message::is_idempotent(method)
+        }
+        // A server waits for it once.
+        Outgoing::Result { .. } | Outgoing::Error { .. } => true,
+        Outgoing::Batch(_) => false,
+    }
+}
