@@ -87,6 +87,9 @@ const OWNERS: &[(&str, &str, &str, &str)] = &[
     ("Server", "mcp-proto/src/server/", "machine.rs", ""),
     ("Server", "mcp-proto/src/server/", "binding.rs", "only the binding to HTTP needs these verbs"),
     ("Server", "mcp-proto/src/server/", "legacy/machine.rs", "the era goes with its folder"),
+    ("Client", "mcp-proto/src/http/client/", "mod.rs", ""),
+    ("Client", "mcp-proto/src/http/client/", "send.rs", "the way of a message out asks all owners"),
+    ("Client", "mcp-proto/src/http/client/", "receive.rs", "so does the way of an answer in"),
 ];
 
 #[test]
