@@ -391,7 +391,7 @@ impl Client {
                 self.outbox.event(ClientEvent::Response { call: id, result });
             }
             Goal::Listen { subscription, .. } => {
-                self.subscription_ended(subscription, result.map(|_| ()));
+                self.subscriptions.end(subscription, result.map(|_| ()), &mut self.outbox);
             }
             Goal::Subscribe { subscription, uri } => {
                 self.subscribed_legacy(now, subscription, &uri, result.is_ok());

@@ -42,6 +42,7 @@ mod outbox;
 mod pages;
 pub mod recovery;
 mod response;
+mod subscribe;
 mod subscriptions;
 mod unconnected;
 
@@ -411,7 +412,7 @@ impl Client {
         self.deadlines.clear(Reason::Recovery);
         let cause = error.clone().map_or(CallError::Closed, CallError::Connect);
         self.inputs.end(&mut self.outbox);
-        self.end_subscriptions(&cause);
+        self.subscriptions.end_all(&cause, &mut self.outbox);
         self.end_calls(now, &cause);
         self.outbox.event(ClientEvent::Closed(error));
         self.outbox.close();

@@ -85,7 +85,7 @@ impl Client {
 
     fn changed(&mut self, change: Change, params: &Params) -> Option<()> {
         if self.era() == Some(Era::Legacy) {
-            self.changed_legacy(&change);
+            self.subscriptions.changed_legacy(&change, &mut self.outbox);
             return Some(());
         }
         // "The server MUST NOT send notification types the client has not explicitly requested", and
@@ -95,7 +95,8 @@ impl Client {
         if self.calls.is_abandoned(number) {
             return Some(());
         }
-        self.changed_modern(self.subscription(number)?, change)
+        let subscription = self.subscription(number)?;
+        self.subscriptions.changed_modern(subscription, change, &mut self.outbox)
     }
 
     fn subscription_acknowledged(&mut self, params: &Params) -> Option<()> {

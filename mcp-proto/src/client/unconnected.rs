@@ -193,7 +193,7 @@ impl Client {
     /// server may have executed them.
     fn leave_session(&mut self, now: Instant) -> Vec<SubscriptionId> {
         self.inputs.end(&mut self.outbox);
-        let subscriptions = self.forget_subscriptions();
+        let subscriptions = self.subscriptions.forget_session();
         let numbers: Vec<u64> = self.calls.numbers_of(Call::is_sent).collect();
         for number in numbers {
             self.abort(number);
@@ -227,7 +227,7 @@ impl Client {
     /// A byte stream has ended, or could not be opened.
     pub(super) fn stream_ended(&mut self, now: Instant, era: Era) {
         let subscriptions =
-            if era == Era::Legacy { self.forget_subscriptions() } else { Vec::new() };
+            if era == Era::Legacy { self.subscriptions.forget_session() } else { Vec::new() };
         self.inputs.end(&mut self.outbox);
         let is_lost = |call: &Call| !matches!(call.state, State::Waiting);
         let numbers: Vec<u64> = self.calls.numbers_of(is_lost).collect();
