@@ -9,33 +9,11 @@ use std::io;
 
 use bytes::Bytes;
 
+use crate::Io;
 use mcp_proto::Instant;
 
 /// How often a turn looks for more work before others get theirs.
 pub(crate) const TURN_ROUNDS: usize = 16;
-
-/// What an adapter supplies: a stream, a clock, a timer, and a reason to stop.
-///
-/// Each `poll_*` arranges for the context's waker to be woken when it returns `Pending`.
-pub trait Io {
-    /// The time since an epoch of the adapter's choice; never goes back.
-    fn now(&self) -> Instant;
-
-    /// Reads what there is; empty bytes are the end of the stream.
-    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>>;
-
-    /// Writes some of `data` and says how much.
-    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>>;
-
-    /// Hands on what is buffered.
-    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
-
-    /// Ready once it is `at`.
-    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;
-
-    /// Ready, once, when the service is to stop.
-    fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()>;
-}
 
 /// One side of a conversation, to be driven; the two are [`Service`](super::Service) and
 /// [`ClientService`](super::ClientService).

@@ -6,10 +6,10 @@
 //! clients in virtual time.
 //!
 //! A [`Service`] is a [`stdio::Connection`](mcp_proto::stdio::Connection) with handlers that are
-//! futures. It uses `core::future` alone; an adapter supplies an [`Io`] (read, write, sleep) for
-//! [`drive`] and, if it has one, a way to spawn. A handler is polled once where its request
-//! arrives; if it is not done then, it goes on in the adapter's task or where that spawns it. A
-//! panic, or a dropped future, is -32603.
+//! futures. A handler is polled once where its request arrives; if it is not done then, it goes on in
+//! the task that serves, or where that spawns it. A panic, or a dropped future, is -32603.
+//! [`drive`] moves the bytes of a service, on an [`Io`]; [`runtime`] serves and connects with any
+//! runtime that implements its trait.
 //!
 //! ```
 //! use mcp_proto::server::Config;
@@ -55,6 +55,7 @@
 //! |---|---|
 //! | register async handlers | [`Registry`], [`Handler`] |
 //! | see what a handler can do | [`Context`] |
+//! | serve and connect on a runtime of your own | [`runtime`] |
 //! | serve a byte stream | [`Service`], [`Io`] |
 //! | serve HTTP | [`HttpServer`] |
 //! | write a client | [`Client`]; [`ClientService`] and [`HttpClientService`] drive it |
@@ -81,6 +82,7 @@
 //! | `schemars` | `Registry::tool`: input and output schemas from Rust types |
 //! | `request-state` | `Context::binding`, for a `requestState` that clients cannot change |
 //! | `testing` | both sides in one place, with virtual time |
+//! | `tls` | `https` URLs of clients, with rustls and the authorities that the platform trusts |
 //! | `tracing` | spans of requests and calls; see `Catalog::on_span` |
 //! | `validate` | JSON Schema for arguments, structured content and forms; see [`schema`] |
 
@@ -100,10 +102,12 @@ mod command;
 mod commands;
 mod context;
 mod drive;
+pub mod exports;
 mod handler;
 mod http;
 mod inherited_env;
 mod input;
+mod io;
 mod link;
 mod lock;
 mod mailbox;
@@ -114,6 +118,7 @@ mod read_ahead;
 mod registry;
 mod result;
 mod runner;
+pub mod runtime;
 pub mod schema;
 mod service;
 mod session;
@@ -128,14 +133,15 @@ mod wire;
 pub use catalog::Catalog;
 pub use client::{
     Call, Client, ClientService, CloseCause, Closed, Connecting, Connector, HttpClientConfig,
-    HttpClientService, IntoAnswer, Socket, Subscription, Unreached,
+    HttpClientService, IntoAnswer, Subscription, Unreached,
 };
 pub use command::Command;
 pub use context::{Cancelled, Context, Sleep};
-pub use drive::{Driven, Io, drive};
+pub use drive::{Driven, drive};
 pub use handler::Handler;
-pub use http::{Admission, Answering, Clock, HttpLink, HttpServer, Part, Visitor};
+pub use http::{Admission, Answering, HttpLink, HttpServer, Part, Visitor};
 pub use inherited_env::InheritedEnv;
+pub use io::{BoxReader, BoxWriter, Clock, Duplex, Io, Reader, Socket, Writer};
 pub use link::Link;
 pub use process_group::ProcessGroup;
 pub use registry::Registry;

@@ -15,10 +15,11 @@ use mcp_proto::server::{Config, Declaration, Server, ServerEvent};
 use mcp_proto::stdio::Connection;
 use mcp_proto::{Duration, Instant};
 
+use crate::Clock;
 use crate::Spawned;
 use crate::catalog::Catalog;
 use crate::drive::{Driven, TURN_ROUNDS};
-use crate::http::{Clock, Visitor};
+use crate::http::Visitor;
 use crate::link::Link;
 use crate::output::Output;
 use crate::port::Port;

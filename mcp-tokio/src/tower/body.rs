@@ -8,10 +8,11 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use mcp_service::{Answering, Part};
+use mcp_service::runtime::Runtime;
+use mcp_service::{Answering, Clock, Part};
 
 use super::Shared;
-use crate::driver::Timer;
+use crate::runtime::Timer;
 
 /// The body of an answer: all of it at once, or a stream of events. Dropping a stream says that
 /// the client is gone, which cancels a modern request.
@@ -55,7 +56,7 @@ impl Answer {
     /// The next part of it.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Part> {
         loop {
-            let now = self.shared.clock.now();
+            let now = self.shared.runtime.epoch.now();
             if let Some(part) = self.answering.turn(now, context.waker()) {
                 return Poll::Ready(part);
             }
@@ -64,8 +65,8 @@ impl Answer {
                 continue;
             }
             let Some(due) = self.answering.poll_timeout() else { return Poll::Pending };
-            let timer = self.timer.get_or_insert_with(|| Timer::new(self.shared.clock));
-            if timer.poll(context, due).is_pending() {
+            let timer = self.timer.get_or_insert_with(|| self.shared.runtime.timer());
+            if timer.poll_timer(context, due).is_pending() {
                 return Poll::Pending;
             }
         }

@@ -14,12 +14,13 @@ use http::{Extensions, Request, Response};
 use http_body::Body;
 use mcp_proto::Limits;
 use mcp_proto::http::Config;
+use mcp_service::runtime::{Runtime, http_server};
 use mcp_service::{Catalog, HttpServer};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use tower_service::Service;
 
-use crate::driver::{Clock, Timer};
-use crate::http::{Tending, server};
+use crate::runtime::Tokio;
 
 mod body;
 mod head;
@@ -70,9 +71,15 @@ type PeerOf = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 /// What all requests of a server share.
 struct Shared {
     server: HttpServer,
-    clock: Clock,
+    runtime: Tokio,
     stopping: watch::Sender<bool>,
-    _tending: Tending,
+    background: AbortHandle,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.background.abort();
+    }
 }
 
 impl HttpService {
@@ -83,11 +90,13 @@ impl HttpService {
     /// Outside of a tokio runtime.
     pub fn new(catalog: impl Into<Catalog>, mut config: Config) -> Self {
         config.path.clear();
-        let (server, clock) = (server(catalog, config), Clock::start());
-        let tending = Tending::start(server.clone(), clock);
+        let runtime = Tokio::current();
+        let server = http_server(&runtime, catalog, config);
+        let (tended, mut timer) = (server.clone(), runtime.timer());
+        let background = tokio::spawn(async move { tended.tend(&mut timer).await }).abort_handle();
         let (stopping, _) = watch::channel(false);
         let peer = |extensions: &Extensions| extensions.get::<SocketAddr>().map(SocketAddr::ip);
-        let shared = Arc::new(Shared { server, clock, stopping, _tending: tending });
+        let shared = Arc::new(Shared { server, runtime, stopping, background });
         Self { shared, peer: Arc::new(peer) }
     }
 
@@ -124,7 +133,7 @@ impl HttpService {
     /// service is to accept no more connections, and waits for those that are open; then for
     /// [`finish`](Self::finish).
     pub fn shutdown(&self) {
-        self.shared.server.shutdown(self.shared.clock.now());
+        self.shared.server.shutdown(self.shared.runtime.epoch.now());
         self.shared.stopping.send_replace(true);
     }
 
@@ -132,8 +141,8 @@ impl HttpService {
     /// most. Await it when the server is over and before the runtime is: a cancelled handler is
     /// polled once more.
     pub async fn finish(&self) {
-        let Shared { server, clock, .. } = &*self.shared;
-        server.finish(&mut Timer::new(*clock)).await;
+        let Shared { server, runtime, .. } = &*self.shared;
+        server.finish(&mut runtime.timer()).await;
     }
 }
 

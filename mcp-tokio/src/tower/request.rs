@@ -17,12 +17,13 @@ use http::{Request, Response};
 use http_body::Body;
 use mcp_proto::Instant;
 use mcp_proto::http::ResponseHead;
-use mcp_service::{Admission, Part};
+use mcp_service::runtime::Runtime;
+use mcp_service::{Admission, Clock, Part};
 use pin_project_lite::pin_project;
 
 use super::body::{Answer, HttpBody};
 use super::{PeerOf, Shared, head};
-use crate::driver::Timer;
+use crate::runtime::Timer;
 
 pin_project! {
     /// The response to a request, once its head is known.
@@ -141,16 +142,16 @@ impl Reading {
                 }
             }
         }
-        let clock = self.shared.clock;
+        let runtime = &self.shared.runtime;
         let (timer, until) = self.timer.get_or_insert_with(|| {
-            (Timer::new(clock), clock.now() + self.shared.limits().body_timeout)
+            (runtime.timer(), runtime.epoch.now() + self.shared.limits().body_timeout)
         });
-        timer.poll(context, *until).map(|()| Err(408))
+        timer.poll_timer(context, *until).map(|()| Err(408))
     }
 
     fn answer(self) -> Answer {
         let Self { shared, admission, timer } = self;
-        let answering = admission.answer(shared.clock.now());
+        let answering = admission.answer(shared.runtime.epoch.now());
         Answer::new(answering, shared, timer.map(|(timer, _)| timer))
     }
 }

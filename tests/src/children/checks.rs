@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use mcp_service::{Command, InheritedEnv, Stderr};
 
-use super::{Check, Child};
+use super::{Check, Host, Server};
 
 /// As long as a test has; what takes so long has not happened.
 const LONG: Duration = Duration::from_secs(30);
@@ -27,16 +27,16 @@ const SHORT: Duration = Duration::from_millis(50);
 const SIGTERM: i32 = 15;
 const SIGKILL: i32 = 9;
 
-pub fn arguments_and_folder_arrive<C: Child>() -> Check {
+pub fn arguments_and_folder_arrive<H: Host>() -> Check {
     let command = script(r#"printf '%s\n' "$0" "$1" "$2"; pwd"#);
-    let mut server = C::start(&command.args(["a b", "$HOME"]).arg("").current_dir("/"))?;
+    let mut server = Server::<H>::start(&command.args(["a b", "$HOME"]).arg("").current_dir("/"))?;
     assert_eq!(lines(&mut server)?, ["a b", "$HOME", "", "/"]);
     Ok(())
 }
 
-pub fn second_hour_25_a_safe_part_of_the_environment_is_inherited<C: Child>() -> Check {
+pub fn second_hour_25_a_safe_part_of_the_environment_is_inherited<H: Host>() -> Check {
     let command = Command::new("/usr/bin/env").env("GREETING", "hello");
-    let mut server = C::start(&command)?;
+    let mut server = Server::<H>::start(&command)?;
     let names = ours().filter(|name| InheritedEnv::SAFE_NAMES.iter().any(|safe| name == safe));
     let names: BTreeSet<OsString> = names.chain(["GREETING".into()]).collect();
     assert_eq!(names_of(&lines(&mut server)?), names);
@@ -44,9 +44,9 @@ pub fn second_hour_25_a_safe_part_of_the_environment_is_inherited<C: Child>() ->
     Ok(())
 }
 
-pub fn second_hour_25_the_whole_environment_is_inherited_on_demand<C: Child>() -> Check {
+pub fn second_hour_25_the_whole_environment_is_inherited_on_demand<H: Host>() -> Check {
     let command = Command::new("/usr/bin/env").inherit_env().env("GREETING", "hello");
-    let mut server = C::start(&command)?;
+    let mut server = Server::<H>::start(&command)?;
     let names = names_of(&lines(&mut server)?);
     for name in ours().chain(["GREETING".into()]) {
         assert!(names.contains(&name), "{} is missing", name.display());
@@ -54,46 +54,46 @@ pub fn second_hour_25_the_whole_environment_is_inherited_on_demand<C: Child>() -
     Ok(())
 }
 
-pub fn a_cleared_environment_has_what_was_set<C: Child>() -> Check {
+pub fn a_cleared_environment_has_what_was_set<H: Host>() -> Check {
     let command = Command::new("/usr/bin/env").env_clear().env("ONLY", "this");
-    let mut server = C::start(&command)?;
+    let mut server = Server::<H>::start(&command)?;
     assert_eq!(lines(&mut server)?, ["ONLY=this"]);
     Ok(())
 }
 
-pub fn stderr_goes_where_it_is_sent<C: Child>() -> Check {
+pub fn stderr_goes_where_it_is_sent<H: Host>() -> Check {
     if !cfg!(target_os = "linux") {
         return Ok(());
     }
     let ours = std::fs::read_link("/proc/self/fd/2")?.display().to_string();
     for (stderr, place) in [(Stderr::Inherit, &*ours), (Stderr::Null, "/dev/null")] {
         let command = script("readlink /proc/$$/fd/2").stderr(stderr);
-        assert_eq!(lines(&mut C::start(&command)?)?, [place]);
+        assert_eq!(lines(&mut Server::<H>::start(&command)?)?, [place]);
     }
     Ok(())
 }
 
-pub fn lines_of_stderr_arrive_in_order<C: Child>() -> Check {
+pub fn lines_of_stderr_arrive_in_order<H: Host>() -> Check {
     let (stderr, told) = told();
     let say = r"printf 'one\n\n\377two\n' >&2; head -c 65537 /dev/zero | tr '\0' x >&2;
         cat; printf '\nlast' >&2";
-    C::start(&script(say).stderr(stderr))?.end()?;
+    Server::<H>::start(&script(say).stderr(stderr))?.end()?;
     let told: Vec<String> = told.try_iter().collect();
     assert_eq!(told, ["one", "", "\u{FFFD}two", &"x".repeat(65536), "x", "last"]);
     Ok(())
 }
 
-pub fn much_on_stderr_holds_nothing_up<C: Child>() -> Check {
+pub fn much_on_stderr_holds_nothing_up<H: Host>() -> Check {
     let say = r"head -c 1048576 /dev/zero | tr '\0' x >&2; echo done";
-    let mut server = C::start(&script(say).stderr(Stderr::lines(|_| ())))?;
+    let mut server = Server::<H>::start(&script(say).stderr(Stderr::lines(|_| ())))?;
     assert_eq!(line(&mut server)?, "done\n");
     Ok(())
 }
 
-pub fn a_server_exits_at_the_end_of_its_input<C: Child>() -> Check {
+pub fn a_server_exits_at_the_end_of_its_input<H: Host>() -> Check {
     let command = script("cat; exit $0").grace(LONG);
     for code in [0, 3] {
-        let mut server = C::start(&command.clone().arg(code.to_string()))?;
+        let mut server = Server::<H>::start(&command.clone().arg(code.to_string()))?;
         server.write(b"hello\n")?;
         assert_eq!(line(&mut server)?, "hello\n");
         assert_eq!(server.end()?.code(), Some(code));
@@ -101,122 +101,122 @@ pub fn a_server_exits_at_the_end_of_its_input<C: Child>() -> Check {
     Ok(())
 }
 
-pub fn a_server_that_has_exited_already<C: Child>() -> Check {
-    let mut server = C::start(&script("exit 7").grace(LONG))?;
+pub fn a_server_that_has_exited_already<H: Host>() -> Check {
+    let mut server = Server::<H>::start(&script("exit 7").grace(LONG))?;
     assert_eq!(line(&mut server)?, "");
     assert_eq!(server.end()?.code(), Some(7));
     Ok(())
 }
 
-pub fn sigterm_ends_a_server_that_ignores_the_end<C: Child>() -> Check {
-    let server = ready::<C>(&script("echo ready; exec sleep 100").grace(SHORT))?;
+pub fn sigterm_ends_a_server_that_ignores_the_end<H: Host>() -> Check {
+    let server = ready::<H>(&script("echo ready; exec sleep 100").grace(SHORT))?;
     assert_eq!(server.end()?.signal(), Some(SIGTERM));
     Ok(())
 }
 
-pub fn a_server_has_its_time_after_sigterm<C: Child>() -> Check {
+pub fn a_server_has_its_time_after_sigterm<H: Host>() -> Check {
     let (stderr, told) = told();
     let say =
         "trap 'kill $! 2>/dev/null; echo stopping >&2; exit 5' TERM; sleep 100 & echo ready; wait";
     // It elapses once, and is enough for a shell.
     let command = script(say).stderr(stderr).grace(Duration::from_secs(1));
-    let status = ready::<C>(&command)?.end()?;
+    let status = ready::<H>(&command)?.end()?;
     assert_eq!(status.code(), Some(5), "{status}");
     assert_eq!(told.try_iter().collect::<Vec<_>>(), ["stopping"]);
     Ok(())
 }
 
-pub fn a_server_that_ignores_everything_is_killed<C: Child>() -> Check {
+pub fn a_server_that_ignores_everything_is_killed<H: Host>() -> Check {
     let say = "trap '' TERM; echo ready; exec sleep 100";
-    let server = ready::<C>(&script(say).grace(SHORT))?;
+    let server = ready::<H>(&script(say).grace(SHORT))?;
     assert_eq!(server.end()?.signal(), Some(SIGKILL));
     Ok(())
 }
 
-pub fn a_server_that_never_stops_writing_is_killed<C: Child>() -> Check {
-    let server = ready::<C>(&script("trap '' TERM; echo ready; exec yes").grace(SHORT))?;
+pub fn a_server_that_never_stops_writing_is_killed<H: Host>() -> Check {
+    let server = ready::<H>(&script("trap '' TERM; echo ready; exec yes").grace(SHORT))?;
     assert_eq!(server.end()?.signal(), Some(SIGKILL));
     Ok(())
 }
 
-pub fn what_is_flushed_at_the_end_is_read<C: Child>() -> Check {
+pub fn what_is_flushed_at_the_end_is_read<H: Host>() -> Check {
     let (stderr, told) = told();
     let say = "cat; head -c 10485760 /dev/zero && echo flushed >&2";
-    let status = C::start(&script(say).stderr(stderr).grace(LONG))?.end()?;
+    let status = Server::<H>::start(&script(say).stderr(stderr).grace(LONG))?.end()?;
     assert!(status.success(), "{status}");
     assert_eq!(told.try_iter().collect::<Vec<_>>(), ["flushed"]);
     Ok(())
 }
 
-pub fn what_does_not_start_is_named<C: Child>() -> Check {
+pub fn what_does_not_start_is_named<H: Host>() -> Check {
     for command in [
         Command::new("no-such-server"),
         Command::new("/bin/sh").arg("no-such-server").current_dir("/no-such-server"),
     ] {
-        let error = C::start(&command).err().ok_or("it has started")?;
+        let error = Server::<H>::start(&command).err().ok_or("it has started")?;
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(error.to_string().contains("no-such-server"), "{error}");
     }
     Ok(())
 }
 
-pub fn a_server_that_is_dropped_is_killed<C: Child>() -> Check {
-    is_gone_after::<C>("echo ready; exec sleep 100", drop)
+pub fn a_server_that_is_dropped_is_killed<H: Host>() -> Check {
+    is_gone_after::<H>("echo ready; exec sleep 100", drop)
 }
 
-pub fn a_server_whose_end_is_dropped_is_killed<C: Child>() -> Check {
-    is_gone_after::<C>("echo ready; exec sleep 100", C::begin_to_end)
+pub fn a_server_whose_end_is_dropped_is_killed<H: Host>() -> Check {
+    is_gone_after::<H>("echo ready; exec sleep 100", Server::begin_to_end)
 }
 
-pub fn what_is_still_on_its_way_is_told<C: Child>() -> Check {
+pub fn what_is_still_on_its_way_is_told<H: Host>() -> Check {
     let (stderr, told) = told();
     // The server is gone before the line is written; who does not wait does not see it.
     let say = "{ sleep 0.3; echo late >&2; } & exit 0";
-    C::start(&script(say).stderr(stderr).grace(LONG))?.end()?;
+    Server::<H>::start(&script(say).stderr(stderr).grace(LONG))?.end()?;
     assert_eq!(told.try_iter().collect::<Vec<_>>(), ["late"]);
     Ok(())
 }
 
-pub fn who_else_keeps_stderr_is_not_waited_for<C: Child>() -> Check {
+pub fn who_else_keeps_stderr_is_not_waited_for<H: Host>() -> Check {
     let (stderr, told) = told();
     // It has left the group of the server.
-    let server = ready::<C>(&script("setsid sleep 5 & echo ready").stderr(stderr).grace(SHORT))?;
+    let server = ready::<H>(&script("setsid sleep 5 & echo ready").stderr(stderr).grace(SHORT))?;
     assert_eq!(server.end()?.code(), Some(0));
     assert_eq!(told.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
     Ok(())
 }
 
-pub fn second_hour_24_grandchildren_end_after_their_parent<C: Child>() -> Check {
+pub fn second_hour_24_grandchildren_end_after_their_parent<H: Host>() -> Check {
     for grandchild in ["sleep 100", "(trap '' TERM; exec sleep 100)"] {
         let (stderr, told) = told();
         let say = format!("{grandchild} & echo ready; cat; exit 3");
-        let server = ready::<C>(&script(&say).stderr(stderr).grace(SHORT))?;
+        let server = ready::<H>(&script(&say).stderr(stderr).grace(SHORT))?;
         assert_eq!(server.end()?.code(), Some(3));
         assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected), "{grandchild}");
     }
     Ok(())
 }
 
-pub fn second_hour_24_grandchildren_are_killed_with_their_parent<C: Child>() -> Check {
+pub fn second_hour_24_grandchildren_are_killed_with_their_parent<H: Host>() -> Check {
     let (stderr, told) = told();
     let say = "trap '' TERM; sleep 100 & echo ready; wait";
-    let server = ready::<C>(&script(say).stderr(stderr).grace(SHORT))?;
+    let server = ready::<H>(&script(say).stderr(stderr).grace(SHORT))?;
     assert_eq!(server.end()?.signal(), Some(SIGKILL));
     assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
     Ok(())
 }
 
-pub fn second_hour_24_grandchildren_of_a_dropped_server_are_killed<C: Child>() -> Check {
-    is_gone_after::<C>("sleep 100 & echo ready; wait", drop)?;
-    is_gone_after::<C>("sleep 100 & echo ready; wait", C::begin_to_end)?;
+pub fn second_hour_24_grandchildren_of_a_dropped_server_are_killed<H: Host>() -> Check {
+    is_gone_after::<H>("sleep 100 & echo ready; wait", drop)?;
+    is_gone_after::<H>("sleep 100 & echo ready; wait", Server::begin_to_end)?;
     // The parent has exited already.
-    is_gone_after::<C>("sleep 100 & echo ready", drop)
+    is_gone_after::<H>("sleep 100 & echo ready", drop)
 }
 
-pub fn second_hour_24_a_stopped_server_ends_by_sigterm<C: Child>() -> Check {
+pub fn second_hour_24_a_stopped_server_ends_by_sigterm<H: Host>() -> Check {
     let say = "trap 'exit 6' TERM; echo ready; kill -STOP $$; sleep 100 & wait";
     // It elapses once, and is enough for a shell.
-    let server = ready::<C>(&script(say).grace(Duration::from_secs(1)))?;
+    let server = ready::<H>(&script(say).grace(Duration::from_secs(1)))?;
     assert_eq!(server.end()?.code(), Some(6));
     Ok(())
 }
@@ -245,17 +245,17 @@ fn names_of(lines: &[String]) -> BTreeSet<OsString> {
 }
 
 /// A server that has come to where it says so.
-fn ready<C: Child>(command: &Command) -> Result<C, Box<dyn Error>> {
-    let mut server = C::start(command)?;
+fn ready<H: Host>(command: &Command) -> Result<Server<H>, Box<dyn Error>> {
+    let mut server = Server::<H>::start(command)?;
     assert_eq!(line(&mut server)?, "ready\n");
     Ok(server)
 }
 
 /// The server and its children have the pipe of their stderr to themselves, so they are gone when
 /// that is at its end.
-fn is_gone_after<C: Child>(say: &str, lose: impl FnOnce(C)) -> Check {
+fn is_gone_after<H: Host>(say: &str, lose: impl FnOnce(Server<H>)) -> Check {
     let (stderr, told) = told();
-    let server = ready::<C>(&script(say).stderr(stderr).grace(LONG))?;
+    let server = ready::<H>(&script(say).stderr(stderr).grace(LONG))?;
     assert_eq!(told.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
     lose(server);
     assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
@@ -263,7 +263,7 @@ fn is_gone_after<C: Child>(say: &str, lose: impl FnOnce(C)) -> Check {
 }
 
 /// The next line of the output, with its newline; it is missing at the end.
-fn line(server: &mut impl Child) -> io::Result<String> {
+fn line(server: &mut Server<impl Host>) -> io::Result<String> {
     let (mut line, mut byte) = (Vec::new(), [0]);
     while line.last() != Some(&b'\n') && server.read(&mut byte)? == 1 {
         line.extend(byte);
@@ -272,7 +272,7 @@ fn line(server: &mut impl Child) -> io::Result<String> {
 }
 
 /// All lines of the output.
-fn lines(server: &mut impl Child) -> io::Result<Vec<String>> {
+fn lines(server: &mut Server<impl Host>) -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
     loop {
         match line(server)? {

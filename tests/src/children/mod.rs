@@ -1,42 +1,97 @@
 //! One suite for what every adapter does with servers that are its children.
 //!
-//! The tests of an adapter are an implementation of [`Child`] and
-//! [`child_tests!`](crate::child_tests). Servers are scripts for `/bin/sh`. Nothing here sleeps:
+//! The tests of an adapter are an implementation of [`Host`] for its runtime, and
+//! [`child_tests!`](crate::child_tests) . Servers are scripts for `/bin/sh`. Nothing here sleeps:
 //! every wait is for something that a server does, or for the end of its time.
 
 mod checks;
 
 use std::error::Error;
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::process::ExitStatus;
+use std::task::Poll;
 
-use mcp_service::Command;
+use bytes::Bytes;
+use mcp_service::runtime::{Process, Runtime};
+use mcp_service::{Command, Reader, Writer};
 
 pub use checks::*;
 
-/// A server that was started by an adapter. Every call waits until it is done.
-pub trait Child: Sized {
-    /// Starts a server.
-    fn start(command: &Command) -> io::Result<Self>;
-
-    /// Writes all of it to standard input.
-    fn write(&mut self, data: &[u8]) -> io::Result<()>;
-
-    /// Reads some of standard output.
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
-
-    /// Ends the server.
-    fn end(self) -> io::Result<ExitStatus>;
-
-    /// Begins to end the server, and drops what would have ended it.
-    fn begin_to_end(self);
+/// A runtime with something that drives it.
+pub trait Host: Runtime {
+    /// Runs a function with the runtime to its end.
+    fn block_on<T>(f: impl AsyncFnOnce(Self) -> T) -> T;
 }
 
-/// The suite as test functions, for a type that is a [`Child`].
+/// A server that was started on a runtime. Every method blocks until it is done.
+#[derive(Debug)]
+pub struct Server<R: Runtime> {
+    process: Process<R>,
+    /// The rest of what was read from standard output.
+    unread: Bytes,
+}
+
+impl<R: Host> Server<R> {
+    /// Starts a server.
+    pub fn start(command: &Command) -> io::Result<Self> {
+        R::block_on(async |runtime| Process::start(&runtime, command).map(Self::of))
+    }
+
+    fn of(process: Process<R>) -> Self {
+        Self { process, unread: Bytes::new() }
+    }
+
+    /// Writes all of it to standard input.
+    pub fn write(&mut self, mut data: &[u8]) -> io::Result<()> {
+        let stdin = &mut self.process.stream.writer;
+        R::block_on(async |_| {
+            while !data.is_empty() {
+                let count = poll_fn(|context| stdin.poll_write(context, data)).await?;
+                data = data.get(count..).unwrap_or_default();
+            }
+            poll_fn(|context| stdin.poll_flush(context)).await
+        })
+    }
+
+    /// Reads some of standard output; nothing is its end.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let stdout = &mut self.process.stream.reader;
+        if self.unread.is_empty() {
+            self.unread =
+                R::block_on(async |_| poll_fn(|context| stdout.poll_read(context)).await)?;
+        }
+        let count = self.unread.len().min(buffer.len());
+        let read = self.unread.split_to(count);
+        io::Read::read(&mut read.as_ref(), buffer)
+    }
+
+    /// Ends the server.
+    pub fn end(self) -> io::Result<ExitStatus> {
+        R::block_on(async |runtime| self.process.end(&mut runtime.timer()).await)
+    }
+
+    /// Begins to end the server, and drops what would have ended it.
+    ///
+    /// # Panics
+    ///
+    /// If the server has ended at once.
+    pub fn begin_to_end(self) {
+        R::block_on(async |runtime| {
+            let mut timer = runtime.timer();
+            let mut ending = pin!(self.process.end(&mut timer));
+            let polled = poll_fn(|context| Poll::Ready(ending.as_mut().poll(context))).await;
+            assert!(polled.is_pending(), "it has ended");
+        });
+    }
+}
+
+/// The suite as test functions, for a runtime that is a [`Host`].
 #[macro_export]
 macro_rules! child_tests {
-    ($child:ty) => {
-        $crate::child_tests! { $child:
+    ($runtime:ty) => {
+        $crate::child_tests! { $runtime:
             arguments_and_folder_arrive
             second_hour_25_a_safe_part_of_the_environment_is_inherited
             second_hour_25_the_whole_environment_is_inherited_on_demand
@@ -62,11 +117,11 @@ macro_rules! child_tests {
             second_hour_24_a_stopped_server_ends_by_sigterm
         }
     };
-    ($child:ty: $($check:ident)*) => {
+    ($runtime:ty: $($check:ident)*) => {
         $(
             #[test]
             fn $check() -> $crate::children::Check {
-                $crate::children::$check::<$child>()
+                $crate::children::$check::<$runtime>()
             }
         )*
     };

@@ -47,6 +47,9 @@ pub trait Adapter: 'static {
     /// Whether clients go to `https` URLs.
     const HAS_TLS: bool;
 
+    /// Whether SIGINT and SIGTERM end `serve_stdio`.
+    const HAS_SIGNALS: bool = true;
+
     /// `serve`.
     fn serve(
         stream: UnixStream,
@@ -94,6 +97,7 @@ pub struct Suite {
     meet_command: Connect,
     meet_http: Meet,
     has_tls: bool,
+    has_signals: bool,
 }
 
 impl Suite {
@@ -123,6 +127,7 @@ impl Suite {
                 R::block_on(async { script(Box::pin(A::connect_http(client, config))).await })
             },
             has_tls: A::HAS_TLS,
+            has_signals: A::HAS_SIGNALS,
         }
     }
 
@@ -130,7 +135,8 @@ impl Suite {
         let Self { name, serve_http, meet_http, has_tls, .. } = self;
         let mut trials = streams::trials(self);
         trials.extend(commands::trials(self));
-        trials.extend(process::trials(name));
+        let is_possible = |trial: &Trial| self.has_signals || !trial.name().contains("::sig");
+        trials.extend(process::trials(name).into_iter().filter(is_possible));
         trials.extend(crate::http::trials(name, serve_http));
         trials.extend(http_client::trials(name, serve_http, meet_http, has_tls));
         trials.extend(compatibility::over_pipes(name, self.meet_command));

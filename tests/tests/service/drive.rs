@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
-use mcp_service::{Context, Io, Service, drive};
+use mcp_service::{Clock, Context, Io, Reader, Service, Writer, drive};
 use serde_json::{Value, json};
 
 use crate::bench::{INITIALIZE, answer, call, registry};
@@ -336,15 +336,13 @@ impl End {
     }
 }
 
-impl Io for End {
-    fn now(&self) -> Instant {
-        self.stream().now
-    }
-
+impl Reader for End {
     fn poll_read(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<Bytes>> {
         self.stream().input.pop_front().map_or(Poll::Pending, |chunk| Poll::Ready(Ok(chunk)))
     }
+}
 
+impl Writer for End {
     fn poll_write(&mut self, _: &mut task::Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let mut stream = self.stream();
         if let Some(kind) = stream.broken {
@@ -361,13 +359,21 @@ impl Io for End {
         stream.flushes += 1;
         if stream.flushes_block { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
+}
+
+impl Clock for End {
+    fn now(&self) -> Instant {
+        self.stream().now
+    }
 
     fn poll_timer(&mut self, _: &mut task::Context<'_>, at: Instant) -> Poll<()> {
         let mut stream = self.stream();
         stream.timer = Some(at);
         if at <= stream.now { Poll::Ready(()) } else { Poll::Pending }
     }
+}
 
+impl Io for End {
     fn poll_stop(&mut self, _: &mut task::Context<'_>) -> Poll<()> {
         if std::mem::take(&mut self.stream().stop) { Poll::Ready(()) } else { Poll::Pending }
     }

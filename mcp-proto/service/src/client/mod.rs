@@ -37,7 +37,7 @@ pub use call::Call;
 use closed::Ending;
 pub use closed::{CloseCause, Closed};
 pub use handle::Client;
-pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService, Socket};
+pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService};
 use runner::Runner;
 pub use subscription::Subscription;
 pub use unreached::Unreached;

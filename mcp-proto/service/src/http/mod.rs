@@ -22,7 +22,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::AtomicU64;
-use core::task::{Context, Poll, Waker};
+use core::task::{Poll, Waker};
 
 use bytes::Bytes;
 
@@ -34,6 +34,7 @@ use super::port::{Cancel, Port};
 use super::runner::{Called, gone};
 use super::tasks::{Elsewhere, Started, begin, handlers_ended};
 use super::trace::{alarmed, fault};
+use crate::Clock;
 use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::Head;
@@ -45,15 +46,6 @@ use shared::{Leftover, Shared};
 
 pub use answering::{Admission, Answering, Part};
 pub use link::HttpLink;
-
-/// The clock and the timer of an adapter.
-pub trait Clock {
-    /// The time since an epoch that all connections of a server share; never goes back.
-    fn now(&self) -> Instant;
-
-    /// Ready once it is `at`; arranges for the context's waker to be woken then.
-    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;
-}
 
 /// How whoever visits the endpoint is found again.
 #[derive(Clone, Debug)]

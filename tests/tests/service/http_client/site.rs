@@ -15,7 +15,8 @@ use mcp_proto::http::Url;
 use mcp_proto::types::{Implementation, ListToolsResult};
 use mcp_proto::{Instant, UsageError};
 use mcp_service::{
-    Client, Clock, Connecting, Connector, HttpClientConfig, HttpClientService, Socket,
+    Client, Clock, Connecting, Connector, HttpClientConfig, HttpClientService, Reader, Socket,
+    Writer,
 };
 use serde_json::json;
 
@@ -340,7 +341,7 @@ impl Ours {
     }
 }
 
-impl Socket for Ours {
+impl Reader for Ours {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         self.poll(context, |pipe| {
             pipe.reads += 1;
@@ -348,7 +349,9 @@ impl Socket for Ours {
             pipe.input.pop_front().or(ended).map(Ok)
         })
     }
+}
 
+impl Writer for Ours {
     fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         self.poll(context, |pipe| {
             if pipe.is_broken {
@@ -367,7 +370,9 @@ impl Socket for Ours {
     fn poll_flush(&mut self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
+}
 
+impl Socket for Ours {
     fn is_quiet(&self) -> bool {
         self.0.sockets.lock().unwrap()[self.0.n].life != Life::EndedUnseen
     }

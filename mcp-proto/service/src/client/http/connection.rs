@@ -16,7 +16,7 @@ use bytes::Bytes;
 use super::super::super::drive::is_gone;
 use super::super::super::output::Output;
 use super::super::super::wire::Wire;
-use super::socket::Socket;
+use crate::Socket;
 use mcp_proto::Instant;
 use mcp_proto::Limits;
 use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader, StatusHead};

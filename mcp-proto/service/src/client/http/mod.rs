@@ -18,10 +18,10 @@ use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
 
-use super::super::http::Clock;
 use super::super::wire::Wire;
 use super::handle::Client;
 use super::runner::Runner;
+use crate::Clock;
 use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
@@ -32,7 +32,7 @@ use mcp_proto::http::client::{Action, ExchangeId};
 pub use config::HttpClientConfig;
 use connection::Heard;
 use exchanges::Exchanges;
-pub use socket::{Connecting, Connector, Socket};
+pub use socket::{Connecting, Connector};
 
 /// A client of a server over HTTP, to be driven by [`drive`](Self::drive): an adapter supplies a
 /// [`Connector`] and a [`Clock`].

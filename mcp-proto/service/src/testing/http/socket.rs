@@ -52,11 +52,13 @@ impl Drop for Socket {
     }
 }
 
-impl crate::Socket for Socket {
+impl crate::Reader for Socket {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         self.read(context)
     }
+}
 
+impl crate::Writer for Socket {
     fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         self.write(context, data)
     }
@@ -65,6 +67,8 @@ impl crate::Socket for Socket {
         Poll::Ready(Ok(()))
     }
 }
+
+impl crate::Socket for Socket {}
 
 /// Makes connections of a client.
 pub(super) struct Connector {
@@ -98,15 +102,13 @@ impl Stream {
     }
 }
 
-impl crate::Io for Stream {
-    fn now(&self) -> Instant {
-        self.timer.now()
-    }
-
+impl crate::Reader for Stream {
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         self.socket.read(context)
     }
+}
 
+impl crate::Writer for Stream {
     fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         self.socket.write(context, data)
     }
@@ -114,11 +116,19 @@ impl crate::Io for Stream {
     fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
+}
+
+impl crate::Clock for Stream {
+    fn now(&self) -> Instant {
+        self.timer.now()
+    }
 
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
         self.timer.poll_timer(context, at)
     }
+}
 
+impl crate::Io for Stream {
     /// A server that is started anew goes without a word.
     fn poll_stop(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Pending

@@ -1,30 +1,35 @@
-//! TLS for `https` URLs.
-//!
-//! In: a connection and the name of its server. Out: the same within TLS, or in words why it is not to
-//! be trusted.
+//! The settings of TLS: authorities, versions, protocols, and the texts of errors.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt::Display;
 use std::io;
-use std::net::TcpStream;
-use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_rustls::TlsConnector;
 use futures_rustls::client::TlsStream;
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::pki_types::pem::PemObject;
 use futures_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use futures_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
-use smol::Async;
 
-/// The settings of all connections of a client.
+use super::socket::Transport;
+use crate::Socket;
+
+/// The TLS settings of a client, for all of its connections.
 #[derive(Clone)]
-pub(crate) struct Tls(TlsConnector);
+pub(in crate::runtime) struct Tls(TlsConnector);
 
 impl Tls {
     /// Trusts the authorities with these certificates, as PEM, or those of the platform.
-    pub(crate) fn new(trusted: Option<&[u8]>) -> io::Result<Self> {
+    pub(in crate::runtime) fn new(trusted: Option<&[u8]>) -> io::Result<Self> {
         let authorities = match trusted {
-            Some(pem) => given(pem)?,
-            None => of_platform()?,
+            Some(pem) => read_authorities(pem)?,
+            None => platform_authorities()?,
         };
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let config = config.with_safe_default_protocol_versions().map_err(io::Error::other)?;
@@ -33,19 +38,22 @@ impl Tls {
         Ok(Self(Arc::new(config).into()))
     }
 
-    /// Puts a connection to a host within TLS.
-    pub(crate) async fn wrap(
+    /// Returns the connection to a host within TLS.
+    ///
+    /// Fails with why the server is not to be trusted, or with what the socket failed with.
+    pub(in crate::runtime) async fn handshake<S: Socket + Unpin>(
         &self,
         host: &str,
-        stream: Async<TcpStream>,
-    ) -> io::Result<TlsStream<Async<TcpStream>>> {
+        socket: S,
+    ) -> io::Result<TlsStream<Transport<S>>> {
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        self.0.connect(name, stream).await.map_err(|error| explained(error, host))
+        let transport = Transport { socket, unread: Bytes::new() };
+        self.0.connect(name, transport).await.map_err(|error| explain(error, host))
     }
 }
 
-fn given(pem: &[u8]) -> io::Result<RootCertStore> {
-    let unreadable = |error: &dyn std::fmt::Display| {
+fn read_authorities(pem: &[u8]) -> io::Result<RootCertStore> {
+    let unreadable = |error: &dyn Display| {
         let text = format!("the certificates to trust cannot be read: {error}");
         io::Error::new(io::ErrorKind::InvalidInput, text)
     };
@@ -60,7 +68,7 @@ fn given(pem: &[u8]) -> io::Result<RootCertStore> {
     Ok(authorities)
 }
 
-fn of_platform() -> io::Result<RootCertStore> {
+fn platform_authorities() -> io::Result<RootCertStore> {
     let found = rustls_native_certs::load_native_certs();
     let mut authorities = RootCertStore::empty();
     // A platform may have some that cannot be read; without them there is less to trust.
@@ -73,27 +81,21 @@ fn of_platform() -> io::Result<RootCertStore> {
     Ok(authorities)
 }
 
-/// What is wrong with a certificate, in words.
-fn explained(error: io::Error, host: &str) -> io::Error {
+/// Says in words what is wrong with a certificate.
+fn explain(error: io::Error, host: &str) -> io::Error {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     let Some(rustls::Error::InvalidCertificate(wrong)) = inner else { return error };
-    let text = if is_of_name(wrong) {
-        format!("the certificate of the server is not for {host}: {wrong}")
-    } else if is_expired(wrong) {
-        format!("the certificate of the server has expired: {wrong}")
-    } else if *wrong == CertificateError::UnknownIssuer {
-        "the certificate of the server is from an authority that is not trusted".to_owned()
-    } else {
-        format!("the certificate of the server is not valid: {wrong}")
+    let text = match wrong {
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            format!("the certificate of the server is not for {host}: {wrong}")
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            format!("the certificate of the server has expired: {wrong}")
+        }
+        CertificateError::UnknownIssuer => {
+            "the certificate of the server is from an authority that is not trusted".to_owned()
+        }
+        _ => format!("the certificate of the server is not valid: {wrong}"),
     };
     io::Error::new(error.kind(), text)
-}
-
-fn is_of_name(wrong: &CertificateError) -> bool {
-    use CertificateError::{NotValidForName, NotValidForNameContext};
-    matches!(wrong, NotValidForName | NotValidForNameContext { .. })
-}
-
-fn is_expired(wrong: &CertificateError) -> bool {
-    matches!(wrong, CertificateError::Expired | CertificateError::ExpiredContext { .. })
 }

@@ -1,0 +1,216 @@
+//! async-io and any executor as a [`Runtime`]: timers, tasks, sockets, child processes.
+
+#[cfg(unix)]
+use std::fs::File;
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::pin::Pin;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::{thread, time};
+
+use bytes::Bytes;
+use mcp_proto::Instant;
+use mcp_service::runtime::{self, Runtime};
+use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Spawned, Writer};
+use smol::Async;
+use smol::io::{AsyncRead, AsyncWrite};
+
+/// The size of a read, in bytes. The buffer is zeroed for each read.
+const CHUNK: usize = 16 * 1024;
+
+/// The reactor of async-io, with a function that spawns.
+#[derive(Clone)]
+pub(crate) struct AsyncIo {
+    spawn: Arc<dyn Fn(Spawned) + Send + Sync>,
+    spawns_handlers: bool,
+    epoch: time::Instant,
+}
+
+impl AsyncIo {
+    /// Tasks where `spawn` runs them. Its time begins with this call.
+    pub(crate) fn on(spawn: impl Fn(Spawned) + Send + Sync + 'static) -> Self {
+        Self { spawn: Arc::new(spawn), spawns_handlers: true, epoch: time::Instant::now() }
+    }
+
+    /// Tasks on smol's threads.
+    pub(crate) fn smol() -> Self {
+        Self::on(|future| smol::spawn(future).detach())
+    }
+
+    /// The same, and handlers take turns in the task that serves.
+    pub(crate) fn smol_with_handlers_in_turn() -> Self {
+        Self { spawns_handlers: false, ..Self::smol() }
+    }
+}
+
+impl Runtime for AsyncIo {
+    type Timer = Timer;
+    type Socket = Stream<Async<TcpStream>>;
+    type Listener = Async<TcpListener>;
+    type Child = Child;
+
+    fn timer(&self) -> Timer {
+        Timer { epoch: self.epoch, sleep: smol::Timer::never(), due: Instant::NEVER }
+    }
+
+    fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        (self.spawn)(Box::pin(future));
+    }
+
+    fn spawns_handlers(&self) -> bool {
+        self.spawns_handlers
+    }
+
+    /// Reads on a thread: there may be no executor, and the one that there is may be blocked.
+    fn spawn_reader(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        let thread = thread::Builder::new().name("mcp-stderr".to_owned());
+        thread.spawn(|| smol::block_on(future)).map(drop)
+    }
+
+    async fn connect(&self, host: &str, port: u16) -> io::Result<Self::Socket> {
+        let name = (host.to_owned(), port);
+        let addresses = smol::unblock(move || name.to_socket_addrs()).await?;
+        let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
+        for address in addresses {
+            match Async::<TcpStream>::connect(address).await {
+                Ok(socket) => return Ok(Stream::of_socket(socket)),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    async fn accept(&self, listener: &Self::Listener) -> io::Result<(Self::Socket, SocketAddr)> {
+        let (socket, peer) = listener.accept().await?;
+        Ok((Stream::of_socket(socket), peer))
+    }
+
+    fn start(&self, command: &Command) -> io::Result<Child> {
+        // The conversion drops what the standard streams are.
+        let mut started = smol::process::Command::from(command.to_std());
+        started.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(command.stderr.stdio());
+        started.kill_on_drop(true).spawn().map(Child)
+    }
+
+    #[cfg(unix)]
+    fn pipe_reader(&self, pipe: File) -> io::Result<BoxReader> {
+        Ok(Box::new(Stream(Async::new(pipe)?)))
+    }
+
+    #[cfg(unix)]
+    fn pipe_writer(&self, pipe: File) -> io::Result<BoxWriter> {
+        Ok(Box::new(Stream(Async::new(pipe)?)))
+    }
+
+    #[cfg(unix)]
+    fn unix_stream(&self, socket: UnixStream) -> io::Result<Box<dyn Socket>> {
+        Ok(Box::new(Stream(Async::new(socket)?)))
+    }
+}
+
+/// A timer for the deadlines of one machine after the other.
+pub(crate) struct Timer {
+    epoch: time::Instant,
+    sleep: smol::Timer,
+    /// When `sleep` ends.
+    due: Instant,
+}
+
+impl Clock for Timer {
+    fn now(&self) -> Instant {
+        Instant::ZERO + self.epoch.elapsed()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        if self.due != at {
+            self.due = at;
+            self.sleep.set_at(self.epoch + at.duration_since(Instant::ZERO));
+        }
+        ready!(Pin::new(&mut self.sleep).poll(context));
+        self.due = Instant::NEVER;
+        Poll::Ready(())
+    }
+}
+
+/// A stream of the `futures-io` traits as one of `mcp-service`.
+pub(crate) struct Stream<T>(pub(crate) T);
+
+impl Stream<Async<TcpStream>> {
+    fn of_socket(socket: Async<TcpStream>) -> Self {
+        let _ = socket.get_ref().set_nodelay(true);
+        Self(socket)
+    }
+}
+
+impl<T: AsyncRead + Unpin> Reader for Stream<T> {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        // On the stack, so that a connection that waits needs no memory for it.
+        let mut input = [0; CHUNK];
+        let count = ready!(Pin::new(&mut self.0).poll_read(context, &mut input))?;
+        Poll::Ready(Ok(Bytes::copy_from_slice(input.get(..count).unwrap_or_default())))
+    }
+}
+
+impl<T: AsyncWrite + Unpin> Writer for Stream<T> {
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+}
+
+impl Socket for Stream<Async<TcpStream>> {
+    fn is_quiet(&self) -> bool {
+        // The socket is non-blocking.
+        let peeked = self.0.get_ref().peek(&mut [0]);
+        peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+}
+
+#[cfg(unix)]
+impl Socket for Stream<Async<UnixStream>> {}
+
+/// A child process. Dropped, it is reaped by the thread that async-process has for that.
+pub(crate) struct Child(smol::process::Child);
+
+impl runtime::Child for Child {
+    fn id(&self) -> Option<u32> {
+        Some(self.0.id())
+    }
+
+    fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>> {
+        let reader = Box::new(Stream(self.0.stdout.take()?));
+        Some(Duplex { reader, writer: Box::new(Stream(self.0.stdin.take()?)) })
+    }
+
+    fn take_stderr(&mut self) -> Option<BoxReader> {
+        Some(Box::new(Stream(self.0.stderr.take()?)))
+    }
+
+    async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.0.status().await
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use mcp_tests::children::Host;
+
+    use super::*;
+
+    impl Host for AsyncIo {
+        fn block_on<T>(f: impl AsyncFnOnce(Self) -> T) -> T {
+            smol::block_on(f(Self::smol()))
+        }
+    }
+
+    mcp_tests::child_tests!(AsyncIo);
+}

@@ -1,0 +1,112 @@
+//! Servers: on any stream, on standard input and output, over HTTP.
+
+use std::future::{Future, pending};
+use std::io;
+use std::net::TcpListener;
+
+use mcp_proto::http;
+use mcp_proto::server::Config;
+use mcp_service::{Catalog, Duplex, Spawned, runtime};
+use smol::Async;
+use smol::io::{AsyncRead, AsyncWrite};
+use socket2::SockRef;
+
+use crate::runtime::{AsyncIo, Stream};
+use crate::signals::stop;
+
+/// Connections that the system accepts while the server does not; the standard library has 128.
+const BACKLOG: i32 = 1024;
+
+/// Serves the peer at the other end of a stream until it ends, on any executor. Handlers take
+/// turns in the task that this runs in.
+///
+/// When `reader` ends, requests in flight get `Limits::drain` to be answered; then this returns.
+/// A peer that stops reading ends the connection without an error.
+///
+/// Fails with what `reader` or `writer` failed with.
+pub async fn serve(
+    catalog: impl Into<Catalog>,
+    config: Config,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    let stream = Duplex { reader: Stream(reader), writer: Stream(writer) };
+    let runtime = AsyncIo::smol_with_handlers_in_turn();
+    runtime::serve(&runtime, catalog, config, stream, pending()).await
+}
+
+/// Serves the client that started this process, over standard input and output. A handler that
+/// does not end at once is spawned on smol's threads.
+///
+/// Returns when the input ends, or on SIGINT or SIGTERM, once requests in flight are answered or
+/// `Limits::drain` (2 s) has passed; what is not answered by then never is. From the first call on
+/// the two signals are this function's for as long as the process lives. The specification's page:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
+///
+/// Fails with what reading or writing failed with; a client that is gone is no failure.
+pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
+    serve_stdio_with(catalog, Config::default()).await
+}
+
+/// [`serve_stdio`] with other than the default settings.
+///
+/// ```no_run
+/// # async fn example(registry: mcp_async_std::Registry<mcp_async_std::Handler>) -> std::io::Result<()> {
+/// let mut config = mcp_async_std::Config::default();
+/// config.era_policy = mcp_async_std::EraPolicy::ModernOnly;
+/// config.limits.max_line_bytes = 1024 * 1024;
+/// mcp_async_std::serve_stdio_with(registry, config).await
+/// # }
+/// ```
+pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io::Result<()> {
+    let runtime = AsyncIo::smol();
+    let stream = runtime::standard_stream(&runtime)?;
+    runtime::serve(&runtime, catalog, config, stream, stop()?).await
+}
+
+/// Serves legacy and modern clients that connect to `listener`, on smol's threads, until
+/// SIGINT or SIGTERM; see [`serve_http_on`].
+///
+/// Fails if the signals cannot be waited for.
+pub async fn serve_http(
+    listener: TcpListener,
+    catalog: impl Into<Catalog>,
+    config: http::Config,
+) -> io::Result<()> {
+    let spawn = |future| smol::spawn(future).detach();
+    serve_http_on(listener, catalog, config, spawn, stop()?).await
+}
+
+/// Serves legacy and modern clients that connect to `listener`, on any executor, until `stop`
+/// completes. `spawn` drives a future to its end somewhere: one for each connection, and one for
+/// each handler of a session that does not end at once.
+///
+/// ```no_run
+/// # use mcp_async_std::{HttpConfig, Implementation, Registry, serve_http_on};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let registry = Registry::new(Implementation::new("echo", "1.0.0"));
+/// let listener = std::net::TcpListener::bind("127.0.0.1:8000")?;
+/// let mut config = HttpConfig::default();
+/// config.allowed_hosts.push("mcp.example.com".into());
+/// let spawn = |future| drop(async_std::task::spawn(future));
+/// let served = serve_http_on(listener, registry, config, spawn, std::future::pending());
+/// async_std::task::block_on(served)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Fails if `listener` cannot be made non-blocking. See [`runtime::serve_http`] for the end, and for
+/// a server that is full.
+pub async fn serve_http_on(
+    listener: TcpListener,
+    catalog: impl Into<Catalog>,
+    config: http::Config,
+    spawn: impl Fn(Spawned) + Clone + Send + Sync + 'static,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    // It is a hint: a system that refuses it keeps the backlog that the listener has.
+    let _ = SockRef::from(&listener).listen(BACKLOG);
+    let listener = Async::new(listener)?;
+    runtime::serve_http(&AsyncIo::on(spawn), listener, catalog, config, stop).await;
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! A [`Runtime`] of plain threads: one for each task, which sleeps until its timer is due, one for
+//! each direction of a stream, and one for each call that blocks.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
+use std::process::{self, ExitStatus};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Instant as Time;
+
+use mcp_proto::{Duration, Instant};
+use mcp_service::runtime::{self, BlockingReader, BlockingWriter, Runtime, unblock};
+use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex};
+
+/// How often a listener looks for a connection: a thread in `accept` could not be stopped.
+const ACCEPT_INTERVAL: Duration = Duration::from_millis(2);
+
+thread_local! {
+    /// The time until the future of this thread is to be polled again at the latest.
+    static PAUSE: Cell<Option<Duration>> = const { Cell::new(None) };
+}
+
+/// Runs a future to its end on this thread.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        match PAUSE.take() {
+            Some(pause) => thread::park_timeout(pause),
+            None => thread::park(),
+        }
+    }
+}
+
+/// The time at which the time of servers and clients begins.
+#[derive(Clone, Copy)]
+pub(crate) struct Threads(pub(crate) Time);
+
+impl Runtime for Threads {
+    type Timer = Self;
+    type Socket = Duplex<BlockingReader, BlockingWriter>;
+    type Listener = TcpListener;
+    type Child = Child;
+
+    fn timer(&self) -> Self {
+        *self
+    }
+
+    fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        thread::spawn(|| block_on(future));
+    }
+
+    async fn connect(&self, host: &str, port: u16) -> io::Result<Self::Socket> {
+        let name = (host.to_owned(), port);
+        halves(unblock(move || TcpStream::connect(name)).await?)
+    }
+
+    async fn accept(&self, listener: &TcpListener) -> io::Result<(Self::Socket, SocketAddr)> {
+        listener.set_nonblocking(true)?;
+        let (mut timer, mut next) = (*self, self.now());
+        let (socket, peer) = poll_fn(|context| {
+            while timer.poll_timer(context, next).is_ready() {
+                match listener.accept() {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        next = timer.now() + ACCEPT_INTERVAL;
+                    }
+                    accepted => return Poll::Ready(accepted),
+                }
+            }
+            Poll::Pending
+        })
+        .await?;
+        Ok((halves(socket)?, peer))
+    }
+
+    fn start(&self, command: &Command) -> io::Result<Child> {
+        command.to_std().spawn().map(|child| Child(Some(child)))
+    }
+}
+
+impl Clock for Threads {
+    fn now(&self) -> Instant {
+        Instant::ZERO + self.0.elapsed()
+    }
+
+    fn poll_timer(&mut self, _: &mut Context<'_>, at: Instant) -> Poll<()> {
+        let pause = at.duration_since(self.now());
+        if pause.is_zero() {
+            return Poll::Ready(());
+        }
+        PAUSE.set(PAUSE.get().into_iter().chain([pause]).min());
+        Poll::Pending
+    }
+}
+
+/// A connection with a thread for each direction; dropping it ends both.
+fn halves(socket: TcpStream) -> io::Result<Duplex<BlockingReader, BlockingWriter>> {
+    socket.set_nonblocking(false)?;
+    let _ = socket.set_nodelay(true);
+    let reader = BlockingReader::new(socket.try_clone()?);
+    let writer = BlockingWriter::with_end(socket, |socket| drop(socket.shutdown(Shutdown::Both)));
+    Ok(Duplex { reader, writer })
+}
+
+/// `None` once a thread waits for the process.
+pub(crate) struct Child(Option<process::Child>);
+
+impl runtime::Child for Child {
+    fn id(&self) -> Option<u32> {
+        self.0.as_ref().map(process::Child::id)
+    }
+
+    fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>> {
+        let child = self.0.as_mut()?;
+        let reader = Box::new(BlockingReader::new(child.stdout.take()?));
+        Some(Duplex { reader, writer: Box::new(BlockingWriter::new(child.stdin.take()?)) })
+    }
+
+    fn take_stderr(&mut self) -> Option<BoxReader> {
+        Some(Box::new(BlockingReader::new(self.0.as_mut()?.stderr.take()?)))
+    }
+
+    async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let mut child = self.0.take().ok_or(io::ErrorKind::NotFound)?;
+        unblock(move || child.wait()).await
+    }
+}
+
+impl Drop for Child {
+    /// Reaps the process, which was killed before.
+    fn drop(&mut self) {
+        drop(self.0.take().map(|mut child| child.wait()));
+    }
+}

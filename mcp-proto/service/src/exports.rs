@@ -1,0 +1,27 @@
+//! Names that every adapter exports at its root, so that applications depend on the adapter alone.
+
+pub use mcp_proto;
+pub use mcp_proto::client::{
+    CallError, CallOptions, Config as ClientConfig, ConnectError, Negotiation, Restart, ServerInfo,
+    Verdict,
+};
+pub use mcp_proto::headers::PlanError;
+pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url, UrlError};
+pub use mcp_proto::server::{Cacheable, Change, Config, InputRequired, List, Peer, Progress};
+pub use mcp_proto::types;
+pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
+pub use mcp_proto::{
+    Era, EraPolicy, ErrorCode, ErrorData, Json, Limits, ProtocolError, ProtocolVersion,
+    TraceContext, UsageError,
+};
+
+#[cfg(feature = "schemars")]
+pub use crate::Structured;
+pub use crate::schema;
+#[cfg(feature = "testing")]
+pub use crate::testing;
+pub use crate::{
+    Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler, HttpClientConfig,
+    InheritedEnv, Interrupt, IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
+    Registry, Session, SessionError, Stderr, Subscription, Unreached,
+};

@@ -1,0 +1,110 @@
+//! Streams, sockets and clocks: what drivers ask of a runtime, as poll functions.
+//!
+//! Called by [`drive`](crate::drive) and by the functions of [`runtime`](crate::runtime). Each
+//! `poll_*` arranges for the context's waker to be woken when it returns `Pending`.
+
+use alloc::boxed::Box;
+use core::task::{Context, Poll};
+use std::io;
+
+use bytes::Bytes;
+
+use mcp_proto::Instant;
+
+/// A clock and one timer.
+pub trait Clock {
+    /// The time since an epoch of the adapter's choice, which all connections of a server share;
+    /// never goes back.
+    fn now(&self) -> Instant;
+
+    /// Ready once it is `at`. A later call moves the timer.
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;
+}
+
+/// The reading half of a stream.
+pub trait Reader {
+    /// Reads what there is; empty bytes are the end of the stream.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>>;
+}
+
+/// The writing half of a stream. Dropping it closes it.
+pub trait Writer {
+    /// Writes some of `data` and returns how much.
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>>;
+
+    /// Passes on what is buffered.
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+}
+
+/// A network connection. Reading and writing go on at the same time. Dropping it closes it.
+pub trait Socket: Reader + Writer + Send {
+    /// Whether the operating system has no unread input and no end of input for this socket. A
+    /// runtime that has been busy may not have asked it; `true` is right for a stream without one.
+    fn is_quiet(&self) -> bool {
+        true
+    }
+}
+
+/// A stream with a clock, and a reason to stop.
+pub trait Io: Reader + Writer + Clock {
+    /// Ready, once, when the service is to stop.
+    fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()>;
+}
+
+/// A reading half whose type is not known.
+pub type BoxReader = Box<dyn Reader + Send>;
+
+/// A writing half whose type is not known.
+pub type BoxWriter = Box<dyn Writer + Send>;
+
+/// A stream made of two halves.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it is a pair")]
+pub struct Duplex<R, W> {
+    /// The half that is read.
+    pub reader: R,
+    /// The half that is written.
+    pub writer: W,
+}
+
+impl<R: Reader, W> Reader for Duplex<R, W> {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        self.reader.poll_read(context)
+    }
+}
+
+impl<R, W: Writer> Writer for Duplex<R, W> {
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        self.writer.poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.writer.poll_flush(context)
+    }
+}
+
+impl<R: Reader + ?Sized> Reader for Box<R> {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        (**self).poll_read(context)
+    }
+}
+
+impl<W: Writer + ?Sized> Writer for Box<W> {
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        (**self).poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        (**self).poll_flush(context)
+    }
+}
+
+impl<C: Clock + ?Sized> Clock for &mut C {
+    fn now(&self) -> Instant {
+        (**self).now()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        (**self).poll_timer(context, at)
+    }
+}

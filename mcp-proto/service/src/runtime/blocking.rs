@@ -1,0 +1,210 @@
+//! Streams and functions that block, on threads of their own.
+//!
+//! In: what `std::io` reads and writes. Out: a [`Reader`], a [`Writer`], a future. No thread is
+//! waited for: a read from a terminal may never return, and must not keep the process alive.
+//!
+//! Each thread has a channel of one place to its task, and waits while the place is taken; a
+//! [`Mailbox`] wakes the task.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec;
+use core::fmt;
+use core::future::poll_fn;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::task::{Context, Poll, ready};
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+
+use bytes::Bytes;
+
+use crate::mailbox::Mailbox;
+use crate::{Duplex, Reader, Socket, Writer};
+
+/// The size of a buffer that a thread reads into, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+/// Reads ahead, one chunk, from a stream whose reads block.
+pub struct BlockingReader {
+    /// `None` once it runs.
+    thread: Option<Box<dyn FnOnce() + Send>>,
+    chunks: Inbox<io::Result<Bytes>>,
+}
+
+impl BlockingReader {
+    /// A reader whose first read starts a thread, which reads until the end, an error, or the end of
+    /// this reader.
+    pub fn new(reader: impl Read + Send + 'static) -> Self {
+        let (post, chunks) = channel();
+        Self { thread: Some(Box::new(move || read_ahead(reader, &post))), chunks }
+    }
+}
+
+impl Reader for BlockingReader {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        if let Some(thread) = self.thread.take() {
+            thread::spawn(thread);
+        }
+        // Without a thread the end has been read.
+        self.chunks.poll(context).map(|chunk| chunk.unwrap_or(Ok(Bytes::new())))
+    }
+}
+
+impl fmt::Debug for BlockingReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BlockingReader")
+    }
+}
+
+impl Socket for Duplex<BlockingReader, BlockingWriter> {
+    fn is_quiet(&self) -> bool {
+        self.reader.chunks.is_empty()
+    }
+}
+
+fn read_ahead(mut reader: impl Read, post: &Post<io::Result<Bytes>>) {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let chunk = match reader.read(&mut buffer) {
+            Ok(count) => Ok(Bytes::copy_from_slice(buffer.get(..count).unwrap_or(&[]))),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => Err(error),
+        };
+        let is_last = chunk.as_ref().map_or(true, Bytes::is_empty);
+        if !post.send(chunk) || is_last {
+            return;
+        }
+    }
+}
+
+/// Writes, one chunk at a time, to a stream whose writes block.
+#[derive(Debug)]
+pub struct BlockingWriter {
+    chunks: SyncSender<Bytes>,
+    written: Inbox<io::Result<()>>,
+    is_writing: bool,
+}
+
+impl BlockingWriter {
+    /// Starts a thread that writes and flushes each chunk until the end of this writer.
+    pub fn new(writer: impl Write + Send + 'static) -> Self {
+        Self::with_end(writer, drop)
+    }
+
+    /// [`BlockingWriter::new`], and the thread calls `end` at its end: on a socket, `end` stops the
+    /// thread that reads from it.
+    pub fn with_end<W: Write + Send + 'static>(
+        mut writer: W,
+        end: impl FnOnce(W) + Send + 'static,
+    ) -> Self {
+        let (chunks, given) = sync_channel::<Bytes>(1);
+        let (post, written) = channel();
+        thread::spawn(move || {
+            while let Ok(chunk) = given.recv() {
+                if !post.send(writer.write_all(&chunk).and_then(|()| writer.flush())) {
+                    break;
+                }
+            }
+            end(writer);
+        });
+        Self { chunks, written, is_writing: false }
+    }
+}
+
+impl Writer for BlockingWriter {
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_flush(context))?;
+        if self.chunks.send(Bytes::copy_from_slice(data)).is_err() {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        self.is_writing = true;
+        Poll::Ready(Ok(data.len()))
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_writing {
+            let written = ready!(self.written.poll(context));
+            self.is_writing = false;
+            written.unwrap_or(Err(io::ErrorKind::BrokenPipe.into()))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Runs a function that blocks on a thread of its own. Dropping the future does not stop it.
+///
+/// Fails if the function panics.
+pub async fn unblock<T: Send + 'static>(
+    f: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let (post, mut done) = channel();
+    thread::spawn(move || post.send(f()));
+    let done = poll_fn(|context| done.poll(context)).await;
+    done.unwrap_or_else(|| Err(io::Error::other("a function on a thread of its own has panicked")))
+}
+
+fn channel<T>() -> (Post<T>, Inbox<T>) {
+    let (values, receiver) = sync_channel(1);
+    let shared = Arc::<Shared>::default();
+    (Post { values: Some(values), shared: shared.clone() }, Inbox { receiver, taken: 0, shared })
+}
+
+/// What both ends of a channel have.
+#[derive(Debug, Default)]
+struct Shared {
+    arrivals: Mailbox<()>,
+    /// Counted before a value waits for its place.
+    sent: AtomicUsize,
+}
+
+/// The task's end of a channel.
+#[derive(Debug)]
+struct Inbox<T> {
+    receiver: Receiver<T>,
+    taken: usize,
+    shared: Arc<Shared>,
+}
+
+impl<T> Inbox<T> {
+    /// The next value; `None` once the thread has ended.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        self.shared.arrivals.poll(context.waker(), |()| match self.receiver.try_recv() {
+            Ok(value) => {
+                self.taken = self.taken.wrapping_add(1);
+                Some(Some(value))
+            }
+            Err(TryRecvError::Disconnected) => Some(None),
+            Err(TryRecvError::Empty) => None,
+        })
+    }
+
+    /// Whether every value that the thread has was taken.
+    fn is_empty(&self) -> bool {
+        self.shared.sent.load(Ordering::Acquire) == self.taken
+    }
+}
+
+/// The thread's end of a channel.
+struct Post<T> {
+    /// `None` when it is dropped.
+    values: Option<SyncSender<T>>,
+    shared: Arc<Shared>,
+}
+
+impl<T> Post<T> {
+    /// Returns false if nobody takes it.
+    fn send(&self, value: T) -> bool {
+        self.shared.sent.fetch_add(1, Ordering::AcqRel);
+        let is_sent = self.values.as_ref().is_some_and(|values| values.send(value).is_ok());
+        self.shared.arrivals.wake();
+        is_sent
+    }
+}
+
+impl<T> Drop for Post<T> {
+    fn drop(&mut self) {
+        self.values = None;
+        self.shared.arrivals.wake();
+    }
+}

@@ -1,0 +1,172 @@
+//! Servers over HTTP: a listener, its connections, and their end.
+//!
+//! In: connections of a [`Runtime`], and a future that says when to stop. Out: a task for each
+//! connection, and one for what belongs to none. All of them go through the same phases:
+//!
+//! | phase | connections | leaves by |
+//! |---|---|---|
+//! | open | are accepted and served | `stop` |
+//! | [`STOPPING`] | answer what is in flight, and close | the last one, or `HttpServer::patience` |
+//! | [`CUT`] | are dropped | |
+//!
+//! A server that is dropped cuts its connections.
+
+use core::convert::Infallible;
+use core::future::Future;
+use core::net::SocketAddr;
+use core::pin::pin;
+
+use super::event_count::{AdvanceOnDrop, EventCount};
+use super::stream::{drive_until, shows_wire, sleep_until, to_stderr, unless};
+use super::{Runtime, random};
+use crate::{Catalog, Clock, HttpLink, HttpServer, Service};
+use mcp_proto::Duration;
+use mcp_proto::http::Config;
+
+const STOPPING: usize = 1;
+const CUT: usize = 2;
+
+/// The time until the server looks for room again if no connection has closed.
+const ROOM_PAUSE: Duration = Duration::from_millis(50);
+
+/// The time that connections have to be dropped once they are cut. One that is blocked by a handler
+/// takes longer; it is left behind.
+const CUT_GRACE: Duration = Duration::from_millis(500);
+
+/// Serves legacy and modern clients that connect to `listener`, until `stop` completes.
+///
+/// Then no connection is accepted, streams that belong to no request end, subscriptions end with
+/// their result, and requests in flight get `Limits::drain` (2 s) to be answered. With
+/// `Limits::max_connections` open, or too many open files, an idle connection of the client that has
+/// most is closed; if none is idle, the next connection waits. Without the feature `tracing` a line
+/// on stderr says so, at most once in 10 s. Dropping this cuts all connections.
+///
+/// The specification's page:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
+pub async fn serve_http<R: Runtime>(
+    runtime: &R,
+    listener: R::Listener,
+    catalog: impl Into<Catalog>,
+    config: Config,
+    stop: impl Future<Output = ()>,
+) {
+    let mut clock = runtime.timer();
+    let server = http_server(runtime, catalog, config);
+    let mut connections = Connections::new(runtime, &server);
+    let accepting = async {
+        loop {
+            match runtime.accept(&listener).await {
+                Ok((socket, peer)) => {
+                    connections.wait_for_room(peer, &mut clock).await;
+                    connections.open(&clock, socket, peer);
+                }
+                Err(error) => {
+                    if let Some(pause) = server.handle_accept_error(clock.now(), &error) {
+                        let closed = connections.closed.count();
+                        connections.wait_for_close(closed, pause, &mut clock).await;
+                    }
+                }
+            }
+        }
+    };
+    let _: Option<Infallible> = unless(pin!(stop), accepting).await;
+    drop(listener);
+    server.shutdown(clock.now());
+    connections.end(&mut clock).await;
+    server.finish(&mut clock).await;
+}
+
+/// Returns a server whose handlers of sessions are spawned on a runtime. Without the feature
+/// `tracing` its alarms are lines on standard error.
+pub fn http_server<R: Runtime>(
+    runtime: &R,
+    catalog: impl Into<Catalog>,
+    config: Config,
+) -> HttpServer {
+    let runtime = runtime.clone();
+    let server = HttpServer::new(catalog, config, random, move |handler| runtime.spawn(handler));
+    // With it, the event goes where the application wants.
+    #[cfg(not(feature = "tracing"))]
+    server.on_event(|event| {
+        if let Some(alarm) = event.alarm() {
+            to_stderr(&alloc::format!("mcp: {alarm}"));
+        }
+    });
+    server
+}
+
+/// The connections of a listener. Dropping this cuts them.
+struct Connections<R> {
+    runtime: R,
+    server: HttpServer,
+    phase: EventCount,
+    opened: usize,
+    closed: EventCount,
+}
+
+impl<R: Runtime> Connections<R> {
+    fn new(runtime: &R, server: &HttpServer) -> Self {
+        let (runtime, server, phase) = (runtime.clone(), server.clone(), EventCount::default());
+        let (tended, mut clock, cut) = (server.clone(), runtime.timer(), phase.reached(CUT));
+        runtime.spawn(async move {
+            unless(pin!(cut), tended.tend(&mut clock)).await;
+        });
+        Self { runtime, server, phase, opened: 0, closed: EventCount::default() }
+    }
+
+    fn open(&mut self, clock: &R::Timer, socket: R::Socket, peer: SocketAddr) {
+        self.opened += 1;
+        let service = self.server.connect_from(clock.now(), peer.ip());
+        let closes = AdvanceOnDrop(self.closed.clone());
+        let clock = self.runtime.timer();
+        self.runtime.spawn(serve_connection(closes, service, socket, clock, self.phase.clone()));
+    }
+
+    /// Waits until one more connection may be served.
+    async fn wait_for_room(&self, peer: SocketAddr, clock: &mut R::Timer) {
+        loop {
+            let closed = self.closed.count();
+            if self.server.has_room(clock.now(), peer.ip()) {
+                return;
+            }
+            self.wait_for_close(closed, ROOM_PAUSE, clock).await;
+        }
+    }
+
+    /// Waits until more than `closed` connections have closed, for `pause` at most.
+    async fn wait_for_close(&self, closed: usize, pause: Duration, clock: &mut R::Timer) {
+        let until = clock.now() + pause;
+        unless(pin!(self.closed.reached(closed + 1)), sleep_until(clock, until)).await;
+    }
+
+    /// Closes all connections, and cuts those that take too long.
+    async fn end(self, clock: &mut R::Timer) {
+        for (phase, patience) in [(STOPPING, self.server.patience()), (CUT, CUT_GRACE)] {
+            self.phase.advance_to(phase);
+            let until = clock.now() + patience;
+            unless(pin!(self.closed.reached(self.opened)), sleep_until(clock, until)).await;
+        }
+    }
+}
+
+impl<R> Drop for Connections<R> {
+    fn drop(&mut self) {
+        self.phase.advance_to(CUT);
+    }
+}
+
+/// Serves one connection. Its errors concern no other one. `_closes` is dropped last.
+async fn serve_connection(
+    _closes: AdvanceOnDrop,
+    mut service: Service<HttpLink>,
+    mut socket: impl crate::Socket,
+    mut clock: impl Clock,
+    phase: EventCount,
+) {
+    if shows_wire() {
+        service.show_wire(clock.now(), to_stderr);
+    }
+    let stop = phase.reached(STOPPING);
+    let driven = drive_until(&mut service, &mut socket, &mut clock, stop);
+    let _ = unless(pin!(phase.reached(CUT)), driven).await;
+}

@@ -1,0 +1,149 @@
+//! The trait [`Runtime`], and everything that adapters do with one: written once, for every runtime.
+//!
+//! In: an implementation of [`Runtime`]: a timer, tasks, connections, child processes. Out: servers
+//! and clients over byte streams, child processes and HTTP. `mcp-tokio` and `mcp-async-std`
+//! implement it and export these functions with their runtime filled in; the example
+//! `thread_runtime` of this crate implements it with threads of the standard library.
+//!
+//! | function | uses of the runtime |
+//! |---|---|
+//! | [`serve`] | timer, tasks for handlers |
+//! | [`standard_stream`] | [`Runtime::pipe_reader`], [`Runtime::pipe_writer`], [`Runtime::unix_stream`] |
+//! | [`serve_http`] | timer, tasks for connections, [`Runtime::accept`] |
+//! | [`run`], [`connect`] | timer; `connect` one task |
+//! | [`run_command`], [`connect_command`] | the same, [`Runtime::start`], [`Runtime::spawn_reader`] |
+//! | [`run_http`], [`connect_http`] | the same as `run` and `connect`, [`Runtime::connect`] |
+//!
+//! `run_*` drive a client in the task of the caller until the conversation has ended. `connect_*`
+//! return once the server is known: until then they drive the client in the task of the caller, so
+//! that dropping them ends it; after that a task of its own does.
+
+mod blocking;
+mod client;
+mod dial;
+mod event_count;
+mod listener;
+mod process;
+mod standard;
+mod stream;
+mod tls;
+
+use alloc::boxed::Box;
+use core::future::Future;
+use core::net::SocketAddr;
+#[cfg(unix)]
+use std::fs::File;
+use std::io;
+#[cfg(unix)]
+use std::net::Shutdown;
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::process::ExitStatus;
+
+use crate::{BoxReader, BoxWriter, Clock, Command, Duplex, Socket};
+
+pub use blocking::{BlockingReader, BlockingWriter, unblock};
+pub use client::{connect, run};
+pub use dial::{connect_http, run_http};
+pub use listener::{http_server, serve_http};
+pub use process::{Process, connect_command, run_command};
+pub use standard::standard_stream;
+pub use stream::serve;
+
+/// A runtime: everything that servers and clients need from an executor and its reactor.
+///
+/// A value of it has an epoch, from which all of its timers count. Clones share the epoch.
+pub trait Runtime: Clone + Send + Sync + 'static {
+    /// A clock with one timer.
+    type Timer: Clock + Send + 'static;
+    /// A TCP connection.
+    type Socket: Socket + Unpin + 'static;
+    /// A listening TCP socket. Dropping it closes it.
+    type Listener: Send + Sync;
+    /// A server that was started.
+    type Child: Child;
+
+    /// Returns a timer whose clock counts from the epoch of this value.
+    fn timer(&self) -> Self::Timer;
+
+    /// Runs a future to its end in a task of its own.
+    fn spawn(&self, future: impl Future<Output = ()> + Send + 'static);
+
+    /// Whether [`serve`] spawns handlers that are pending after their first poll. If not, they take
+    /// turns in the task that serves.
+    fn spawns_handlers(&self) -> bool {
+        true
+    }
+
+    /// Runs a future that reads the standard error of a server and calls a function of the
+    /// application with each line. Other tasks may wait for the server while it goes on, so the
+    /// future must not depend on them.
+    ///
+    /// Fails if there is no place to run it.
+    fn spawn_reader(&self, future: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        self.spawn(future);
+        Ok(())
+    }
+
+    /// Connects to a host, a name or an IP address, and tries all of its addresses. The connection
+    /// sends small writes at once (`TCP_NODELAY`): else the end of a request might wait for the
+    /// acknowledgement of its beginning. Dropping the future gives up.
+    fn connect(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> impl Future<Output = io::Result<Self::Socket>> + Send;
+
+    /// Accepts a connection, which sends small writes at once. Dropping the future loses none.
+    fn accept(
+        &self,
+        listener: &Self::Listener,
+    ) -> impl Future<Output = io::Result<(Self::Socket, SocketAddr)>> + Send;
+
+    /// Starts the process of [`Command::to_std`], with pipes as its standard input and output and
+    /// [`Stderr::stdio`](crate::Stderr::stdio) as its standard error.
+    fn start(&self, command: &Command) -> io::Result<Self::Child>;
+
+    /// Reads a pipe, which may be made non-blocking; by default on a thread of its own.
+    #[cfg(unix)]
+    fn pipe_reader(&self, pipe: File) -> io::Result<BoxReader> {
+        Ok(Box::new(BlockingReader::new(pipe)))
+    }
+
+    /// Writes to a pipe, which may be made non-blocking; by default on a thread of its own.
+    #[cfg(unix)]
+    fn pipe_writer(&self, pipe: File) -> io::Result<BoxWriter> {
+        Ok(Box::new(BlockingWriter::new(pipe)))
+    }
+
+    /// Reads from and writes to a socket, which may be made non-blocking; by default on threads.
+    #[cfg(unix)]
+    fn unix_stream(&self, socket: UnixStream) -> io::Result<Box<dyn Socket>> {
+        let reader = BlockingReader::new(socket.try_clone()?);
+        let shut = |socket: UnixStream| drop(socket.shutdown(Shutdown::Both));
+        Ok(Box::new(Duplex { reader, writer: BlockingWriter::with_end(socket, shut) }))
+    }
+}
+
+/// A child process. Dropped, it is reaped once it has exited; [`Process`] kills it first.
+pub trait Child: Send + 'static {
+    /// The process id, as long as the process is not reaped.
+    fn id(&self) -> Option<u32>;
+
+    /// Its standard output, to read, and its standard input, to write; once.
+    fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>>;
+
+    /// Its standard error, if it is a pipe; once.
+    fn take_stderr(&mut self) -> Option<BoxReader>;
+
+    /// Waits for the exit of the process and reaps it.
+    fn wait(&mut self) -> impl Future<Output = io::Result<ExitStatus>> + Send;
+}
+
+/// 128 random bits. Session ids and the spread of retries come from them.
+fn random() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    #[expect(clippy::expect_used, reason = "nothing is safe on a system without randomness")]
+    getrandom::fill(&mut bytes).expect("the system has random bytes");
+    bytes
+}

@@ -1,0 +1,246 @@
+//! Servers as child processes: started, driven, started again, and ended.
+//!
+//! In: a [`Command`]. Out: a process whose standard input and output are a stream, whose standard
+//! error goes where [`Command::stderr`] says, and which ends in the steps of a [`ProcessGroup`].
+//! Nothing that is started here is left behind: dropping a [`Process`], or the future of its end,
+//! kills the server and every process in its group.
+//!
+//! [Specification: stdio, shutdown](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio#shutdown)
+
+use core::future::{pending, poll_fn};
+use core::pin::pin;
+use core::task::{Context, Poll};
+use std::io;
+use std::process::ExitStatus;
+
+use bytes::Bytes;
+
+use super::client::{Driver, client_service};
+use super::event_count::{AdvanceOnDrop, EventCount, Reached};
+use super::stream::{drive_until, sleep_until, unless};
+use super::{Child, Runtime};
+use crate::{
+    BoxReader, BoxWriter, Client, ClientService, Clock, Command, Duplex, ProcessGroup, Reader,
+    Unreached, Writer,
+};
+use mcp_proto::Duration;
+use mcp_proto::client::{ConnectError, ServerInfo};
+
+/// Starts a server and drives `client` over its standard input and output until the conversation
+/// has ended; then ends the server. First its input is closed. If the server does not exit within
+/// [`Command::grace`] it gets SIGTERM, and after as long again it is killed.
+///
+/// A server that ends at the first message, as some legacy ones do, is started again, once or twice;
+/// one that ends later is, if [`Config::restart`](mcp_proto::client::Config::restart) says so.
+/// Dropping this kills the server.
+///
+/// Fails with what starting the server, reading or writing failed with, and as
+/// [`run`](super::run) does.
+pub async fn run_command<R: Runtime>(
+    runtime: &R,
+    client: &Client,
+    command: &Command,
+) -> io::Result<ExitStatus> {
+    let clock = runtime.timer();
+    let process = Process::start(runtime, command)?;
+    let service = client_service(client, &clock)?;
+    run_process(runtime, service, clock, command, process).await
+}
+
+/// [`run_command`], which returns once the server is known, and goes on in a task of its own.
+///
+/// Dropping this before it has returned, as a timeout around it does, kills the server. Later,
+/// dropping all handles of the client does not end the server; [`Client::close`] does. A server that
+/// ends by itself later on is ended with its process group, and started again if
+/// [`Config::restart`](mcp_proto::client::Config::restart) says so: with the next call or at once,
+/// at intervals that grow if it does not last. [`Client::closed`] reports its end otherwise.
+///
+/// Fails with an [`Unreached`] inside of an error, which says why there is no connection, to which
+/// program, and how that has exited if it has; and as [`run_command`] does when it starts the server.
+pub async fn connect_command<R: Runtime>(
+    runtime: &R,
+    client: &Client,
+    command: Command,
+) -> io::Result<ServerInfo> {
+    let clock = runtime.timer();
+    let process = Process::start(runtime, &command)?;
+    let service = client_service(client, &clock)?;
+    let (started, here) = (command.clone(), runtime.clone());
+    let mut driver =
+        Driver::new(async move { run_process(&here, service, clock, &started, process).await });
+    let connected = driver.connect(client).await;
+    // The driver knows how the server has exited, or that it could not be started again.
+    let exit = if connected == Err(ConnectError::Closed) {
+        Some(driver.join().await?)
+    } else {
+        driver.detach(runtime);
+        None
+    };
+    connected.map_err(|error| Unreached::command(&command, error, exit).into())
+}
+
+async fn run_process<R: Runtime>(
+    runtime: &R,
+    mut service: ClientService,
+    mut clock: R::Timer,
+    command: &Command,
+    mut process: Process<R>,
+) -> io::Result<ExitStatus> {
+    loop {
+        let driven = drive_until(&mut service, &mut process.stream, &mut clock, pending()).await;
+        let exited = process.end(&mut clock).await;
+        if let Ok(status) = exited {
+            service.handle_exited(status);
+        }
+        driven.inspect_err(|error| service.handle_error(error))?;
+        let Some(started) = restart(runtime, &mut service, &mut clock, command).await? else {
+            return exited;
+        };
+        process = started;
+        service.handle_opened(clock.now());
+    }
+}
+
+/// Waits until the server is to be started again, and starts it; `None` if the client is closed.
+async fn restart<R: Runtime>(
+    runtime: &R,
+    service: &mut ClientService,
+    clock: &mut R::Timer,
+    command: &Command,
+) -> io::Result<Option<Process<R>>> {
+    loop {
+        while service.is_disconnected() {
+            service.handle_idle();
+            drive_until(service, &mut NoStream, clock, pending()).await?;
+        }
+        if !service.wants_reopen() {
+            return Ok(None);
+        }
+        match Process::start(runtime, command) {
+            Ok(process) => return Ok(Some(process)),
+            Err(error) if service.handle_not_started(clock.now(), &error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A server that runs, or has exited. Dropped, it is killed, and reaped by its runtime.
+pub struct Process<R: Runtime> {
+    /// Dropped before the child, whose id is its own until it is reaped.
+    group: ProcessGroup,
+    child: R::Child,
+    /// The standard output and the standard input of the server.
+    pub stream: Duplex<BoxReader, BoxWriter>,
+    /// Completes at the end of the pipe, which may outlive the server in a process that has left its
+    /// group.
+    stderr: Option<Reached>,
+    grace: Duration,
+}
+
+impl<R: Runtime> Process<R> {
+    /// Starts a server.
+    ///
+    /// Fails with what starting it failed with, and names it.
+    pub fn start(runtime: &R, command: &Command) -> io::Result<Self> {
+        let mut child = runtime.start(command).map_err(|error| command.not_started(&error))?;
+        let group = ProcessGroup::of(child.id().ok_or(io::ErrorKind::NotFound)?);
+        let stream = child.take_stream().ok_or(io::ErrorKind::BrokenPipe)?;
+        let stderr = match child.take_stderr().zip(command.stderr.sink()) {
+            None => None,
+            Some((pipe, sink)) => {
+                let ends = EventCount::default();
+                let (ended, ends) = (ends.reached(1), AdvanceOnDrop(ends));
+                runtime.spawn_reader(async move {
+                    read_to_end(pipe, sink).await;
+                    drop(ends);
+                })?;
+                Some(ended)
+            }
+        };
+        Ok(Self { group, child, stream, stderr, grace: command.grace })
+    }
+
+    /// Ends the server and its group: closes its input, sends SIGTERM after the grace, kills after
+    /// another. Returns its exit status once its standard error has ended, or has not ended in that
+    /// time.
+    ///
+    /// Fails if the server may not be killed, as one that has become another user's.
+    pub async fn end(self, clock: &mut impl Clock) -> io::Result<ExitStatus> {
+        let Self { mut child, group, stream: Duplex { reader, writer }, stderr, grace } = self;
+        drop(writer);
+        // A server that flushes the rest of its output must not wait for a reader.
+        let discard = read_to_end(reader, |_| ());
+        let status = group.end(child.wait(), discard, &mut *clock, grace).await?;
+        if let Some(stderr) = stderr {
+            let until = clock.now() + grace;
+            unless(pin!(stderr), sleep_until(clock, until)).await;
+        }
+        Ok(status)
+    }
+}
+
+impl<R: Runtime> core::fmt::Debug for Process<R> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Process").field("group", &self.group).finish_non_exhaustive()
+    }
+}
+
+/// Chunks that are read before other futures of the same task get their turn.
+const ROUNDS: usize = 16;
+
+/// Reads to the end, which is an empty chunk for `sink`; an error is an end like any other.
+async fn read_to_end(mut pipe: impl Reader, mut sink: impl FnMut(&[u8])) {
+    poll_fn(|context| {
+        for _ in 0..ROUNDS {
+            let chunk = core::task::ready!(pipe.poll_read(context)).unwrap_or_default();
+            sink(&chunk);
+            if chunk.is_empty() {
+                return Poll::Ready(());
+            }
+        }
+        // A pipe that is never empty would leave no time for anything else.
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// The stream of a client while its server is gone.
+struct NoStream;
+
+impl Reader for NoStream {
+    fn poll_read(&mut self, _: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        Poll::Ready(Ok(Bytes::new()))
+    }
+}
+
+impl Writer for NoStream {
+    fn poll_write(&mut self, _: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(data.len()))
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::future::Future;
+    use core::task::Waker;
+
+    struct Endless;
+
+    impl Reader for Endless {
+        fn poll_read(&mut self, _: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+            Poll::Ready(Ok(Bytes::from_static(b"x")))
+        }
+    }
+
+    #[test]
+    fn an_endless_stream_leaves_time_for_others() {
+        let mut reading = pin!(read_to_end(Endless, |_| ()));
+        assert!(reading.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+}

@@ -1,0 +1,129 @@
+//! Services on byte streams.
+//!
+//! In: a service, a stream, a clock, and a future that says when to stop. Out: the end of the
+//! conversation. [`Stoppable`] is the [`Io`] of [`drive`] for all runtimes.
+
+use core::future::{Future, poll_fn};
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll, ready};
+use std::io::{self, Write};
+
+use bytes::Bytes;
+
+use super::Runtime;
+use crate::{Catalog, Clock, Driven, Io, Reader, Service, Writer, drive};
+use mcp_proto::Instant;
+use mcp_proto::server::Config;
+
+/// Serves the peer at the other end of a stream until it ends, or until `stop` completes.
+///
+/// Then requests in flight get `Limits::drain` to be answered, and cancelled handlers 500 ms to
+/// end. A peer that stops reading ends the connection without an error.
+///
+/// Fails with what reading or writing failed with.
+pub async fn serve<R: Runtime>(
+    runtime: &R,
+    catalog: impl Into<Catalog>,
+    config: Config,
+    mut stream: impl Reader + Writer,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let mut clock = runtime.timer();
+    let mut service = Service::new(catalog, config);
+    if runtime.spawns_handlers() {
+        let runtime = runtime.clone();
+        service.spawn_with(move |handler| runtime.spawn(handler));
+    }
+    if shows_wire() {
+        service.show_wire(clock.now(), to_stderr);
+    }
+    let served = drive_until(&mut service, &mut stream, &mut clock, stop).await;
+    service.finish(&mut clock).await;
+    served
+}
+
+/// Drives a service on a stream until the conversation has ended; it is told to stop when `stop`
+/// completes.
+pub(super) async fn drive_until(
+    service: &mut impl Driven,
+    stream: &mut (impl Reader + Writer),
+    clock: &mut impl Clock,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let mut stop = pin!(stop);
+    drive(service, &mut Stoppable { stream, clock, stop: Some(stop.as_mut()) }).await
+}
+
+/// Runs `future` to its end, unless `stop` completes before: then returns `None`.
+pub(super) async fn unless<T>(
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+    future: impl Future<Output = T>,
+) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        if stop.as_mut().poll(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        future.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
+/// Waits until it is `at`.
+pub(super) async fn sleep_until(clock: &mut impl Clock, at: Instant) {
+    poll_fn(|context| clock.poll_timer(context, at)).await;
+}
+
+/// Whether the environment variable `MCP_WIRE` asks for the conversation on standard error.
+#[expect(clippy::disallowed_methods, reason = "it is for a look from outside of the application")]
+pub(super) fn shows_wire() -> bool {
+    std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1")
+}
+
+/// Writes a line to standard error. A conversation does not depend on whether that works.
+pub(super) fn to_stderr(line: &str) {
+    drop(writeln!(io::stderr(), "{line}"));
+}
+
+/// A stream with a clock and a wish to stop.
+struct Stoppable<'a, S, C, F> {
+    stream: &'a mut S,
+    clock: &'a mut C,
+    /// `None` once it has completed.
+    stop: Option<Pin<&'a mut F>>,
+}
+
+impl<S: Reader, C, F> Reader for Stoppable<'_, S, C, F> {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        self.stream.poll_read(context)
+    }
+}
+
+impl<S: Writer, C, F> Writer for Stoppable<'_, S, C, F> {
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        self.stream.poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.poll_flush(context)
+    }
+}
+
+impl<S, C: Clock, F> Clock for Stoppable<'_, S, C, F> {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        self.clock.poll_timer(context, at)
+    }
+}
+
+impl<S: Reader + Writer, C: Clock, F: Future<Output = ()>> Io for Stoppable<'_, S, C, F> {
+    fn poll_stop(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(stop) = &mut self.stop else { return Poll::Pending };
+        ready!(stop.as_mut().poll(context));
+        self.stop = None;
+        Poll::Ready(())
+    }
+}

@@ -1,0 +1,226 @@
+//! Tokio as a [`Runtime`]: timers, tasks, sockets, child processes.
+
+#[cfg(unix)]
+use std::fs::File;
+use std::future::Future;
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::pin::Pin;
+use std::process::ExitStatus;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use mcp_proto::Instant;
+use mcp_service::runtime::{self, Runtime};
+use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+#[cfg(unix)]
+use tokio::net::unix::pipe;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::time::{self, Sleep};
+
+/// The size of a read, in bytes.
+const CHUNK: usize = 16 * 1024;
+
+/// The runtime that a function was called on.
+#[derive(Clone)]
+pub(crate) struct Tokio {
+    handle: Handle,
+    pub(crate) epoch: Epoch,
+}
+
+/// The time of tokio at which the time of a server or a client begins.
+#[derive(Clone, Copy)]
+pub(crate) struct Epoch(time::Instant);
+
+impl Epoch {
+    pub(crate) fn now(self) -> Instant {
+        Instant::ZERO + self.0.elapsed()
+    }
+
+    fn deadline(self, at: Instant) -> time::Instant {
+        self.0 + at.duration_since(Instant::ZERO)
+    }
+}
+
+impl Tokio {
+    /// The current runtime; its time begins with this call.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
+    pub(crate) fn current() -> Self {
+        Self { handle: Handle::current(), epoch: Epoch(time::Instant::now()) }
+    }
+}
+
+impl Runtime for Tokio {
+    type Timer = Timer;
+    type Socket = Stream<TcpStream>;
+    type Listener = TcpListener;
+    type Child = Child;
+
+    fn timer(&self) -> Timer {
+        Timer { epoch: self.epoch, sleep: Box::pin(time::sleep_until(self.epoch.0)) }
+    }
+
+    fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        drop(self.handle.spawn(future));
+    }
+
+    fn spawns_handlers(&self) -> bool {
+        self.handle.runtime_flavor() != RuntimeFlavor::CurrentThread
+    }
+
+    async fn connect(&self, host: &str, port: u16) -> io::Result<Self::Socket> {
+        Ok(Stream::of_socket(TcpStream::connect((host, port)).await?))
+    }
+
+    async fn accept(&self, listener: &TcpListener) -> io::Result<(Self::Socket, SocketAddr)> {
+        let (socket, peer) = listener.accept().await?;
+        Ok((Stream::of_socket(socket), peer))
+    }
+
+    fn start(&self, command: &Command) -> io::Result<Child> {
+        let mut command = tokio::process::Command::from(command.to_std());
+        command.kill_on_drop(true).spawn().map(Child)
+    }
+
+    #[cfg(unix)]
+    fn pipe_reader(&self, pipe: File) -> io::Result<BoxReader> {
+        Ok(Box::new(Stream(pipe::Receiver::from_file(pipe)?)))
+    }
+
+    #[cfg(unix)]
+    fn pipe_writer(&self, pipe: File) -> io::Result<BoxWriter> {
+        Ok(Box::new(Stream(pipe::Sender::from_file(pipe)?)))
+    }
+
+    #[cfg(unix)]
+    fn unix_stream(&self, socket: UnixStream) -> io::Result<Box<dyn Socket>> {
+        socket.set_nonblocking(true)?;
+        Ok(Box::new(Stream(tokio::net::UnixStream::from_std(socket)?)))
+    }
+}
+
+/// A timer for the deadlines of one machine after the other.
+pub(crate) struct Timer {
+    epoch: Epoch,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl Clock for Timer {
+    fn now(&self) -> Instant {
+        self.epoch.now()
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        let deadline = self.epoch.deadline(at);
+        if self.sleep.deadline() > deadline {
+            self.sleep.as_mut().reset(deadline);
+        }
+        // Most deadlines are postponed before they are due: the timer is set again when it fires.
+        loop {
+            ready!(self.sleep.as_mut().poll(context));
+            if self.sleep.deadline() >= deadline {
+                return Poll::Ready(());
+            }
+            self.sleep.as_mut().reset(deadline);
+        }
+    }
+}
+
+/// A stream of tokio's traits as one of `mcp-service`.
+pub(crate) struct Stream<T>(pub(crate) T);
+
+impl Stream<TcpStream> {
+    fn of_socket(socket: TcpStream) -> Self {
+        let _ = socket.set_nodelay(true);
+        Self(socket)
+    }
+}
+
+impl<T: AsyncRead + Unpin> Reader for Stream<T> {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        // On the stack, so that a connection that waits needs no memory for it.
+        let mut input = [const { MaybeUninit::uninit() }; CHUNK];
+        let mut buffer = ReadBuf::uninit(&mut input);
+        ready!(Pin::new(&mut self.0).poll_read(context, &mut buffer))?;
+        // A copy, so that a short message in flight does not hold on to a long buffer.
+        Poll::Ready(Ok(Bytes::copy_from_slice(buffer.filled())))
+    }
+}
+
+impl<T: AsyncWrite + Unpin> Writer for Stream<T> {
+    fn poll_write(&mut self, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, data)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+}
+
+impl Socket for Stream<TcpStream> {
+    fn is_quiet(&self) -> bool {
+        // The socket is non-blocking.
+        SockRef::from(&self.0)
+            .peek(&mut [MaybeUninit::uninit()])
+            .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+}
+
+#[cfg(unix)]
+impl Socket for Stream<tokio::net::UnixStream> {}
+
+/// A child process. Dropped, it stays a zombie until a runtime with its drivers enabled goes to sleep
+/// again; if none ever does, until this process ends.
+pub(crate) struct Child(tokio::process::Child);
+
+impl runtime::Child for Child {
+    fn id(&self) -> Option<u32> {
+        self.0.id()
+    }
+
+    fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>> {
+        let reader = Box::new(Stream(self.0.stdout.take()?));
+        Some(Duplex { reader, writer: Box::new(Stream(self.0.stdin.take()?)) })
+    }
+
+    fn take_stderr(&mut self) -> Option<BoxReader> {
+        Some(Box::new(Stream(self.0.stderr.take()?)))
+    }
+
+    async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.0.wait().await
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use mcp_tests::children::Host;
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    /// It outlives what is dropped by a test, as it does in a program.
+    static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| {
+        Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+    });
+
+    impl Host for Tokio {
+        fn block_on<T>(f: impl AsyncFnOnce(Self) -> T) -> T {
+            RUNTIME.block_on(async { f(Self::current()).await })
+        }
+    }
+
+    mcp_tests::child_tests!(Tokio);
+}

@@ -1,0 +1,97 @@
+//! Servers: on any stream, on standard input and output, over HTTP.
+
+use std::future::{Future, pending};
+use std::io;
+
+use mcp_proto::http;
+use mcp_proto::server::Config;
+use mcp_service::{Catalog, Duplex, runtime};
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+
+use crate::runtime::{Stream, Tokio};
+use crate::signals::stop;
+
+/// Connections that the system accepts while the server does not; the standard library has 128.
+const BACKLOG: i32 = 1024;
+
+/// Serves the peer at the other end of a stream until it ends.
+///
+/// When `reader` ends, requests in flight get `Limits::drain` to be answered; then this returns.
+/// A peer that stops reading ends the connection without an error.
+///
+/// Fails with what `reader` or `writer` failed with.
+pub async fn serve(
+    catalog: impl Into<Catalog>,
+    config: Config,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    let stream = Duplex { reader: Stream(reader), writer: Stream(writer) };
+    runtime::serve(&Tokio::current(), catalog, config, stream, pending()).await
+}
+
+/// Serves the client that started this process, over standard input and output.
+///
+/// Returns when the input ends, or on SIGINT or SIGTERM, once requests in flight are answered or
+/// `Limits::drain` (2 s) has passed; what is not answered by then never is. From the first call on
+/// the two signals are this function's for as long as the process lives. The specification's page:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>.
+///
+/// Fails with what reading or writing failed with; a client that is gone is no failure.
+pub async fn serve_stdio(catalog: impl Into<Catalog>) -> io::Result<()> {
+    serve_stdio_with(catalog, Config::default()).await
+}
+
+/// [`serve_stdio`] with other than the default settings.
+///
+/// ```no_run
+/// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
+/// let mut config = mcp_tokio::Config::default();
+/// config.era_policy = mcp_tokio::EraPolicy::ModernOnly;
+/// config.limits.max_line_bytes = 1024 * 1024;
+/// mcp_tokio::serve_stdio_with(registry, config).await
+/// # }
+/// ```
+pub async fn serve_stdio_with(catalog: impl Into<Catalog>, config: Config) -> io::Result<()> {
+    let runtime = Tokio::current();
+    let stream = runtime::standard_stream(&runtime)?;
+    runtime::serve(&runtime, catalog, config, stream, stop()?).await
+}
+
+/// Serves legacy and modern clients that connect to `listener`, until SIGINT or SIGTERM; see
+/// [`serve_http_until`].
+///
+/// Fails if the signals cannot be waited for.
+pub async fn serve_http(
+    listener: TcpListener,
+    catalog: impl Into<Catalog>,
+    config: http::Config,
+) -> io::Result<()> {
+    serve_http_until(listener, catalog, config, stop()?).await
+}
+
+/// Serves legacy and modern clients that connect to `listener`, until `stop` completes; see
+/// [`runtime::serve_http`] for the end, and for a server that is full.
+///
+/// ```no_run
+/// # async fn example(registry: mcp_tokio::Registry<mcp_tokio::Handler>) -> std::io::Result<()> {
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
+/// let mut config = mcp_tokio::HttpConfig::default();
+/// config.allowed_hosts.push("mcp.example.com".into());
+/// let stop = async { drop(tokio::signal::ctrl_c().await) };
+/// mcp_tokio::serve_http_until(listener, registry, config, stop).await
+/// # }
+/// ```
+pub async fn serve_http_until(
+    listener: TcpListener,
+    catalog: impl Into<Catalog>,
+    config: http::Config,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    // It is a hint: a system that refuses it keeps the backlog that the listener has.
+    let _ = SockRef::from(&listener).listen(BACKLOG);
+    runtime::serve_http(&Tokio::current(), listener, catalog, config, stop).await;
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! The signals that end a server: SIGINT and SIGTERM.
+
+use std::future::Future;
+use std::io;
+
+/// Completes on SIGINT or SIGTERM; from this call on neither ends the process.
+///
+/// The signals are awaited in a task of their own: this future is polled on every round, and a look
+/// at a task costs less than one at two signals.
+#[cfg(unix)]
+pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut signals = tokio::task::JoinSet::new();
+    signals.spawn(std::future::poll_fn(move |context| {
+        let stopped =
+            interrupt.poll_recv(context).is_ready() | terminate.poll_recv(context).is_ready();
+        if stopped { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    }));
+    Ok(async move { drop(signals.join_next().await) })
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}
