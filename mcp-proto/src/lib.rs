@@ -243,6 +243,7 @@
 //! |---|---|
 //! | drive a server by hand | [`stdio`], and the example `sync` |
 //! | drive a client by hand | [`client`], and the example `client` |
+//! | carry messages over a byte stream that is not of lines | [`stream`] |
 //! | serve HTTP with sockets of your own | [`http`], and the example `threads` |
 //! | serve behind another HTTP stack | [`http::Exchange`], and the example `host` |
 //! | serve without an operating system | the example `bare-metal` |
@@ -300,12 +301,13 @@ mod row;
 pub mod schema;
 pub mod server;
 pub mod stdio;
+pub mod stream;
 mod time;
 mod trace;
 pub mod types;
 mod version;
 
-pub use bytes::Bytes;
+pub use bytes::{Bytes, BytesMut};
 pub use error::{ErrorCode, ProtocolError, Rung, UsageError};
 pub use json::{InvalidJson, Json};
 pub use limits::Limits;

@@ -14,6 +14,7 @@ enum Subject {
     Cancellation,
     ClientCapabilities,
     Completion,
+    CustomTransports,
     Eras,
     HttpHeaders,
     Initialize,
@@ -71,6 +72,7 @@ const TABLE: &[Row] = &[
     row(Subject::Cancellation, "2026-07-28/basic/patterns/cancellation", legacy!("basic/utilities/cancellation")),
     row(Subject::ClientCapabilities, "2026-07-28/client/elicitation#capabilities", legacy!("client/sampling#capabilities", "client/sampling#capabilities", "client/elicitation#capabilities", "client/elicitation#capabilities")),
     row(Subject::Completion, "2026-07-28/server/utilities/completion", legacy!("server/utilities/completion")),
+    row(Subject::CustomTransports, "2026-07-28/basic/transports#custom-transports", legacy!("basic/transports#custom-transports")),
     row(Subject::Eras, "2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions", legacy!("basic/lifecycle#version-negotiation")),
     row(Subject::HttpHeaders, "2026-07-28/basic/transports/streamable-http#server-validation", legacy!("basic/transports#http-with-sse", "basic/transports#streamable-http", "basic/transports#protocol-version-header", "basic/transports#protocol-version-header")),
     row(Subject::Initialize, "2025-11-25/basic/lifecycle#initialization", legacy!("basic/lifecycle#initialization")),
@@ -135,6 +137,7 @@ impl ProtocolError {
     fn subject(&self) -> Subject {
         match self {
             Self::InvalidUtf8 | Self::LineTooLong { .. } => Subject::Stdio,
+            Self::InvalidFrame { .. } => Subject::CustomTransports,
             Self::Syntax { .. } | Self::TooDeep { .. } | Self::NotAMessage | Self::NotJsonRpc2 => {
                 Subject::Messages
             }

@@ -1,5 +1,6 @@
 //! What a peer can do wrong: rung and code.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 
@@ -25,6 +26,12 @@ pub enum ProtocolError {
     LineTooLong {
         /// The limit.
         max_line_bytes: usize,
+    },
+    /// A byte stream of another framing than lines holds something that is no message of that
+    /// framing.
+    InvalidFrame {
+        /// What is wrong, in the words of the framing.
+        reason: Cow<'static, str>,
     },
     /// A message is neither an object nor an array.
     NotAMessage,
@@ -277,6 +284,7 @@ impl ProtocolError {
             Self::InvalidUtf8 | Self::Syntax { .. } => Rung::Json,
             Self::TooDeep { .. }
             | Self::LineTooLong { .. }
+            | Self::InvalidFrame { .. }
             | Self::NotAMessage
             | Self::NotJsonRpc2
             | Self::DuplicateMember { .. }

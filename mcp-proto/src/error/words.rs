@@ -39,6 +39,7 @@ impl ProtocolError {
             Self::LineTooLong { max_line_bytes } => {
                 write!(f, "the line is longer than Limits::max_line_bytes = {max_line_bytes}")
             }
+            Self::InvalidFrame { reason } => f.write_str(reason),
             Self::NotAMessage => f.write_str("a message is a JSON object"),
             Self::NotJsonRpc2 => f.write_str("`jsonrpc` must be \"2.0\""),
             Self::DuplicateMember { member } => write!(f, "`{member}` stands twice"),

@@ -13,6 +13,7 @@
 
 mod client;
 mod eras;
+mod framing;
 mod gateways;
 mod machine;
 mod pages;

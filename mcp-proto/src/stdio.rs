@@ -1,0 +1,93 @@
+//! The binding to a byte stream of newline-delimited JSON: a pipe to a child process, a socket.
+//!
+//! In: bytes, split anywhere. Out: bytes to write, and events for the application. A message is a
+//! line of at most `Limits::max_line_bytes`; the module [`stream`](crate::stream) has the rest.
+//!
+//! The loop of a driver:
+//!
+//! ```
+//! # use mcp_proto::{Action, Binding, Machine, server::{Outcome, Registry, ServerEvent}, stdio::Connection};
+//! # use mcp_proto::{Bytes, Instant, Json, types::Implementation};
+//! # let registry: Registry<fn(&Json) -> Outcome> = Registry::new(Implementation::new("x", "1"));
+//! # let mut input = [&b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"[..]].into_iter();
+//! # let mut output = Vec::new();
+//! # let now = || Instant::ZERO;
+//! let mut connection = Connection::server(registry.declaration(), Default::default());
+//! 'conversation: loop {
+//!     while let Some(action) = connection.poll_action() {
+//!         match action {
+//!             Action::Transmit(bytes) => output.extend_from_slice(&bytes),
+//!             Action::Event(ServerEvent::Request(request)) => {
+//!                 let handler = registry.handler(request.handler).expect("it is registered");
+//!                 let outcome = handler(&request.arguments);
+//!                 connection.with(now(), |server| server.respond(now(), request.reply, outcome));
+//!             }
+//!             Action::Event(_) => {}
+//!             Action::Close => break 'conversation,
+//!         }
+//!     }
+//!     match input.next() {
+//!         Some(chunk) => connection.handle_bytes(now(), Bytes::copy_from_slice(chunk)),
+//!         None => connection.handle_eof(now()),
+//!     }
+//! }
+//! # assert_eq!(output, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+//! ```
+//!
+//! [Specification: stdio](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio)
+
+use bytes::{Bytes, BytesMut};
+
+use crate::error::ProtocolError;
+use crate::frame::{Line, LineReader, write_line};
+use crate::limits::Limits;
+use crate::stream::{self, Framing, Unframed};
+
+pub use crate::stream::Side;
+
+/// One side of a conversation on a byte stream of lines.
+pub type Connection<S> = stream::Connection<S, Lines>;
+
+/// The framing of stdio: a message is a line.
+#[derive(Debug)]
+pub struct Lines {
+    reader: LineReader,
+    max_line_bytes: usize,
+}
+
+impl Framing for Lines {
+    fn new(limits: &Limits) -> Self {
+        let Limits { max_line_bytes, .. } = *limits;
+        Self { reader: LineReader::new(max_line_bytes), max_line_bytes }
+    }
+
+    fn push(&mut self, data: Bytes) {
+        self.reader.push(data);
+    }
+
+    fn next_message(&mut self) -> Option<Result<Bytes, Unframed>> {
+        self.reader.next_line().map(|line| self.message(line))
+    }
+
+    fn finish(&mut self) -> Option<Result<Bytes, Unframed>> {
+        self.reader.finish().map(|line| self.message(line))
+    }
+
+    fn write(out: &mut BytesMut, text: impl FnOnce(&mut BytesMut)) {
+        let start = out.len();
+        text(out);
+        write_line(out, start);
+    }
+}
+
+impl Lines {
+    fn message(&self, line: Line) -> Result<Bytes, Unframed> {
+        match line {
+            Line::Complete(text) => Ok(text),
+            Line::TooLong(beginning) => {
+                let error = ProtocolError::LineTooLong { max_line_bytes: self.max_line_bytes };
+                Err(Unframed { beginning, error })
+            }
+        }
+    }
+}
