@@ -116,7 +116,9 @@ pub(crate) fn is_prefixed_key(key: &str) -> bool {
 /// Whether a value is an `Implementation`: an object with the strings `name` and `version`, each
 /// once.
 pub(crate) fn is_implementation(value: &Json) -> bool {
-    let (mut names, mut versions, mut strings) = (0, 0, true);
+    let mut names = 0;
+    let mut versions = 0;
+    let mut strings = true;
     value.raw().members(|key, value| {
         let known = key.lookup(|key| match key {
             b"\"name\"" => Some(0),

@@ -220,7 +220,10 @@ const fn index() -> [u8; CASES] {
     while at > 0 {
         at -= 1;
         let (opened, policy, kind, claim) = TABLE.rows[at].when;
-        let (mut o, mut p, mut k, mut c) = (0, 0, 0, 0);
+        let mut o = 0;
+        let mut p = 0;
+        let mut k = 0;
+        let mut c = 0;
         while o < opened.len() {
             index[case(opened[o], policy[p], kind[k], claim[c])] = at as u8;
             // The next combination of the four lists.

@@ -48,12 +48,14 @@ impl Add<Duration> for Instant {
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (seconds, micros) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        let seconds = self.0 / 1_000_000;
+        let micros = self.0 % 1_000_000;
         if micros == 0 {
             return write!(f, "{seconds}s");
         }
-        let (mut digits, mut width) = (micros, 6);
-        while digits % 10 == 0 {
+        let mut digits = micros;
+        let mut width = 6;
+        while digits.is_multiple_of(10) {
             digits /= 10;
             width -= 1;
         }

@@ -210,7 +210,8 @@ impl Port {
 
     /// Wakes `waker` in `duration`; returns what the sleep is called.
     pub(super) fn sleep(&self, duration: Duration, waker: Waker) -> u64 {
-        let (mut sleep, mut waker) = (0, Some(waker));
+        let mut sleep = 0;
+        let mut waker = Some(waker);
         self.state.put(|state| {
             state.sleeps += 1;
             sleep = state.sleeps;

@@ -82,7 +82,8 @@ impl Runner {
 
     fn with(offer: Offer, port: Arc<Port>) -> Self {
         let tasks = Tasks::new(port.clone());
-        let (lost, questions) = (Lost::default(), Questions::default());
+        let lost = Lost::default();
+        let questions = Questions::default();
         Self { offer, tasks, port, spawn: None, lost, questions }
     }
 

@@ -34,7 +34,8 @@ struct Kept {
 impl Kept {
     fn read(&mut self, mut cursor: Cursor<'_>) {
         // Whether parameters belong to the last challenge, and whether one may begin.
-        let (mut open, mut begins) = (false, true);
+        let mut open = false;
+        let mut begins = true;
         loop {
             begins |= cursor.separators();
             if cursor.rest.is_empty() {
@@ -133,7 +134,8 @@ impl<'a> Cursor<'a> {
 
     /// What is in quotes, behind the first; `None` if the last is missing.
     fn quoted(&mut self) -> Option<Vec<u8>> {
-        let (mut text, mut escaped) = (Vec::new(), false);
+        let mut text = Vec::new();
+        let mut escaped = false;
         while let Some((byte, rest)) = self.rest.split_first() {
             self.rest = rest;
             match byte {

@@ -161,7 +161,9 @@ impl Client {
         let number = self.calls.number();
         let id = CallId(number);
         let ends = now + options.max_total;
-        let (state, rounds, progress) = (State::Waiting, 0, None);
+        let state = State::Waiting;
+        let rounds = 0;
+        let progress = None;
         let call = Call {
             id,
             method,
@@ -350,7 +352,8 @@ impl Client {
         let is_told = self.calls.numbers_of(waits).next().is_some();
         let Some(level) = self.log_level.filter(|_| !is_told) else { return };
         if session.server().capabilities.logging.is_some() {
-            let (method, params) = ("logging/setLevel".into(), level_params(level));
+            let method = "logging/setLevel".into();
+            let params = level_params(level);
             // If there is no room for it, there are others that matter more.
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
         }

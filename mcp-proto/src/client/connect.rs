@@ -56,7 +56,8 @@ impl Client {
                 if matches!(negotiating.step(), Step::Silent | Step::Held) =>
             {
                 let Some(verdict) = self.config.verdict.clone() else { return };
-                let (version, discover) = (Some(verdict.version), verdict.discover);
+                let version = Some(verdict.version);
+                let discover = verdict.discover;
                 Found { version, discover, ..Found::default() }
             }
             Life::Modern(_)
@@ -87,7 +88,8 @@ impl Client {
             negotiating.discover(step, id.clone());
             let version = self.config.negotiation.modern_version();
             let stamp = Envelope::new(version, &self.config).stamp();
-            let (method, params) = ("server/discover".into(), Json::EMPTY_OBJECT);
+            let method = "server/discover".into();
+            let params = Json::EMPTY_OBJECT;
             // After `initialize`, or beside it, there is no other way left.
             let Config { probe_timeout, initialize_timeout, .. } = self.config;
             let is_first = matches!(step, Step::Probe | Step::Correct);
@@ -100,7 +102,8 @@ impl Client {
             negotiating.initialize(step, number, roots.is_some_and(|roots| roots.list_changed));
             let version = self.config.negotiation.legacy_version();
             let params = compose::initialize(version, &self.config);
-            let (id, stamp) = (compose::id(number), Bytes::new());
+            let id = compose::id(number);
+            let stamp = Bytes::new();
             let method = "initialize".into();
             (self.config.initialize_timeout, Outgoing::Request { id, method, stamp, params })
         };
@@ -301,7 +304,8 @@ impl Client {
         response: Response,
     ) -> Option<Response> {
         let Life::Negotiating(negotiating) = &mut self.life else { return Some(response) };
-        let (step, chosen) = (negotiating.step(), self.config.negotiation);
+        let step = negotiating.step();
+        let chosen = self.config.negotiation;
         let answer = match &response.id {
             Some(id) => negotiating.land(id),
             // A server that cannot read the id of a request says so without one.

@@ -90,7 +90,8 @@ impl Inputs {
         outbox: &mut Outbox,
     ) {
         self.serials += 1;
-        let (id, call) = (InputId(self.serials), requester.call());
+        let id = InputId(self.serials);
+        let call = requester.call();
         self.pending.insert(id, (requester, bytes));
         self.bytes = self.bytes.saturating_add(bytes);
         outbox.event(ClientEvent::Input(Input { reply: InputReply { id }, call, request }));
@@ -118,7 +119,8 @@ impl Inputs {
         }
         let bytes = result.as_bytes().len();
         self.admit(requests.len(), bytes, &config.limits)?;
-        let (mut responses, mut missing) = (InputResponses::new(), BTreeSet::new());
+        let mut responses = InputResponses::new();
+        let mut missing = BTreeSet::new();
         let is_asked = |request: &InputRequest| !matches!(request, InputRequest::ListRoots(_));
         // The last one that is asked for stands for the bytes of all.
         let last = requests.iter().rposition(|(_, request)| is_asked(request));
@@ -260,7 +262,9 @@ impl Required {
         let invalid = || ProtocolError::InvalidResult {
             expected: "`inputRequests` of known methods, `requestState`, or both",
         };
-        let (mut requests, mut state, mut readable) = (None, None, true);
+        let mut requests = None;
+        let mut state = None;
+        let mut readable = true;
         let mut keys = BTreeSet::new();
         result.raw().members(|key, value| match key.string().as_deref() {
             Some("inputRequests") => {

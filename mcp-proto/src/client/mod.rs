@@ -160,7 +160,8 @@ impl Client {
                 self.begin(now, Step::first(self.config.negotiation, verdict));
             }
             Life::Reopening { step, before } => {
-                let (step, before) = (*step, *before);
+                let step = *step;
+                let before = *before;
                 self.enter_after(now, step, before);
             }
             Life::Negotiating(_)
@@ -358,8 +359,9 @@ impl Client {
             Message::Notification(notification) => self.notification(now, notification),
             Message::Request(request) => match &mut self.life {
                 Life::Legacy(session) => {
-                    let (config, inputs, outbox) =
-                        (&self.config, &mut self.inputs, &mut self.outbox);
+                    let config = &self.config;
+                    let inputs = &mut self.inputs;
+                    let outbox = &mut self.outbox;
                     if session.handle_request(request, origin, config, inputs, outbox) {
                         self.calls.rest(&self.inputs);
                     }

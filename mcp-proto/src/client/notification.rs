@@ -43,7 +43,8 @@ impl Client {
             }
             Method::Cancelled => self.cancelled(now, &params),
             _ => {
-                let (method, params) = (method.name().into(), params.json().clone());
+                let method = method.name().into();
+                let params = params.json().clone();
                 self.outbox.event(ClientEvent::Notification { method, params });
                 Some(())
             }

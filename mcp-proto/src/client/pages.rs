@@ -69,7 +69,8 @@ struct Page<'a> {
 
 impl Pages {
     pub(super) fn new(listing: Listing) -> Self {
-        let (ttl, scope) = (Hint::Absent, Hint::Absent);
+        let ttl = Hint::Absent;
+        let scope = Hint::Absent;
         Self { listing, count: 0, items: Vec::new(), ttl, scope, meta: None }
     }
 
@@ -123,8 +124,11 @@ impl Pages {
 
 impl<'a> Page<'a> {
     fn read(result: &'a Json, member: &str) -> Option<Self> {
-        let (mut items, mut next) = (None, None);
-        let (mut ttl, mut scope, mut meta) = (None, None, None);
+        let mut items = None;
+        let mut next = None;
+        let mut ttl = None;
+        let mut scope = None;
+        let mut meta = None;
         result.raw().members(|key, value| match key.string().as_deref() {
             Some("nextCursor") if value.0 != b"null" => next = Some(value),
             Some("ttlMs") => {

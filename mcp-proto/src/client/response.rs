@@ -173,7 +173,8 @@ impl Client {
         };
         let limits = &self.config.limits;
         if pages.is_full(limits) {
-            let (max_pages, max_list_bytes) = (limits.max_pages, limits.max_list_bytes);
+            let max_pages = limits.max_pages;
+            let max_list_bytes = limits.max_list_bytes;
             let error = ProtocolError::ListTooLong { max_pages, max_list_bytes };
             return self.finish(now, call, Err(CallError::Protocol(error)));
         }

@@ -112,7 +112,8 @@ impl Client {
 
     /// Asks a legacy server with `ping` whether it knows the session. The binding sees the answer.
     pub(crate) fn check_session(&mut self, now: Instant) {
-        let (params, options) = (Json::EMPTY_OBJECT, CallOptions::default());
+        let params = Json::EMPTY_OBJECT;
+        let options = CallOptions::default();
         // If there is no room for it, there are requests in flight that ask the same.
         let _ = self.start(now, "ping".into(), params, options, Goal::Nobody);
     }
@@ -182,7 +183,8 @@ impl Client {
     /// Ends what nobody else wants.
     fn unsubscribe_legacy(&mut self, now: Instant, uri: &str) {
         if !self.subscriptions.wants(uri) {
-            let (method, params) = ("resources/unsubscribe".into(), uri_params(uri));
+            let method = "resources/unsubscribe".into();
+            let params = uri_params(uri);
             // If there is no room for it, its notifications go nowhere.
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
         }

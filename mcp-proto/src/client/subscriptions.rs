@@ -55,7 +55,9 @@ impl Subscriptions {
     pub(super) fn add(&mut self, filter: SubscriptionFilter) -> SubscriptionId {
         self.serials += 1;
         let id = SubscriptionId(self.serials);
-        let (told, asked, stage) = (Vec::new(), BTreeSet::new(), Stage::Asked);
+        let told = Vec::new();
+        let asked = BTreeSet::new();
+        let stage = Stage::Asked;
         self.open.insert(id, Subscription { filter, told, asked, stage });
         id
     }
@@ -208,7 +210,9 @@ impl Subscriptions {
         filter.resources_list_changed &= resources.list_changed;
         let wanted = core::mem::take(&mut filter.resource_subscriptions);
         let wanted = if resources.subscribe { wanted } else { Vec::new() };
-        let (mut told, mut asked, mut asks) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let mut told = Vec::new();
+        let mut asked = BTreeSet::new();
+        let mut asks = Vec::new();
         for uri in wanted {
             if self.is_told(&uri) {
                 told.push(uri);

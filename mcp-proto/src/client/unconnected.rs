@@ -263,7 +263,8 @@ impl Client {
     /// Sees to the next attempt, if something wants a connection; calls that cannot wait for it fail.
     fn schedule(&mut self, now: Instant) {
         let Life::Unconnected(Unconnected { not_before, error, .. }) = &self.life else { return };
-        let (not_before, error) = (*not_before, error.clone());
+        let not_before = *not_before;
+        let error = error.clone();
         let is_late = |call: &Call| {
             let is_wanted = self.lives_on(call);
             let due = (now + call.options.timeout).min(call.ends);

@@ -243,7 +243,8 @@ impl<'a> Walk<'a> {
 
     fn object(&mut self, scanner: &mut Scanner<'a>, reach: Reach) -> Result<(), ScanError> {
         let mut keys = BTreeSet::new();
-        let (mut annotation, mut declared) = (None, None);
+        let mut annotation = None;
+        let mut declared = None;
         scanner.members(|scanner, key| {
             let key = self.key(key);
             if reach == Reach::Properties && !keys.insert(key.clone()) {
@@ -317,7 +318,8 @@ impl<'a> Walk<'a> {
         if let Some(other) = self.names.insert(name.to_ascii_lowercase(), self.entries.len()) {
             let path = self.entries.get(other).map_or(&[][..], |entry| &*entry.path);
             let other: Vec<_> = path.iter().flat_map(|name| ["properties", &**name]).collect();
-            let (at, other) = (at(), pointer(&other));
+            let at = at();
+            let other = pointer(&other);
             return Err(PlanError::DuplicateName { at, name: name.into_owned(), other });
         }
         let path = self.at.iter().skip(1).step_by(2).map(|name| (**name).to_owned()).collect();

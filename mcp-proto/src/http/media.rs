@@ -89,7 +89,8 @@ impl Allows {
 /// Whether the weight of a range is zero.
 fn is_excluded(range: &[u8]) -> bool {
     let weight = split(range, b';').skip(1).find_map(|parameter| {
-        let (name, value) = (parameter.first()?, parameter.get(1..)?);
+        let name = parameter.first()?;
+        let value = parameter.get(1..)?;
         let value = value.trim_ascii_start().strip_prefix(b"=")?;
         name.eq_ignore_ascii_case(&b'q').then(|| value.trim_ascii())
     });
@@ -102,13 +103,15 @@ fn is_excluded(range: &[u8]) -> bool {
 fn split_type(value: &[u8]) -> Option<(&[u8], &[u8])> {
     let essence = split(value, b';').next()?;
     let slash = essence.iter().position(|byte| *byte == b'/')?;
-    let (first, second) = (essence.get(..slash)?, essence.get(slash + 1..)?);
+    let first = essence.get(..slash)?;
+    let second = essence.get(slash + 1..)?;
     (!first.is_empty() && !second.is_empty() && !second.contains(&b'/')).then_some((first, second))
 }
 
 /// The parts between separators that are not in quotes, without blanks around them.
 fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
-    let (mut quoted, mut escaped) = (false, false);
+    let mut quoted = false;
+    let mut escaped = false;
     let parts = value.split(move |byte| {
         let is_separator = *byte == separator && !quoted;
         match byte {

@@ -185,7 +185,8 @@ mod tests {
     /// What a walker says of a text: `{`, `[` and `^` where containers begin and end, `k` and `s`
     /// where texts begin, `1` for numbers and literals; `!` where it ends with an error.
     fn told(pieces: &[&[u8]]) -> String {
-        let (mut walker, mut told) = (Walker::new(4), String::new());
+        let mut walker = Walker::new(4);
+        let mut told = String::new();
         for piece in pieces {
             let result = walker.walk(piece, |part| {
                 match part {

@@ -37,7 +37,8 @@ impl Batches {
         self.serials += 1;
         self.bytes = self.bytes.saturating_add(size);
         self.messages = self.messages.saturating_add(messages);
-        let (answers, answered) = (Vec::new(), 0);
+        let answers = Vec::new();
+        let answered = 0;
         let waiting = OpenBatch { size, messages, pending: 1, answers, answered, charge };
         self.open.insert(self.serials, waiting);
         self.serials

@@ -159,9 +159,11 @@ fn canonical_integer(token: &[u8]) -> Option<Cow<'_, [u8]>> {
         None => (false, token),
     };
     let mut halves = magnitude.splitn(2, |b| matches!(b, b'e' | b'E'));
-    let (mantissa, exponent) = (halves.next()?, halves.next());
+    let mantissa = halves.next()?;
+    let exponent = halves.next();
     let mut parts = mantissa.splitn(2, |b| *b == b'.');
-    let (whole, fraction) = (parts.next()?, parts.next().unwrap_or_default());
+    let whole = parts.next()?;
+    let fraction = parts.next().unwrap_or_default();
     if mantissa.len() > MAX_FLOAT_DIGITS {
         return None;
     }

@@ -62,7 +62,10 @@ pub fn parse(text: &Bytes, limits: &Limits) -> Result<Incoming, Malformed> {
 /// `result` or `error` is and `method` is not.
 pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> Malformed {
     let mut scanner = Scanner::new(text, 1);
-    let (mut id, mut twice, mut method, mut answers) = (None, false, false, false);
+    let mut id = None;
+    let mut twice = false;
+    let mut method = false;
+    let mut answers = false;
     let _ = scanner.members(|scanner, key| {
         let key = Raw(key.of(text)).lookup(Key::of);
         answers |= matches!(key, Some(Key::Result | Key::Error));

@@ -67,7 +67,8 @@ impl Calls {
         // anything still has handlers that keep a state.
         let again = (era == Era::Legacy && target.handler.asks).then(|| {
             // It may be in flight for long, and would hold the whole buffer that arrived.
-            let (method, params) = (method.clone(), params.detach());
+            let method = method.clone();
+            let params = params.detach();
             Box::new(RetryContext { method, params, rounds: 0, input: 0 })
         });
         context.enter(path);
@@ -102,7 +103,8 @@ impl Calls {
         requester: Requester,
     ) {
         let Some(again) = &call.again else { return };
-        let (method, params) = (again.method.clone(), again.params.clone());
+        let method = again.method.clone();
+        let params = again.params.clone();
         call.deadline = self.deadline_of_next(now, context);
         call.asks = target.handler.asks;
         self.hand_over(context, call, target, requester, method, &params);

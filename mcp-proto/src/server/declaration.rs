@@ -183,7 +183,8 @@ impl Declaration {
 
     /// The lists that are not the same in `other`.
     pub(crate) fn differences(&self, other: &Self) -> impl Iterator<Item = List> {
-        let (ours, theirs) = (&self.pages, &other.pages);
+        let ours = &self.pages;
+        let theirs = &other.pages;
         List::ALL.into_iter().filter(move |list| match list {
             List::Tools => ours.tools != theirs.tools,
             List::Prompts => ours.prompts != theirs.prompts,

@@ -88,7 +88,8 @@ fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
     if required.requests.is_empty() && required.state.is_none() {
         return Err(ErrorData::internal("the handler asked for input, and for nothing"));
     }
-    let (mut keys, mut lacking) = (Vec::new(), Inputs::default());
+    let mut keys = Vec::new();
+    let mut lacking = Inputs::default();
     for (key, request) in &required.requests {
         let lacks = call.inputs.lacks(Inputs::of_request(request));
         if lacks != Inputs::default() {

@@ -321,7 +321,8 @@ impl Server {
         route: Route,
         source: MessageSource<'_, '_>,
     ) {
-        let (id, path) = (request.id.clone(), source.path);
+        let id = request.id.clone();
+        let path = source.path;
         if self.calls.find(&id).is_some() {
             let error = ProtocolError::DuplicateId { id: id.as_str().into() };
             // On a stream of messages an answer with this id would settle the first request.
@@ -376,7 +377,8 @@ impl Server {
         if context.declaration().has_notifications()
             && let Some(handler) = context.declaration().notification(method.name())
         {
-            let (session, params) = (SessionRef(context.scope()), params.json().clone());
+            let session = SessionRef(context.scope());
+            let params = params.json().clone();
             context.event(ServerEvent::Notification { session, handler, method, params });
         }
     }
@@ -411,7 +413,8 @@ impl Server {
     }
 
     fn classify(&self, kind: Kind, claim: Claim) -> Route {
-        let (opened, policy) = (self.lifecycle.opened(), self.context.config().era_policy);
+        let opened = self.lifecycle.opened();
+        let policy = self.context.config().era_policy;
         negotiate::classify(opened, policy, kind, claim).map_or(Route::Drop, |row| row.then)
     }
 

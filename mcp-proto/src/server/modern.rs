@@ -28,7 +28,8 @@ pub(super) fn serve(
     request: &Request,
     source: MessageSource<'_, '_>,
 ) -> Result<Answer, ProtocolError> {
-    let (declaration, served) = (context.declaration(), context.config().era_policy);
+    let declaration = context.declaration();
+    let served = context.config().era_policy;
     // An endpoint without sessions counts as modern whatever its machines serve.
     if served == EraPolicy::LegacyOnly {
         return Err(ProtocolError::ModernNotServed);

@@ -124,7 +124,8 @@ impl Declaration {
             head.check_params(plan, &arguments)
                 .map_err(ProtocolError::header(Rung::ParamHeaders))?;
         }
-        let (handler, kind) = (*handler, CallKind::Tool { wraps: *wraps });
+        let handler = *handler;
+        let kind = CallKind::Tool { wraps: *wraps };
         Ok(Served::Handler(Target { handler, kind, arguments }))
     }
 
@@ -155,7 +156,8 @@ impl Declaration {
         if let Some(name) = bad.or_else(|| missing.first().map(ToString::to_string)) {
             return Err(ProtocolError::InvalidArgument { name });
         }
-        let (handler, kind) = (*handler, CallKind::Prompt);
+        let handler = *handler;
+        let kind = CallKind::Prompt;
         Ok(Served::Handler(Target { handler, kind, arguments }))
     }
 

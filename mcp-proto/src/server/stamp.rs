@@ -192,7 +192,8 @@ fn merge(
     mut cache: Option<CacheHint>,
     result: &Json,
 ) -> (Bytes, Json) {
-    let (mut meta, mut result_type) = (None, COMPLETE);
+    let mut meta = None;
+    let mut result_type = COMPLETE;
     let keeps = kind == CallKind::Resource { retried: false };
     let mut rest = Vec::new();
     let mut object = List::object(&mut rest);

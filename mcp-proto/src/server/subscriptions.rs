@@ -227,9 +227,14 @@ impl Subscriptions {
     /// What of the wanted notifications there is. What is not honoured is not kept, be it millions
     /// of URIs.
     fn honoured(&self, context: &Context, params: &Params) -> Result<Filter, ProtocolError> {
-        let (declaration, limits) = (context.declaration(), context.limits());
-        let (mut lists, mut uris, mut bytes) = (BTreeSet::new(), BTreeSet::new(), 0);
-        let (mut filters, mut valid, mut room) = (0, true, Ok(()));
+        let declaration = context.declaration();
+        let limits = context.limits();
+        let mut lists = BTreeSet::new();
+        let mut uris = BTreeSet::new();
+        let mut bytes = 0;
+        let mut filters = 0;
+        let mut valid = true;
+        let mut room = Ok(());
         let mut list = |list, wanted: Raw<'_>| match wanted.0 {
             b"true" if declaration.list_changed.contains(&list) => {
                 lists.insert(list);
@@ -298,7 +303,8 @@ impl Subscriptions {
     fn open(&mut self, serial: u64, id: RequestId, filter: Filter) {
         self.count += filter.count();
         self.bytes += filter.bytes();
-        let (id, untold) = (Some(id), BTreeSet::new());
+        let id = Some(id);
+        let untold = BTreeSet::new();
         self.listeners.insert(serial, Listener { id, ready: true, filter, untold });
     }
 

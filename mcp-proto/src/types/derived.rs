@@ -80,7 +80,8 @@ pub(super) fn prompt_arguments<A: JsonSchema>(
     let mut arguments = Vec::new();
     for (field, schema) in fields.into_iter().flatten() {
         if !is_string(schema) {
-            let (name, argument) = (name.to_owned(), field.clone());
+            let name = name.to_owned();
+            let argument = field.clone();
             return Err(UsageError::InvalidPromptArgument { name, argument });
         }
         let text = |key| schema.get(key).and_then(Value::as_str).map(String::from);

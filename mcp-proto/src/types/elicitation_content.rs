@@ -310,7 +310,8 @@ fn any_of<'a>(texts: impl Iterator<Item = &'a str>, value: Raw<'_>) -> Result<u6
         return Err(FieldError::WrongType { expected: "a list of strings" });
     }
     let texts: BTreeSet<&str> = texts.collect();
-    let (mut count, mut result) = (0, Ok(()));
+    let mut count = 0;
+    let mut result = Ok(());
     value.elements(|chosen| {
         count += 1;
         let known = text(chosen).map(|chosen| texts.contains(&*chosen));

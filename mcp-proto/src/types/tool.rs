@@ -323,7 +323,8 @@ impl CallToolResult {
 
 /// The member `result` of an object that has no other.
 fn sole_result(content: &Json) -> Option<Json> {
-    let (mut count, mut result) = (0_usize, None);
+    let mut count = 0_usize;
+    let mut result = None;
     content.raw().members(|key, value| {
         count += 1;
         result = Some(value).filter(|_| key.string().as_deref() == Some("result"));

@@ -92,7 +92,8 @@ impl HttpService {
         config.path.clear();
         let runtime = Tokio::current();
         let server = http_server(&runtime, catalog, config);
-        let (tended, mut timer) = (server.clone(), runtime.timer());
+        let tended = server.clone();
+        let mut timer = runtime.timer();
         let background = tokio::spawn(async move { tended.tend(&mut timer).await }).abort_handle();
         let (stopping, _) = watch::channel(false);
         let peer = |extensions: &Extensions| extensions.get::<SocketAddr>().map(SocketAddr::ip);

@@ -68,7 +68,8 @@ impl Checks {
 /// The outcome, if its structured content fits.
 fn checked(schemas: &ToolSchemas, outcome: Outcome) -> Outcome {
     let Outcome::Complete(result) = outcome else { return outcome };
-    let (mut is_error, mut content) = (false, None);
+    let mut is_error = false;
+    let mut content = None;
     raw(&result).members(|key, value| match &*key.string().unwrap_or_default() {
         "isError" => is_error = value.0 == b"true",
         "structuredContent" => content = Some(trusted(value.0.to_vec())),

@@ -107,7 +107,8 @@ impl<R> Call<R> {
         else {
             return Ok(());
         };
-        let (ask, slot) = (ask?, Arc::new(Slot::default()));
+        let ask = ask?;
+        let slot = Arc::new(Slot::default());
         let span = Span::of_call(|| ask.about());
         options.progress |= on_progress.is_some();
         if options.trace.is_none() {

@@ -39,7 +39,8 @@ impl Inputs {
         input: Input,
     ) {
         let Input { reply, request, .. } = input;
-        let (id, answers) = (reply.id(), port.answers());
+        let id = reply.id();
+        let answers = port.answers();
         let future = catch_unwind(AssertUnwindSafe(|| answers.answer(request)));
         let future = match future {
             Ok(Some(future)) => future,

@@ -60,8 +60,10 @@ pub(super) fn decode_list<L: TypedList>(port: &Port, result: &Json) -> Result<L,
 /// The same result without the entries that cannot be read; `None` if all of them can.
 fn without_unreadable<L: TypedList>(port: &Port, result: &Json) -> Option<Json> {
     let rejected = port.answers().entry_rejected;
-    let (mut text, mut entries) = (Vec::new(), Vec::new());
-    let (mut index, mut count) = (0_usize, 0_usize);
+    let mut text = Vec::new();
+    let mut entries = Vec::new();
+    let mut index = 0_usize;
+    let mut count = 0_usize;
     let mut object = Writer::object(&mut text);
     raw(result).members(|key, value| {
         if key.string().as_deref() != Some(L::LISTING.member()) {

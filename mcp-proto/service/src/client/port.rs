@@ -237,7 +237,8 @@ impl Port {
     pub(super) fn end(&self, closed: Closed) {
         let (work, watchers, answers, cause) = self.state.look(|state| {
             state.closed = Some(closed);
-            let (work, watchers) = (mem::take(&mut state.work), mem::take(&mut state.watchers));
+            let work = mem::take(&mut state.work);
+            let watchers = mem::take(&mut state.watchers);
             // A function may hold on to the client that it was given to.
             let answers = mem::take(&mut state.answers);
             (work, watchers, answers, state.stage.cause())

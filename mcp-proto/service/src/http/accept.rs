@@ -34,7 +34,8 @@ impl HttpServer {
     }
 
     fn open(&self, now: Instant, peer: Option<IpAddr>) -> Service<HttpLink> {
-        let (hub, config) = (self.hub.clone(), &self.hub.config);
+        let hub = self.hub.clone();
+        let config = &self.hub.config;
         Service::with(&self.hub.catalog, &config.server, |declaration, port| {
             let mut connection = Connection::new(now, declaration, config.clone());
             if let Some(peer) = peer {

@@ -87,7 +87,8 @@ impl HttpServer {
         ids: impl FnMut() -> [u8; 16] + Send + 'static,
         spawn: impl Fn(Spawned) + Send + Sync + 'static,
     ) -> Self {
-        let (catalog, config) = (catalog.into(), Arc::new(config));
+        let catalog = catalog.into();
+        let config = Arc::new(config);
         let port = Arc::new(Port::new(catalog.clone()));
         let offer = catalog.join(&port);
         let endpoint = Endpoint::new(offer.declaration.clone(), config.clone(), Box::new(ids));

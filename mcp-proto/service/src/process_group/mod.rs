@@ -80,8 +80,10 @@ impl ProcessGroup {
         mut clock: impl Clock,
         grace: Duration,
     ) -> io::Result<ExitStatus> {
-        let (mut exit, mut meanwhile) = (pin!(exit), pin!(meanwhile));
-        let (mut step, mut until) = (Step::InputClosed, clock.now() + grace);
+        let mut exit = pin!(exit);
+        let mut meanwhile = pin!(meanwhile);
+        let mut step = Step::InputClosed;
+        let mut until = clock.now() + grace;
         let mut exited: Option<(ExitStatus, Look)> = None;
         let mut is_read = false;
         poll_fn(|context| {

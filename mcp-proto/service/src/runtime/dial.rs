@@ -90,8 +90,10 @@ struct Dialer<R> {
 
 impl<R: Runtime> Connector for Dialer<R> {
     fn connect(&mut self, url: &Url) -> Connecting {
-        let (runtime, tls) = (self.runtime.clone(), self.tls.clone());
-        let (host, port) = (url.host().to_owned(), url.port());
+        let runtime = self.runtime.clone();
+        let tls = self.tls.clone();
+        let host = url.host().to_owned();
+        let port = url.port();
         Box::pin(async move {
             let socket = runtime.connect(&host, port).await?;
             Ok(match tls {

@@ -148,7 +148,8 @@ mod tests {
         let events = EventCount::default();
         let wakes = [Arc::new(Wakes::default()), Arc::new(Wakes::default())];
         let [first, second] = wakes.clone().map(Waker::from);
-        let (mut one, mut three) = (pin!(events.reached(1)), pin!(events.reached(3)));
+        let mut one = pin!(events.reached(1));
+        let mut three = pin!(events.reached(3));
         assert!(one.as_mut().poll(&mut Context::from_waker(&first)).is_pending());
         assert!(three.as_mut().poll(&mut Context::from_waker(&second)).is_pending());
         events.advance();

@@ -106,8 +106,12 @@ struct Connections<R> {
 
 impl<R: Runtime> Connections<R> {
     fn new(runtime: &R, server: &HttpServer) -> Self {
-        let (runtime, server, phase) = (runtime.clone(), server.clone(), EventCount::default());
-        let (tended, mut clock, cut) = (server.clone(), runtime.timer(), phase.reached(CUT));
+        let runtime = runtime.clone();
+        let server = server.clone();
+        let phase = EventCount::default();
+        let tended = server.clone();
+        let mut clock = runtime.timer();
+        let cut = phase.reached(CUT);
         runtime.spawn(async move {
             unless(pin!(cut), tended.tend(&mut clock)).await;
         });

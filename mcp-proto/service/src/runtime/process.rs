@@ -65,7 +65,8 @@ pub async fn connect_command<R: Runtime>(
     let clock = runtime.timer();
     let process = Process::start(runtime, &command)?;
     let service = client_service(client, &clock)?;
-    let (started, here) = (command.clone(), runtime.clone());
+    let started = command.clone();
+    let here = runtime.clone();
     let mut driver =
         Driver::new(async move { run_process(&here, service, clock, &started, process).await });
     let connected = driver.connect(client).await;
@@ -149,7 +150,8 @@ impl<R: Runtime> Process<R> {
             None => None,
             Some((pipe, sink)) => {
                 let ends = EventCount::default();
-                let (ended, ends) = (ends.reached(1), AdvanceOnDrop(ends));
+                let ended = ends.reached(1);
+                let ends = AdvanceOnDrop(ends);
                 runtime.spawn_reader(async move {
                     read_to_end(pipe, sink).await;
                     drop(ends);

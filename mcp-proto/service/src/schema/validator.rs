@@ -123,7 +123,9 @@ impl fmt::Debug for Validator {
 
 /// An upper bound of the values in a JSON text, without reading it.
 fn count_values(text: &[u8]) -> usize {
-    let (mut count, mut in_string, mut escaped) = (1, false, false);
+    let mut count = 1;
+    let mut in_string = false;
+    let mut escaped = false;
     for byte in text {
         match (in_string, byte) {
             (true, _) if escaped => escaped = false,

@@ -68,7 +68,8 @@ impl Clock {
     /// Wakes those whose sleep is over; says whether there were any.
     pub(super) fn ring(&self) -> bool {
         let mut state = self.state.lock();
-        let (now, mut due) = (state.now, Vec::new());
+        let now = state.now;
+        let mut due = Vec::new();
         while let Some(sleeper) = state.sleepers.first_entry().filter(|first| first.key().0 <= now)
         {
             due.push(sleeper.remove());

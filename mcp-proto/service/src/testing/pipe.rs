@@ -65,7 +65,8 @@ impl Pipe {
             return false;
         };
         let Sides { client, server, to_server, to_client } = &mut sides;
-        let (random, network) = (&mut self.random, &self.network);
+        let random = &mut self.random;
+        let network = &self.network;
         let mut stirred = false;
         if let Some(side) = client {
             stirred |= turn(side, now, waker, to_server, network, random);
@@ -114,7 +115,8 @@ impl Pipe {
         let server = (self.start)(self.config.clone());
         self.starts += 1;
         client.handle_opened(now);
-        let (to_server, to_client) = (Lane::default(), Lane::default());
+        let to_server = Lane::default();
+        let to_client = Lane::default();
         Some(Sides { client: Some(client), server: Some(server), to_server, to_client })
     }
 

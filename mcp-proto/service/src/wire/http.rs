@@ -182,7 +182,8 @@ impl Announced {
         else {
             return;
         };
-        let (value, is) = (value.trim(), |known: &str| name.eq_ignore_ascii_case(known));
+        let value = value.trim();
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("content-length") {
             self.length = value.parse().unwrap_or_default();
         } else if is("transfer-encoding") {

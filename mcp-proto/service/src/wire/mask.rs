@@ -76,7 +76,8 @@ fn is_session(name: &str) -> bool {
 /// secret. It looks at strings and what is between them alone, so that what is no JSON is shown
 /// as it is.
 pub(super) fn message(mut rest: &str, out: &mut String) {
-    let (mut secret, mut arrays) = (false, 0_u32);
+    let mut secret = false;
+    let mut arrays = 0_u32;
     while let Some((between, string)) = rest.find('"').and_then(|at| rest.split_at_checked(at)) {
         for mark in between.chars() {
             match mark {

@@ -284,7 +284,8 @@ impl Cache {
     }
 
     fn remove_all(&mut self, is: impl Fn(&Key) -> bool) {
-        let (order, bytes) = (&mut self.order, &mut self.bytes);
+        let order = &mut self.order;
+        let bytes = &mut self.bytes;
         self.entries.retain(|key, entry| {
             let goes = is(key);
             if goes {

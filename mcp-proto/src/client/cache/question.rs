@@ -31,7 +31,10 @@ impl Question {
     /// cached").
     pub(super) fn new(method: &str, params: &Json) -> Option<Self> {
         let method = MethodRow::named(method).filter(|row| row.is_cacheable())?.name;
-        let (mut uri, mut uris, mut has_cursor, mut has_input) = (None, 0, false, false);
+        let mut uri = None;
+        let mut uris = 0;
+        let mut has_cursor = false;
+        let mut has_input = false;
         params.raw().members(|key, value| match key.string().as_deref() {
             Some("uri") => {
                 uris += 1;

@@ -90,7 +90,8 @@ pub(super) fn places(bytes: &[u8], fields: &[Header<'_>]) -> Option<Places> {
     let place = |text: &[u8]| text.as_ptr().addr().checked_sub(start);
     let mut places = Places::new();
     for Header { name, value } in fields {
-        let (name_start, value_start) = (place(name.as_bytes())?, place(value)?);
+        let name_start = place(name.as_bytes())?;
+        let value_start = place(value)?;
         if bytes.get(name_start.checked_sub(2)?) != Some(&b'\r') {
             return None;
         }

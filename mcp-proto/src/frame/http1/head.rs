@@ -52,7 +52,8 @@ impl Head {
         text.push(b' ');
         text.extend_from_slice(target.as_bytes());
         let target_end = position(text.len());
-        let (fields, version) = (Fields::built(text), HttpVersion::Other);
+        let fields = Fields::built(text);
+        let version = HttpVersion::Other;
         Self { fields, method_end, target_end, version }
     }
 

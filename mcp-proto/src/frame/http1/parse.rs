@@ -60,7 +60,9 @@ impl HeadSyntax for Parsed {
     fn check_start_line(line: &[u8]) -> Result<(), Refusal> {
         let mut parts = line.split(|byte| *byte == b' ');
         let method = parts.next().unwrap_or_default();
-        let (target, version, rest) = (parts.next(), parts.next(), parts.next());
+        let target = parts.next();
+        let version = parts.next();
+        let rest = parts.next();
         if line.contains(&b'\r') {
             return Err(Refusal::BareCarriageReturn);
         }
@@ -88,7 +90,8 @@ impl HeadSyntax for Parsed {
         let Ok(Status::Complete(end)) = request.parse_with_uninit_headers(bytes, space) else {
             return None;
         };
-        let (method, target) = (request.method?, request.path?);
+        let method = request.method?;
+        let target = request.path?;
         let line_bytes = method.len() + target.len() + b"  HTTP/1.1\r\n".len();
         if method.as_ptr() != bytes.as_ptr()
             || line_bytes > bounds.max_head_bytes / 2

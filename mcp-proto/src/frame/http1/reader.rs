@@ -129,7 +129,8 @@ impl RequestReader {
                 let Some(parsed) = scan.next::<Parsed>(&mut self.buffer, &self.bounds)? else {
                     return Ok(None);
                 };
-                let (body, keep_alive) = (Body::new(parsed.body), parsed.keep_alive);
+                let body = Body::new(parsed.body);
+                let keep_alive = parsed.keep_alive;
                 self.state = State::Body { body, keep_alive };
                 Ok(Some(parsed.take(&mut self.buffer)))
             }

@@ -158,7 +158,8 @@ impl HeadSyntax for ParsedStatus {
         {
             return None;
         }
-        let (status, places) = (response.code?, places(bytes, response.headers)?);
+        let status = response.code?;
+        let places = places(bytes, response.headers)?;
         let version = match response.version {
             Some(1) => HttpVersion::Http11,
             _ => HttpVersion::Http10,

@@ -43,7 +43,9 @@ pub(super) struct Connections {
 
 impl Connections {
     pub(super) fn new(max: usize) -> Self {
-        let (messages, calls, streams) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        let messages = VecDeque::new();
+        let calls = VecDeque::new();
+        let streams = VecDeque::new();
         Self { max: max.max(LEAST), open: BTreeMap::new(), messages, calls, streams }
     }
 
@@ -96,7 +98,8 @@ impl Connections {
 
     fn has_room(&self, share: Share) -> bool {
         let max_messages = self.max / 4;
-        let (calls, streams) = (self.count(Share::Call), self.count(Share::Stream));
+        let calls = self.count(Share::Call);
+        let streams = self.count(Share::Stream);
         match share {
             Share::Message => self.count(Share::Message) < max_messages,
             Share::Call => calls + streams < self.max - max_messages,

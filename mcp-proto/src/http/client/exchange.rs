@@ -45,7 +45,10 @@ pub(super) enum Purpose {
 
 impl Exchange {
     pub(super) fn new(request: Request, purpose: Purpose) -> Self {
-        let (redirects, moved, answer, has_ended) = (0, None, None, false);
+        let redirects = 0;
+        let moved = None;
+        let answer = None;
+        let has_ended = false;
         Self { request: Some(request), redirects, moved, purpose, answer, has_ended }
     }
 }

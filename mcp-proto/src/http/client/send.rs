@@ -123,7 +123,8 @@ impl Client {
         {
             name_notification(&mut request.fields, version, method);
         }
-        let (body, serial) = (request.body.clone(), self.session.serial());
+        let body = request.body.clone();
+        let serial = self.session.serial();
         let delivery = Delivery::new(now, message, body, self.side.answered_inputs(), serial);
         self.open(now, request, Purpose::Message(Box::new(delivery)));
     }
@@ -182,7 +183,8 @@ impl Client {
                 self.reopening = None;
             }
             Purpose::Call(call) => {
-                let (id, last) = (call.session_id.as_ref(), call.stream.last_id());
+                let id = call.session_id.as_ref();
+                let last = call.stream.last_id();
                 let request = self.requests.get(&self.session, id, last);
                 self.open(now, request, Purpose::Call(call));
             }
@@ -270,7 +272,8 @@ impl Client {
 
     /// The GET of the session is over.
     pub(super) fn listener_broke(&mut self, now: Instant, broke: Break, error: CallError) {
-        let (random, has_session) = (self.jitter(), self.session.has_id());
+        let random = self.jitter();
+        let has_session = self.session.has_id();
         match self.listener.fail(now, broke, &error, has_session, random) {
             Then::Check => self.side.check_session(now),
             Then::Lose if !self.is_closing => {

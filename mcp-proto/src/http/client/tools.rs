@@ -83,14 +83,16 @@ impl Tools {
 
     /// Takes note of a tool; gives it back if it is to be left out.
     fn see(&mut self, tool: Raw<'_>, max_bytes: usize) -> Option<Rejected> {
-        let (mut name, mut schema) = (None, None);
+        let mut name = None;
+        let mut schema = None;
         tool.members(|key, value| match key.string().as_deref() {
             Some("name") => name = value.string().map(Cow::into_owned),
             Some("inputSchema") => schema = Some(Json::trusted(value.0.to_vec())),
             _ => {}
         });
         // What is no tool is left to whoever reads the list.
-        let (name, schema) = (name?, schema?);
+        let name = name?;
+        let schema = schema?;
         if let Some((_, bytes)) = self.plans.remove(&name) {
             self.bytes = self.bytes.saturating_sub(bytes);
         }

@@ -64,7 +64,8 @@ impl Admission {
     pub fn new(config: &Arc<Config>, head: Head) -> Result<Self, Box<Exchange>> {
         match admit(config, &head) {
             Ok(admitted) => {
-                let (config, account) = (config.clone(), config.server.account());
+                let account = config.server.account();
+                let config = config.clone();
                 Ok(Self { config, head, admitted, peer: None, body: Body::EMPTY, account })
             }
             Err(refused) => Err(Box::new(Exchange::refused(config, refused))),

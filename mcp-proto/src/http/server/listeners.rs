@@ -83,7 +83,8 @@ impl<W: Clone> Listeners<W> {
     ) -> (Vec<EndpointAction<W>>, Result<(), ProtocolError>) {
         let Limits { max_subscriptions_per_holder, max_connections, .. } = *limits;
         let units = filter.units();
-        let (limit, max) = ("max_subscriptions_per_holder", max_subscriptions_per_holder);
+        let limit = "max_subscriptions_per_holder";
+        let max = max_subscriptions_per_holder;
         if holder.is_known() && self.shares.amount(holder).saturating_add(units) > max {
             return self.refuse(now, limit, max);
         }
@@ -129,7 +130,8 @@ impl<W: Clone> Listeners<W> {
     ) -> Option<Vec<u64>> {
         let holders = self.shares.above_fair_share(asking, units, most);
         let holder = holders.first().filter(|holder| *holder != asking)?;
-        let (mut ending, mut freed) = (Vec::new(), 0);
+        let mut ending = Vec::new();
+        let mut freed = 0;
         for serial in self.shares.items(holder).rev() {
             if freed >= excess {
                 break;

@@ -112,15 +112,16 @@ impl ServerRequests {
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
         session.check(&request)?;
-        let (scope, max_in_flight) = (context.scope(), context.limits().max_in_flight);
+        let max_in_flight = context.limits().max_in_flight;
         if self.pending.len() >= max_in_flight {
             return Err(UsageError::TooManyCalls { max_in_flight });
         }
+        let scope = context.scope();
         let (number, id) = self.ask(|number| Question::Session(InputId { scope, number }));
         let input = InputId { scope, number };
         self.deadlines.set(Reason::Session(input), now + timeout);
-        let method = request.method();
-        context.send(None, Outgoing::request(id, method, params(request, number)));
+        let message = Outgoing::request(id, request.method(), params(request, number));
+        context.send(None, message);
         Ok(input)
     }
 
@@ -166,8 +167,8 @@ impl ServerRequests {
         for (key, request) in requests {
             let (number, id) = self.ask(|_| Question::Input { serial, key });
             missing.insert(id.clone());
-            let (method, params) = (request.method(), params(request, number));
-            context.send(call.path.stream, Outgoing::request(id, method, params));
+            let message = Outgoing::request(id, request.method(), params(request, number));
+            context.send(call.path.stream, message);
         }
         let input = Input { responses: InputResponses::new(), state };
         if missing.is_empty() {

@@ -68,7 +68,8 @@ impl UriTemplate {
     /// variables cannot be told from a URI.
     pub(super) fn parse(text: &str) -> Result<Self, UsageError> {
         let refuse = |part: &str, reason| {
-            let (template, part) = (text.to_owned(), part.to_owned());
+            let template = text.to_owned();
+            let part = part.to_owned();
             UsageError::InvalidUriTemplate { template, part, reason }
         };
         let mut template = Self::default();
@@ -145,7 +146,8 @@ impl UriTemplate {
         let list = operator.and_then(|operator| text.strip_prefix(operator)).unwrap_or(text);
         for (place, variable) in list.split(',').enumerate() {
             let name = variable.strip_suffix('*');
-            let (name, is_list) = (name.unwrap_or(variable), name.is_some());
+            let is_list = name.is_some();
+            let name = name.unwrap_or(variable);
             if name.contains(':') {
                 return Err("a prefix is not the whole value, and the URI has no more of it");
             }

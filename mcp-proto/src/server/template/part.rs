@@ -50,7 +50,8 @@ pub(super) fn split<'a>(parts: &[Part], text: &'a [u8]) -> Option<Vec<&'a [u8]>>
 
 /// Percent-decodes a value; `None` for what is no part of a URI, or not UTF-8.
 pub(super) fn decode(text: &[u8]) -> Option<String> {
-    let (mut out, mut rest) = (Vec::new(), text);
+    let mut out = Vec::new();
+    let mut rest = text;
     while let Some(byte) = rest.first() {
         let (character, after) = rest.split_at_checked(Class::Reserved.first(rest)?)?;
         out.push(escaped(character).unwrap_or(*byte));
@@ -62,7 +63,8 @@ pub(super) fn decode(text: &[u8]) -> Option<String> {
 impl Part {
     /// Where in `path` the part can start so that it ends in one of `ends`.
     fn starts(&self, path: &[u8], ends: &Places) -> Places {
-        let (mut starts, mut values) = (Places::new(path.len()), Places::new(path.len()));
+        let mut starts = Places::new(path.len());
+        let mut values = Places::new(path.len());
         for at in (0..path.len()).rev() {
             let (before, text) = path.split_at(at);
             let Some(next) = self.class.first(text).map(|length| at + length) else { continue };
@@ -81,7 +83,8 @@ impl Part {
     /// Takes the part from `left`, the last bytes of `length`, to the furthest of `ends`.
     fn take<'a>(&self, left: &mut &'a [u8], length: usize, ends: &Places) -> Option<&'a [u8]> {
         let text = left.get(self.before.len()..)?;
-        let (mut value, mut rest) = (None, text);
+        let mut value = None;
+        let mut rest = text;
         while let Some(size) = self.class.first(rest) {
             rest = rest.get(size..)?;
             if ends.contains(length - rest.len()) {

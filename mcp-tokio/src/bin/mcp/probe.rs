@@ -125,7 +125,8 @@ fn capabilities(has: &ServerCapabilities) -> String {
         line("tools", &[(tools.list_changed, "tells of changes")]);
     }
     if let Some(resources) = &has.resources {
-        let (subscribe, changed) = (resources.subscribe, resources.list_changed);
+        let subscribe = resources.subscribe;
+        let changed = resources.list_changed;
         line("resources", &[(subscribe, "subscriptions"), (changed, "tells of changes")]);
     }
     if let Some(prompts) = &has.prompts {

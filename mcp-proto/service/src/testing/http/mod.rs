@@ -126,15 +126,18 @@ impl Http {
     }
 
     fn start(&mut self) {
-        let (spawned, bits) = (Queue::default(), self.net.clone());
+        let spawned = Queue::default();
+        let bits = self.net.clone();
         let queue = spawned.clone();
         let spawn = move |handler| {
             queue.lock().push(handler);
         };
-        let (catalog, config) = (self.catalog.clone(), self.config.clone());
+        let catalog = self.catalog.clone();
+        let config = self.config.clone();
         let server = HttpServer::new(catalog, config, move || bits.bits(), spawn);
         let mut tasks = Tasks::default();
-        let (tended, mut timer) = (server.clone(), Timer::new(&self.clock));
+        let tended = server.clone();
+        let mut timer = Timer::new(&self.clock);
         tasks.spawn(Box::pin(async move { tended.tend(&mut timer).await }));
         self.site = Some(Site { server, tasks, spawned });
         self.starts += 1;

@@ -109,7 +109,8 @@ impl Net {
     /// 128 bits that follow from the seed.
     pub(super) fn bits(&self) -> [u8; 16] {
         let mut state = self.state.lock();
-        let (high, low) = (state.random.next(), state.random.next());
+        let high = state.random.next();
+        let low = state.random.next();
         ((u128::from(high) << 64) | u128::from(low)).to_be_bytes()
     }
 
@@ -124,7 +125,8 @@ impl Net {
         let mut state = self.state.lock();
         let State { network, random, .. } = &mut *state;
         let mut one_in = |count: u32| count > 0 && random.between(1, count.into()) == 1;
-        let (is_refused, is_cut) = (one_in(network.refusals), one_in(network.cuts));
+        let is_refused = one_in(network.refusals);
+        let is_cut = one_in(network.cuts);
         if is_refused || now < state.refused_until {
             return Err(ErrorKind::ConnectionRefused.into());
         }

@@ -78,7 +78,8 @@ pub(super) struct Connector {
 
 impl crate::Connector for Connector {
     fn connect(&mut self, _: &Url) -> Connecting {
-        let (net, clock) = (self.net.clone(), self.clock.clone());
+        let net = self.net.clone();
+        let clock = self.clock.clone();
         let delay = net.delay();
         Box::pin(async move {
             clock.sleep(delay).await;

@@ -177,7 +177,8 @@ impl Exchange {
                 }
                 Next::Event { data, status: None } => {
                     taken += data.len();
-                    let (first, id) = (place.priming(before), place.event_id());
+                    let first = place.priming(before);
+                    let id = place.event_id();
                     self.answer.tell(Some(&id), &data, first.as_deref());
                 }
                 Next::Poll => {

@@ -225,7 +225,8 @@ pub(super) fn check_version<W: Clone>(
     if let Some(expected) = session.version()
         && expected != version
     {
-        let (header, expected) = (version.as_str().into(), expected.as_str().into());
+        let header = version.as_str().into();
+        let expected = expected.as_str().into();
         let error = ProtocolError::VersionDiffers { header, expected };
         queue.push_back(EndpointAction::Event(ServerEvent::PeerFault(error)));
     }

@@ -141,7 +141,8 @@ impl<W: Clone> Sessions<W> {
         let Self { schedule, sessions, config, .. } = self;
         let admitted = schedule.tenants.admit(now, &holder, &config.server.limits, sessions, queue);
         let ends = admitted.map_err(|error| (id.clone(), error))?;
-        let (config, principal) = (self.server.clone(), caller.principal.clone());
+        let config = self.server.clone();
+        let principal = caller.principal.clone();
         let server = Server::shared(declaration.clone(), config, principal);
         let mut session = Box::new(Session::new(now, server, Tenancy::new(holder)));
         let (stream, reader) = session.ask(now, incoming, me, queue);

@@ -23,7 +23,8 @@ pub(super) struct Schedule {
 
 impl Schedule {
     pub(super) fn new(config: &server::Config) -> Self {
-        let (kept, tenants) = (Kept::new(config), Tenants::default());
+        let kept = Kept::new(config);
+        let tenants = Tenants::default();
         Self { entries: BTreeSet::new(), kept, tenants }
     }
 

@@ -238,6 +238,7 @@ pub(super) fn event_id(stream: u64, number: u64) -> String {
 /// The stream and the number of an event; `None` if it has no such name.
 pub(super) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
     let (stream, number) = id.split_once('-')?;
-    let (stream, number) = (stream.parse().ok()?, number.parse().ok()?);
+    let stream = stream.parse().ok()?;
+    let number = number.parse().ok()?;
     (event_id(stream, number) == id).then_some((stream, number))
 }

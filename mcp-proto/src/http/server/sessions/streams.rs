@@ -264,7 +264,8 @@ mod tests {
         };
         let mut streams = Streams::<()>::default();
         for step in 1..20_000 {
-            let (now, number) = (Instant::from_micros(step), next(24));
+            let now = Instant::from_micros(step);
+            let number = next(24);
             let length = usize::try_from(next(200)).unwrap();
             match next(10) {
                 0 => streams.open_common(),

@@ -55,11 +55,13 @@ impl Tenants {
             && !self.rates.take(now, holder, max_initialize_burst, initialize_interval)
         {
             report(&mut self.alarms, "max_initialize_burst");
-            let (limit, max) = ("max_initialize_burst", max_initialize_burst);
+            let limit = "max_initialize_burst";
+            let max = max_initialize_burst;
             return Err(ProtocolError::ShareExceeded { limit, max });
         }
         if holder.is_known() && self.shares.amount(holder) >= max_sessions_per_holder {
-            let (limit, max) = ("max_sessions_per_holder", max_sessions_per_holder);
+            let limit = "max_sessions_per_holder";
+            let max = max_sessions_per_holder;
             report(&mut self.alarms, limit);
             let ends = self.first_of_all(core::slice::from_ref(holder), sessions);
             let error = ProtocolError::ShareExceeded { limit, max };
