@@ -1,7 +1,7 @@
 //! The binding to a byte stream of newline-delimited JSON: a pipe to a child process, a socket.
 //!
 //! In: bytes, split anywhere. Out: bytes to write, and events for the application. A message is a
-//! line of at most `Limits::max_line_bytes`; the module [`stream`](crate::stream) has the rest.
+//! line of at most `Limits::max_line_bytes`; the module [`stream`] has the rest.
 //!
 //! The loop of a driver:
 //!

@@ -10,6 +10,9 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
+/// For what the thread of the test harness allocates meanwhile, in bytes.
+const OTHERS: usize = 4096;
+
 /// The allocator counts for the whole process, so there is one test. A result is part of a large
 /// buffer, as it is when it arrives.
 #[test]
@@ -32,13 +35,13 @@ fn what_is_kept_is_within_its_bounds() {
         }
         assert_eq!(cache.is_empty(), max_bytes == 0);
         let used = ALLOCATOR.current_usage() - start;
-        assert!(used <= max_bytes + 1024, "{used} bytes for {max_bytes}, {} kept", cache.len());
+        assert!(used <= max_bytes + OTHERS, "{used} bytes for {max_bytes}, {} kept", cache.len());
         assert!(cache.len() <= max_entries && cache.bytes() <= max_bytes);
         // And it is not much less either: what is counted is there.
         assert!(max_entries < 1000 || used * 3 > max_bytes, "{used} bytes of {max_bytes}");
         cache.clear();
         let left = ALLOCATOR.current_usage() - start;
-        assert!(left <= 1024, "{left} bytes of nothing");
+        assert!(left <= OTHERS, "{left} bytes of nothing");
     }
 }
 

@@ -27,7 +27,7 @@ pub enum Notification {
     /// So many notifications about the request were dropped before they came here. The client is
     /// told in a log message of the level `warning`, if it wants those and
     /// [`Registry::logging`](super::Registry::logging) is declared; the application is told by
-    /// [`ServerEvent::MessagesLost`].
+    /// [`ServerEvent::MessagesLost`](crate::server::ServerEvent::MessagesLost).
     Lost {
         /// How many.
         count: u64,

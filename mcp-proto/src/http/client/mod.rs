@@ -30,8 +30,8 @@
 //! Once the client has been connected nothing but `close` ends it: it connects again, at the rate of
 //! [`recovery`](crate::client::recovery).
 //!
-//! [`Client`] is the conversation between structs that own their data: [`Requests`], [`Session`],
-//! [`Exchanges`], [`Listener`], [`Tools`], and the machine of messages. Three files have a part of it,
+//! [`Client`] is the conversation between structs that own their data: `Requests`, `Session`,
+//! `Exchanges`, `Listener`, `Tools`, and the machine of messages. Three files have a part of it,
 //! because each step of it asks several owners. Its verbs and the end of a session are here, the way
 //! of a message out is in `send`, and the way of an answer in is in `receive`.
 //!

@@ -41,8 +41,8 @@ const SKIPPED: &str = "the request was not executed: the answers of its batch ar
                        Limits::max_batch_bytes; send fewer requests at a time";
 
 impl Server {
-    /// Asks a legacy client for a sign of life; a [`ServerEvent::Pong`] tells what came of it, after
-    /// `timeout` at the latest.
+    /// Asks a legacy client for a sign of life; a [`Pong`](crate::server::ServerEvent::Pong) reports
+    /// the outcome, after `timeout` at the latest.
     ///
     /// Fails with [`UsageError::NoServerRequests`] unless the connection was opened with
     /// `initialize`, and with [`UsageError::Closed`] after the end of input.
@@ -77,7 +77,8 @@ impl Server {
     }
 
     /// Asks a legacy client for input, about no request: its roots, a form, a URL, a message of its
-    /// model. A [`ServerEvent::InputAnswered`] tells what came of it, after `timeout` at the latest.
+    /// model. An [`InputAnswered`](crate::server::ServerEvent::InputAnswered) reports the outcome,
+    /// after `timeout` at the latest.
     ///
     /// Fails with [`UsageError::Closed`], with [`UsageError::NoServerRequests`] unless the
     /// connection was opened with `initialize`, with [`UsageError::NotInitialized`], with
@@ -94,7 +95,7 @@ impl Server {
     }
 
     /// Withdraws a request for input: the client is sent `notifications/cancelled`, and no
-    /// [`ServerEvent::InputAnswered`] follows.
+    /// [`ServerEvent::InputAnswered`](crate::server::ServerEvent::InputAnswered) follows.
     ///
     /// Fails with [`UsageError::Closed`] or [`UsageError::NoServerRequests`], and with
     /// [`UsageError::NotInFlight`] if it has ended, or is another machine's.
