@@ -3,161 +3,20 @@
 //! In: a call, under the id that its request has on the wire; it comes out again, and goes in under
 //! another id, when it is asked again. Out: the call that a response or progress belongs to, and
 //! those whose time is over.
-//!
-//! | state | leaves by |
-//! |---|---|
-//! | `Waiting` for the era to be known, or held by the `Outbox` | being sent; cancellation, its time |
-//! | `Sent` | a response, cancellation, its time |
-//! | `Asking` for input | the last input, which sends it again; cancellation, its time |
-//! | `Parked`: refused, and may be repeated once the server is known | the end of the negotiation |
-//!
-//! A call that the server may have dispatched to a handler is parked only if its method is
-//! idempotent; see `recovery`.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::event::{CallError, CallId, CallOptions, SubscriptionId};
+use super::call::{Call, State};
+use super::event::{CallId, SubscriptionId};
 use super::inputs::Inputs;
-use super::pages::Pages;
 use crate::error::UsageError;
-use crate::json::Json;
 use crate::limits::Limits;
-use crate::message::{RequestId, is_idempotent};
+use crate::message::RequestId;
+use crate::progress::Progress;
 use crate::row::Row;
 use crate::time::Instant;
-use crate::types::{InputResponse, InputResponses};
-use crate::version::Era;
-
-/// A call that has had no response yet.
-#[derive(Debug)]
-pub(super) struct Call {
-    pub(super) id: CallId,
-    pub(super) method: Cow<'static, str>,
-    /// As the application has given them.
-    pub(super) params: Json,
-    pub(super) options: CallOptions,
-    pub(super) goal: Goal,
-    pub(super) state: State,
-    /// When its time is over.
-    pub(super) due: Instant,
-    /// When its time is over at the latest.
-    pub(super) ends: Instant,
-    /// How often the server has refused it before it was repeated.
-    pub(super) refusals: u8,
-    /// How often it has brought input.
-    pub(super) rounds: usize,
-    /// The last progress.
-    pub(super) progress: Option<f64>,
-}
-
-/// Who waits for the response.
-#[derive(Debug)]
-pub(super) enum Goal {
-    /// The application.
-    Answer,
-    /// The application, for all pages at once.
-    Pages(Pages),
-    /// A subscription of a modern server, which the response ends.
-    Listen { subscription: SubscriptionId },
-    /// A subscription to one resource of a legacy server.
-    Subscribe { subscription: SubscriptionId, uri: String },
-    /// Nobody; it is a request that is not worth an event.
-    Nobody,
-    /// Nobody; it is a notification.
-    Notification,
-}
-
-#[derive(Debug)]
-pub(super) enum State {
-    Waiting,
-    Sent {
-        /// The era in which it was sent.
-        era: Era,
-    },
-    Asking(Asking),
-    Parked {
-        error: CallError,
-        /// The era in which it was sent.
-        refused_as: Era,
-    },
-}
-
-/// What a modern server wants before it answers.
-#[derive(Debug)]
-pub(super) struct Asking {
-    /// What is not there yet.
-    pub(super) missing: BTreeSet<String>,
-    pub(super) responses: InputResponses,
-    /// What it wants back, as it came.
-    pub(super) request_state: Option<Json>,
-}
-
-impl Call {
-    /// Its time starts anew.
-    pub(super) fn restart(&mut self, now: Instant) {
-        self.due = (now + self.options.timeout).min(self.ends);
-    }
-
-    /// Its time rests.
-    pub(super) fn rest(&mut self) {
-        self.due = self.ends;
-    }
-
-    fn rests(&self) -> bool {
-        self.due == self.ends
-    }
-
-    /// It is to be sent once there is a connection, and room; its time rests.
-    pub(super) fn wait(&mut self) {
-        self.state = State::Waiting;
-        self.rest();
-    }
-
-    /// The server, of this era, has refused or lost it; it may be repeated.
-    pub(super) fn park(&mut self, error: CallError, refused_as: Era) {
-        self.state = State::Parked { error, refused_as };
-        self.rest();
-    }
-
-    /// One of the inputs that it asks for is there; returns whether it is the last.
-    pub(super) fn give(&mut self, key: String, answer: Json) -> bool {
-        let State::Asking(asking) = &mut self.state else { return false };
-        asking.missing.remove(&key);
-        asking.responses.insert(key, InputResponse::from(answer));
-        asking.missing.is_empty()
-    }
-
-    /// Whether the server may see it twice.
-    pub(super) fn is_idempotent(&self) -> bool {
-        is_idempotent(&self.method)
-    }
-
-    /// Whether it is to be sent when there is a connection.
-    pub(super) fn waits(&self) -> bool {
-        matches!(self.state, State::Waiting | State::Parked { .. })
-    }
-
-    /// Why it has no response when the connection ends, for this cause.
-    pub(super) fn interruption(&self, cause: CallError) -> CallError {
-        if self.is_sent() && !self.is_idempotent() { CallError::Interrupted } else { cause }
-    }
-
-    /// Whether it waits to be sent, or to be sent again with its input.
-    fn is_held(&self) -> bool {
-        match &self.state {
-            State::Waiting => true,
-            State::Asking(asking) => asking.missing.is_empty(),
-            State::Sent { .. } | State::Parked { .. } => false,
-        }
-    }
-
-    pub(super) fn is_sent(&self) -> bool {
-        matches!(self.state, State::Sent { .. })
-    }
-}
+use crate::types::ProgressNotificationParams;
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {
@@ -170,6 +29,10 @@ pub(super) struct Calls {
     next_due: Option<Instant>,
     numbers: u64,
 }
+
+/// Progress that is less than before.
+#[derive(Debug)]
+pub(super) struct Decreased;
 
 impl Calls {
     /// A number that no request has had.
@@ -255,32 +118,49 @@ impl Calls {
         self.table.get_mut(number)
     }
 
+    /// The number of the call that waits for a response with this id.
+    pub(super) fn awaited(&self, id: &RequestId) -> Option<u64> {
+        number(id).filter(|number| self.get(*number).is_some_and(Call::is_sent))
+    }
+
+    /// The subscription that the request with this number is.
+    pub(super) fn subscription(&self, number: u64) -> Option<SubscriptionId> {
+        self.get(number).and_then(Call::listens)
+    }
+
     /// The number that a call has on the wire.
     pub(super) fn find(&self, id: CallId) -> Option<u64> {
         // It keeps its first one until it is asked again.
         let is_it = |call: &Call| call.id == id;
         let first = self.table.get(id.0).filter(|call| is_it(call)).map(|_| id.0);
-        first.or_else(|| self.numbers_of(is_it).next())
+        first.or_else(|| self.first_of(is_it))
     }
 
     pub(super) fn find_listen(&self, wanted: SubscriptionId) -> Option<u64> {
-        self.numbers_of(|call| {
-            matches!(&call.goal, Goal::Listen { subscription, .. } if *subscription == wanted)
-        })
-        .next()
+        self.first_of(|call| call.listens() == Some(wanted))
     }
 
     /// The numbers of some calls, oldest first.
-    pub(super) fn numbers_of<'a>(
-        &'a self,
-        wanted: impl Fn(&Call) -> bool + 'a,
-    ) -> impl Iterator<Item = u64> + 'a {
-        self.table.iter().filter(move |(_, call)| wanted(call)).map(|(number, _)| number)
+    pub(super) fn numbers_of(&self, wanted: impl Fn(&Call) -> bool) -> Vec<u64> {
+        let found = self.table.iter().filter(|(_, call)| wanted(call));
+        found.map(|(number, _)| number).collect()
     }
 
-    /// The numbers of the calls that wait to be sent, oldest first.
-    pub(super) fn held(&self) -> Vec<u64> {
-        self.numbers_of(Call::is_held).collect()
+    /// The number of the oldest of some calls.
+    fn first_of(&self, wanted: impl Fn(&Call) -> bool) -> Option<u64> {
+        self.table.iter().find(|(_, call)| wanted(call)).map(|(number, _)| number)
+    }
+
+    /// Whether there are some calls.
+    pub(super) fn any(&self, wanted: impl Fn(&Call) -> bool) -> bool {
+        self.first_of(wanted).is_some()
+    }
+
+    /// Keeps a call until there is a connection, under a number that no server has seen.
+    pub(super) fn wait(&mut self, mut call: Call) {
+        call.wait();
+        let number = self.number();
+        self.insert(number, call);
     }
 
     /// The time of the calls that a legacy server waits with rests.
@@ -310,6 +190,36 @@ impl Calls {
         }
     }
 
+    /// A server tells of progress; returns the call, unless it is over.
+    ///
+    /// Fails if the progress is less than before.
+    pub(super) fn progressed(
+        &mut self,
+        now: Instant,
+        params: ProgressNotificationParams,
+        inputs: &Inputs,
+    ) -> Result<Option<(CallId, Progress)>, Decreased> {
+        let ProgressNotificationParams { progress_token, progress, total, message, .. } = params;
+        let Some(number) = number(&progress_token) else { return Ok(None) };
+        // What comes after the response is of no interest, and may have been under way.
+        let is_told = |call: &&mut Call| call.is_sent() && call.options.progress;
+        let Some(call) = self.table.get_mut(number).filter(is_told) else { return Ok(None) };
+        // "The progress value MUST increase with each notification".
+        if call.progress.is_some_and(|before| progress < before) {
+            return Err(Decreased);
+        }
+        // A server that does not get any further does not get more time either.
+        let increases = call.progress.is_none_or(|before| progress > before);
+        if increases {
+            call.progress = Some(progress);
+        }
+        let id = call.id;
+        if increases && call.options.reset_on_progress {
+            self.restart(now, number, inputs);
+        }
+        Ok(Some((id, Progress { progress, total, message })))
+    }
+
     /// A call may be due then.
     fn watch(&mut self, due: Instant) {
         if due != Instant::NEVER {
@@ -323,7 +233,7 @@ impl Calls {
 
     /// The numbers of the calls whose time is over.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<u64> {
-        let due = self.numbers_of(|call| call.due <= now).collect();
+        let due = self.numbers_of(|call| call.due <= now);
         self.watch_after(now);
         due
     }

@@ -11,13 +11,12 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::Config;
-use super::calls::Asking;
+use super::config::Config;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::RequestId;
 use crate::trace::TraceContext;
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel};
+use crate::types::{ClientCapabilities, Implementation, InputResponses, LoggingLevel};
 use crate::version::ProtocolVersion;
 
 /// The members that all modern requests of a client have in `_meta`, without braces.
@@ -148,22 +147,26 @@ fn split(params: &Json) -> (Option<Json>, Json) {
 }
 
 /// The parameters of a request that is asked again, with the input that was missing.
-pub(super) fn with_input(params: &Json, asking: &Asking) -> Json {
+pub(super) fn with_input(
+    params: &Json,
+    given: &InputResponses,
+    request_state: Option<&Json>,
+) -> Json {
     let is_input =
         |key: Raw<'_>| matches!(key.string().as_deref(), Some("inputResponses" | "requestState"));
     rewritten(
         params,
         |key, _| !is_input(key),
         |object| {
-            if !asking.responses.is_empty() {
+            if !given.is_empty() {
                 object.key("inputResponses");
                 let mut responses = List::object(object.out());
-                for (key, response) in &asking.responses {
+                for (key, response) in given {
                     responses.member(key, response.json().as_bytes());
                 }
                 responses.end();
             }
-            if let Some(state) = &asking.request_state {
+            if let Some(state) = request_state {
                 object.member("requestState", state.as_bytes());
             }
         },

@@ -1,38 +1,34 @@
-//! From an opened stream to a known era: what `probe::TABLE` says, done.
+//! Changes of the [`Life`]: what `probe::TABLE` and `recovery::TABLE` say, done.
 //!
-//! In: the opening, the answers to `server/discover` and `initialize`, silence, the end. Out:
-//! those requests, and a client that is connected as modern or as legacy. Calls wait meanwhile, and
-//! what the server sends is kept.
+//! In: the opening, what came of `server/discover` and `initialize`, refused requests, lost sessions,
+//! the end of a stream. Out: those requests, and a client that is connected as modern or as legacy,
+//! or unconnected. Calls wait meanwhile, and what the server sends is kept.
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
 
 use alloc::vec::Vec;
-use core::mem;
 
-use bytes::Bytes;
-
-use super::calls::Call;
-use super::compose::{self, Envelope};
+use super::binding::{Binding, Origin};
+use super::call::{Call, Goal, State};
+use super::compose::Envelope;
 use super::connect_error::ConnectError;
-use super::http::{Binding, Origin};
+use super::event::SubscriptionId;
+use super::legacy;
+use super::life::{Life, Modern};
 use super::negotiation::probe::{self, Move, Outcome, Step};
-use super::negotiation::{
-    Answer, Before, Decision, Found, Negotiating, Negotiation, ServerInfo, Verdict,
-};
-use super::{CallError, Client, ClientEvent, Config, Life, Modern, Reason, legacy};
-use crate::error::ProtocolError;
+use super::negotiation::{Before, Decision, Found, Negotiating, Negotiation, ServerInfo, Verdict};
+use super::recovery::{self, Known, Recovery, Refusal, Repeats, Then};
+use super::unconnected::{Restart, Unconnected};
+use super::{CallError, Client, ClientEvent, Reason};
 use crate::json::Json;
-use crate::message::{Message, Method, Outgoing, Request, RequestId, Response};
+use crate::message::Outgoing;
 use crate::time::Instant;
+use crate::version::{Era, ProtocolVersion};
 
 impl Client {
-    pub(super) fn is_negotiating(&self) -> bool {
-        matches!(self.life, Life::Negotiating(_))
-    }
-
     /// Begins at `step`, on a stream that was just opened.
     pub(super) fn begin(&mut self, now: Instant, step: Step) {
-        match (step, self.config.verdict.clone()) {
+        match (step, self.work.config.verdict.clone()) {
             (Step::Unconfirmed, Some(verdict)) => self.connect_modern(now, verdict, None, false),
             (Step::Unconfirmed, None) => self.enter(now, Step::Probe),
             _ => self.enter(now, step),
@@ -42,31 +38,23 @@ impl Client {
     /// Begins at `step`, with a server that was taken for something else.
     pub(super) fn enter_after(&mut self, now: Instant, step: Step, before: Before) {
         self.enter(now, step);
-        if let Life::Negotiating(negotiating) = &mut self.life {
+        if let Some(negotiating) = self.life.negotiating_mut() {
             negotiating.set_before(before);
         }
     }
 
     /// The server has answered a call, as a modern one does.
     pub(super) fn served_typed(&mut self, now: Instant) {
-        let found = match &self.life {
-            Life::Modern(modern) if !modern.confirmed => Found::default(),
+        let found = match self.life.step() {
+            Some(Step::Unconfirmed) => Found::default(),
             // It was slow, and it will not like the `initialize` that is out.
-            Life::Negotiating(negotiating)
-                if matches!(negotiating.step(), Step::Silent | Step::Held) =>
-            {
-                let Some(verdict) = self.config.verdict.clone() else { return };
+            Some(Step::Silent | Step::Held) => {
+                let Some(verdict) = self.work.config.verdict.clone() else { return };
                 let version = Some(verdict.version);
                 let discover = verdict.discover;
                 Found { version, discover, ..Found::default() }
             }
-            Life::Modern(_)
-            | Life::Negotiating(_)
-            | Life::Unopened
-            | Life::Reopening { .. }
-            | Life::Unconnected(_)
-            | Life::Legacy(_)
-            | Life::Closed => return,
+            Some(_) | None => return,
         };
         self.judge_found(now, Outcome::Modern, found);
     }
@@ -74,42 +62,29 @@ impl Client {
     /// The server has answered a call, and not as a modern one does.
     pub(super) fn served_untyped(&mut self, now: Instant) {
         self.judge(now, Outcome::Untyped);
-        if let Life::Negotiating(negotiating) = &mut self.life {
+        if let Some(negotiating) = self.life.negotiating_mut() {
             negotiating.set_serves();
         }
     }
 
     /// Sends what `step` has out.
     fn enter(&mut self, now: Instant, step: Step) {
-        let mut negotiating = self.take_negotiating().unwrap_or_else(|| Negotiating::new(step));
-        let number = self.calls.number();
-        let (timeout, request) = if step.discovers() {
-            let id = RequestId::string(&alloc::format!("discover-{number}"));
-            negotiating.discover(step, id.clone());
-            let version = self.config.negotiation.modern_version();
-            let stamp = Envelope::new(version, &self.config).stamp();
-            let method = "server/discover".into();
-            let params = Json::EMPTY_OBJECT;
-            // After `initialize`, or beside it, there is no other way left.
-            let Config { probe_timeout, initialize_timeout, .. } = self.config;
-            let is_first = matches!(step, Step::Probe | Step::Correct);
-            // Over HTTP silence does not mean that the server is a legacy one.
-            let may_be_silent = is_first && self.binding == Binding::Stream;
-            let timeout = if may_be_silent { probe_timeout } else { initialize_timeout };
-            (timeout, Outgoing::Request { id, method, stamp, params })
-        } else {
-            let roots = self.config.capabilities.roots;
-            negotiating.initialize(step, number, roots.is_some_and(|roots| roots.list_changed));
-            let version = self.config.negotiation.legacy_version();
-            let params = compose::initialize(version, &self.config);
-            let id = compose::id(number);
-            let stamp = Bytes::new();
-            let method = "initialize".into();
-            (self.config.initialize_timeout, Outgoing::Request { id, method, stamp, params })
-        };
+        let mut negotiating =
+            self.life.take_negotiating().unwrap_or_else(|| Negotiating::new(step));
+        let number = self.work.calls.number();
+        let (request, timeout) =
+            negotiating.request(step, number, &self.work.config, self.work.binding);
         self.deadlines.set(Reason::Negotiation, now + timeout);
         self.life = Life::Negotiating(negotiating);
-        self.outbox.send(request);
+        self.work.outbox.send(request);
+    }
+
+    /// Nothing came of what is out, in its time.
+    pub(super) fn judge_silence(&mut self, now: Instant) {
+        match self.work.binding {
+            Binding::Http => self.judge(now, Outcome::NoAnswer),
+            Binding::Stream => self.judge(now, Outcome::Silence),
+        }
     }
 
     /// Something came of what is out, or nothing.
@@ -118,42 +93,33 @@ impl Client {
     }
 
     pub(super) fn judge_found(&mut self, now: Instant, outcome: Outcome, found: Found) {
-        let step = match &self.life {
-            Life::Negotiating(negotiating) => negotiating.step(),
-            Life::Modern(modern) if !modern.confirmed => Step::Unconfirmed,
-            Life::Modern(_)
-            | Life::Legacy(_)
-            | Life::Unopened
-            | Life::Reopening { .. }
-            | Life::Unconnected(_)
-            | Life::Closed => return,
-        };
-        let falls_back = self.config.negotiation == Negotiation::Auto;
+        let Some(step) = self.life.step() else { return };
+        let falls_back = self.work.config.negotiation == Negotiation::Auto;
         let Some(row) = probe::TABLE.find((step, falls_back, outcome)) else { return };
         self.decisions.extend(Decision::new(now, step, outcome, row));
+        let before = self.life.before();
         match row.then {
             Move::Stay => {}
             Move::Send(step) => self.enter(now, step),
             Move::Await(step) => {
-                if let Life::Negotiating(negotiating) = &mut self.life {
+                if let Some(negotiating) = self.life.negotiating_mut() {
                     negotiating.wait_at(step);
                 }
             }
-            Move::Reopen(step) => self.reopen(now, step, self.before()),
+            Move::Reopen(step) => self.reopen(now, step, before),
             Move::Fail(failure) => {
-                let error = ConnectError::new(failure, found);
+                let error = found.into_error(failure);
                 if self.recovers() {
                     self.abort_probe();
-                    self.attempt_failed(now, self.before().era(), error);
+                    self.attempt_failed(now, before.era(), error);
                 } else {
                     self.end(now, Some(error));
                 }
             }
             Move::Modern => self.found_modern(now, found),
             Move::UseHeld => {
-                if let Life::Negotiating(negotiating) = &mut self.life
-                    && let Some(held) = negotiating.take_held()
-                {
+                let held = self.life.negotiating_mut().and_then(Negotiating::take_held);
+                if let Some(held) = held {
                     self.found_modern(now, held);
                 }
             }
@@ -167,41 +133,17 @@ impl Client {
 
     /// Nobody waits for what is out any more.
     fn abort_probe(&mut self) {
-        let Life::Negotiating(negotiating) = &self.life else { return };
-        if self.binding == Binding::Http {
-            negotiating.in_flight().for_each(|request| self.outbox.abort(request));
-        }
-    }
-
-    /// What the server was taken for before this negotiation.
-    fn before(&self) -> Before {
-        match &self.life {
-            Life::Negotiating(negotiating) => negotiating.before(),
-            Life::Modern(_)
-            | Life::Legacy(_)
-            | Life::Unopened
-            | Life::Reopening { .. }
-            | Life::Unconnected(_)
-            | Life::Closed => Before::Nothing,
+        if let (Some(negotiating), Binding::Http) = (self.life.negotiating(), self.work.binding) {
+            negotiating.in_flight().for_each(|request| self.work.outbox.abort(request));
         }
     }
 
     /// Has the stream opened again.
-    pub(super) fn reopen(&mut self, now: Instant, step: Step, before: Before) {
+    fn reopen(&mut self, now: Instant, step: Step, before: Before) {
         self.deadlines.clear(Reason::Negotiation);
-        self.recall_sent(now);
+        self.work.recall(now, &mut self.life);
         self.life = Life::Reopening { step, before };
-        self.outbox.event(ClientEvent::Reopen);
-    }
-
-    /// The answer of a modern server to the first probe, after its time: used, or held.
-    fn late(&mut self, now: Instant, found: Found) {
-        let Life::Negotiating(negotiating) = &mut self.life else { return };
-        if negotiating.step() != Step::Silent {
-            return self.judge_found(now, Outcome::Late, found);
-        }
-        negotiating.hold(found);
-        self.judge(now, Outcome::Late);
+        self.work.outbox.event(ClientEvent::Reopen);
     }
 
     fn found_modern(&mut self, now: Instant, found: Found) {
@@ -211,7 +153,8 @@ impl Client {
             self.deadlines.clear(Reason::Negotiation);
             return;
         }
-        let version = found.version.unwrap_or_else(|| self.config.negotiation.modern_version());
+        let chosen = self.work.config.negotiation;
+        let version = found.version.unwrap_or_else(|| chosen.modern_version());
         let verdict = Verdict { version, discover: found.discover };
         self.connect_modern(now, verdict, found.server, true);
     }
@@ -227,19 +170,20 @@ impl Client {
         let version = verdict.version;
         let server =
             server.unwrap_or_else(|| ServerInfo::discovered(version, verdict.discover.as_ref()));
-        let envelope = Envelope::new(version, &self.config);
-        let negotiating = self.take_negotiating();
+        let envelope = Envelope::new(version, &self.work.config);
+        let negotiating = self.life.take_negotiating();
         if let Some(number) = negotiating.as_ref().and_then(Negotiating::initialize_in_flight) {
-            self.calls.ignore(number);
-            self.abort(number);
+            self.work.calls.ignore(number);
+            self.work.abort(number);
         }
         let modern = Modern { server: server.clone(), verdict, envelope, confirmed };
         self.connected(now, Life::Modern(modern), server, negotiating);
     }
 
     fn connect_legacy(&mut self, now: Instant, server: ServerInfo) {
-        let negotiating = self.take_negotiating();
-        self.outbox.send(Outgoing::notification("notifications/initialized", Json::EMPTY_OBJECT));
+        let negotiating = self.life.take_negotiating();
+        let initialized = Outgoing::notification("notifications/initialized", Json::EMPTY_OBJECT);
+        self.work.outbox.send(initialized);
         let tells_roots = negotiating.as_ref().is_some_and(Negotiating::tells_roots);
         let session = legacy::Session::new(server.clone(), tells_roots);
         self.connected(now, Life::Legacy(session), server, negotiating);
@@ -254,101 +198,243 @@ impl Client {
     ) {
         self.deadlines.clear(Reason::Negotiation);
         // A stored verdict that nothing has confirmed is no connection yet.
-        if !matches!(&life, Life::Modern(modern) if !modern.confirmed) {
+        if !life.is_unconfirmed() {
             self.pace.connected(now);
         }
         self.life = life;
-        self.outbox.event(ClientEvent::Connected(server));
+        self.work.outbox.event(ClientEvent::Connected(server));
         self.send_waiting(now, negotiating.as_ref().is_some_and(Negotiating::serves));
         for message in negotiating.into_iter().flat_map(Negotiating::into_kept) {
             self.message(now, message, Origin::default());
         }
     }
 
-    fn take_negotiating(&mut self) -> Option<Negotiating> {
-        match mem::replace(&mut self.life, Life::Unopened) {
-            Life::Negotiating(negotiating) => Some(negotiating),
-            Life::Unopened
-            | Life::Reopening { .. }
-            | Life::Unconnected(_)
-            | Life::Modern(_)
-            | Life::Legacy(_)
-            | Life::Closed => None,
-        }
-    }
-
     /// Capabilities have changed.
     pub(super) fn envelop(&mut self) {
         if let Life::Modern(modern) = &mut self.life {
-            modern.envelope = Envelope::new(modern.server.version, &self.config);
+            modern.envelope = Envelope::new(modern.server.version, &self.work.config);
         }
     }
 
-    /// Keeps a message until the era is known; to be alive is said in any.
-    pub(super) fn keep(&mut self, message: Message) {
-        if let Message::Request(Request { id, method: Method::Ping, .. }) = &message {
-            let answer = legacy::answer(id.clone(), Ok(Json::EMPTY_OBJECT));
-            return self.outbox.send(answer);
+    /// A server that gets further has more time to show that it is modern.
+    pub(super) fn doubt_anew(&mut self, now: Instant) {
+        if self.is_in_doubt() && self.work.binding == Binding::Stream {
+            self.deadlines.set(Reason::Negotiation, now + self.work.config.probe_timeout);
         }
-        if let Life::Negotiating(negotiating) = &mut self.life
-            && !negotiating.keep(message)
+    }
+
+    /// A server that was modern once has time to show that it is. Over HTTP its answer shows it, and
+    /// silence shows nothing.
+    pub(super) fn doubt(&mut self, now: Instant) {
+        if self.life.is_unconfirmed()
+            && self.work.binding == Binding::Stream
+            && !self.deadlines.has(Reason::Negotiation)
         {
-            self.outbox.fault(ProtocolError::TooMuchBeforeConnected);
+            self.deadlines.set(Reason::Negotiation, now + self.work.config.probe_timeout);
         }
     }
 
-    /// A response while the era is not known; gives it back if it is of a call.
-    pub(super) fn negotiation_response(
+    /// Whether something was asked on the strength of a stored verdict, and nothing has shown yet
+    /// that it is right.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.life.is_unconfirmed() && self.work.calls.any(Call::is_sent)
+    }
+
+    /// The server has refused a call.
+    pub(super) fn refuse_call(
         &mut self,
         now: Instant,
-        response: Response,
-    ) -> Option<Response> {
-        let Life::Negotiating(negotiating) = &mut self.life else { return Some(response) };
-        let step = negotiating.step();
-        let chosen = self.config.negotiation;
-        let answer = match &response.id {
-            Some(id) => negotiating.land(id),
-            // A server that cannot read the id of a request says so without one.
-            None if step.discovers() => Some(Answer::Discover),
-            None => Some(Answer::Initialize),
+        number: u64,
+        refusal: Refusal,
+        error: CallError,
+    ) {
+        let Some(call) = self.work.calls.get(number) else { return };
+        let may_repeat =
+            call.refusals == 0 && (call.is_idempotent() || refusal.is_before_dispatch());
+        let is_answered = refusal != Refusal::Unavailable;
+        if let State::Sent { era } = call.state
+            && self.era().is_some_and(|current| current != era)
+        {
+            return self.refuse_late(now, number, may_repeat && is_answered, error);
+        }
+        let Some(known) = self.life.known() else {
+            // What an error means is known when the era is.
+            let may_wait = may_repeat && is_answered && self.life.negotiating().is_some();
+            return self.park_or_fail(now, number, may_wait, error);
         };
-        let (outcome, found) = match answer {
-            // Without an id it may be either's.
-            Some(_) if response.id.is_none() && step == Step::Silent => return None,
-            Some(Answer::Discover) => chosen.discovered(response.body),
-            Some(Answer::Initialize) => chosen.initialized(response.body),
-            Some(Answer::Overdue) => {
-                if let (Outcome::Modern, found) = chosen.discovered(response.body) {
-                    self.late(now, found);
-                }
-                return None;
-            }
-            None => return Some(response),
-        };
-        self.judge_found(now, outcome, found);
-        None
+        let Some(row) = recovery::TABLE.find((known, refusal)) else { return };
+        let Recovery { then, repeats } = row.then;
+        let is_recovered =
+            then != Then::Deliver && (known == Known::Unconfirmed || self.may_recover(now));
+        let is_of_session = matches!(call.goal, Goal::Subscribe { .. } | Goal::Nobody);
+        // What is of the session ends with it, and the next one has another.
+        if !(is_recovered && known == Known::Legacy && is_of_session) {
+            let is_repeated = is_recovered && may_repeat && repeats != Repeats::Nothing;
+            self.park_or_fail(now, number, is_repeated, error.clone());
+        }
+        if !is_recovered {
+            return;
+        }
+        let reason = error.into_connect_error().unwrap_or(ConnectError::Malformed);
+        match (known, then) {
+            (Known::Unconfirmed, _) => self.judge(now, Outcome::Error),
+            (_, Then::NewSession) => self.recover(now, Era::Legacy, reason),
+            (_, Then::Negotiate | Then::Deliver) => self.recover(now, Era::Modern, reason),
+        }
     }
 
-    /// An answer that cannot be read; false if it is not to what is out.
-    pub(super) fn negotiation_unreadable(&mut self, now: Instant, id: &RequestId) -> bool {
-        let Life::Negotiating(negotiating) = &self.life else { return false };
-        let Some(outcome) = negotiating.unreadable(id) else { return false };
-        self.judge(now, outcome);
-        true
+    /// The server has refused a call that was sent before it changed its era. That says nothing of the
+    /// connection that there is by now.
+    fn refuse_late(&mut self, now: Instant, number: u64, may_repeat: bool, error: CallError) {
+        if !may_repeat {
+            return self.work.fail(now, &mut self.life, number, error);
+        }
+        if let Some(mut call) = self.work.calls.remove(number) {
+            call.refusals += 1;
+            self.send_anew(now, call);
+        }
     }
 
-    /// Calls that were sent on a stream that has ended: idempotent ones wait to be sent again if the
-    /// next server is of the other era, and no others are sent again.
-    fn recall_sent(&mut self, now: Instant) {
-        let numbers: Vec<u64> = self.calls.numbers_of(Call::is_sent).collect();
-        for number in numbers {
-            let Some(mut call) = self.calls.remove(number) else { continue };
-            if call.is_idempotent() {
-                call.park(CallError::Closed, self.before().era());
-                self.calls.insert(number, call);
-            } else {
-                self.finish(now, call, Err(CallError::Interrupted));
-            }
+    fn park_or_fail(&mut self, now: Instant, number: u64, is_parked: bool, error: CallError) {
+        if !is_parked {
+            return self.work.fail(now, &mut self.life, number, error);
+        }
+        if let Some(call) = self.work.calls.get_mut(number) {
+            call.refusals += 1;
+            call.park(error, self.life.era_of_sent());
+        }
+    }
+
+    /// The server has forgotten the session, as something else than a call shows.
+    pub(crate) fn handle_session_lost(&mut self, now: Instant) {
+        self.recover(now, Era::Legacy, ConnectError::Http { status: 404 });
+    }
+
+    /// The next attempt need not wait: what made the last one fail may be mended.
+    pub(crate) fn retry_at_once(&mut self, now: Instant) {
+        if let Life::Unconnected(_) = &self.life {
+            self.pace.reset();
+            self.reconnect(now);
+        }
+    }
+
+    /// Where a negotiation begins with a server that belonged to this era. One that was modern is
+    /// asked what it is before anything else is.
+    fn first_step(&self, era: Era) -> Step {
+        let verdict = Verdict::new(ProtocolVersion::LATEST_LEGACY);
+        let legacy = Some(&verdict).filter(|_| era == Era::Legacy);
+        Step::first(self.work.config.negotiation, legacy)
+    }
+
+    /// Whether there is a way to another connection, or another attempt on this one.
+    fn may_recover(&self, now: Instant) -> bool {
+        // A stream that goes on cannot be waited for: what was refused is delivered.
+        self.work.binding == Binding::Http || self.pace.next(now) <= now
+    }
+
+    /// Whether the loss of the connection leaves the client unconnected, and does not close it.
+    pub(super) fn recovers(&self) -> bool {
+        let restarts = self.work.config.restart != Restart::Never;
+        (self.work.binding == Binding::Http || restarts) && self.pace.has_connected()
+    }
+
+    /// The era or the session is not what it was: negotiates again, at once or when it may, from
+    /// where a server of the era `next` is expected.
+    fn recover(&mut self, now: Instant, next: Era, reason: ConnectError) {
+        let Some(era) = self.era() else { return };
+        let subscriptions = match era {
+            Era::Legacy => self.work.leave_session(now, &mut self.life),
+            Era::Modern => Vec::new(),
+        };
+        let not_before = self.pace.lost(now);
+        if not_before <= now {
+            self.pace.begin(now);
+            self.decisions.clear();
+            self.enter_after(now, self.first_step(next), Before::Here(era));
+        } else {
+            self.disconnect(now, Unconnected { not_before, error: reason, era });
+        }
+        self.listen_all(now, subscriptions);
+    }
+
+    fn listen_all(&mut self, now: Instant, subscriptions: Vec<SubscriptionId>) {
+        for subscription in subscriptions {
+            self.listen(now, subscription);
+        }
+    }
+
+    /// An attempt has failed: calls that wait fail with its reason.
+    pub(super) fn attempt_failed(&mut self, now: Instant, era: Era, error: ConnectError) {
+        let not_before = self.pace.failed(now);
+        let cause = CallError::Connect(error.clone());
+        self.disconnect(now, Unconnected { not_before, error, era });
+        let fails = |call: &Call| call.waits() && !self.work.lives_on(call);
+        for number in self.work.calls.numbers_of(fails) {
+            self.work.fail(now, &mut self.life, number, cause.clone());
+        }
+        self.schedule(now);
+    }
+
+    /// A byte stream has ended, or could not be opened.
+    pub(super) fn stream_ended(&mut self, now: Instant, era: Era) {
+        let subscriptions = self.work.leave_stream(now, &mut self.life, era);
+        let error = ConnectError::Closed;
+        // The server was of use if it lasted; else it is started again later and later.
+        let not_before = self.pace.lost(now);
+        self.disconnect(now, Unconnected { not_before, error, era });
+        self.listen_all(now, subscriptions);
+    }
+
+    fn disconnect(&mut self, now: Instant, unconnected: Unconnected) {
+        self.deadlines.clear(Reason::Negotiation);
+        let error = unconnected.error.clone();
+        self.life = Life::Unconnected(unconnected);
+        self.work.outbox.event(ClientEvent::Disconnected(error));
+        self.schedule(now);
+    }
+
+    /// Sees to the next attempt, if something wants a connection; calls that cannot wait for it fail.
+    fn schedule(&mut self, now: Instant) {
+        let Life::Unconnected(Unconnected { not_before, error, .. }) = &self.life else { return };
+        let not_before = *not_before;
+        let error = error.clone();
+        let is_late = |call: &Call| {
+            call.waits() && !self.work.lives_on(call) && call.is_late(now, not_before)
+        };
+        for number in self.work.calls.numbers_of(is_late) {
+            self.work.fail(now, &mut self.life, number, CallError::Connect(error.clone()));
+        }
+        // The same credentials would be refused again.
+        let is_refused = matches!(error, ConnectError::Unauthorized(_));
+        let wants =
+            |call: &Call| call.waits() && !(is_refused && matches!(call.goal, Goal::Listen { .. }));
+        let is_stream = self.work.binding == Binding::Stream;
+        let restarts = is_stream && self.work.config.restart == Restart::Always;
+        if restarts || self.work.calls.any(wants) {
+            self.deadlines.set(Reason::Recovery, not_before);
+        } else {
+            self.deadlines.clear(Reason::Recovery);
+        }
+    }
+
+    /// A call was asked for, and there is no connection.
+    pub(super) fn call_unconnected(&mut self, now: Instant) {
+        self.schedule(now);
+        if matches!(&self.life, Life::Unconnected(it) if it.not_before <= now) {
+            self.reconnect(now);
+        }
+    }
+
+    /// The next attempt begins.
+    pub(super) fn reconnect(&mut self, now: Instant) {
+        let Life::Unconnected(Unconnected { era, .. }) = self.life else { return };
+        self.deadlines.clear(Reason::Recovery);
+        self.pace.begin(now);
+        self.decisions.clear();
+        let step = self.first_step(era);
+        match self.work.binding {
+            Binding::Stream => self.reopen(now, step, Before::Earlier(era)),
+            Binding::Http => self.enter_after(now, step, Before::Earlier(era)),
         }
     }
 }

@@ -1,23 +1,13 @@
 //! `ConnectError`: the reason that a client has no connection.
 //!
-//! In: the failure of a negotiation with what was found until then, or the loss of a request. Out:
-//! an error, the text of which says what to do.
+//! Its text says what to do.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::CallError;
-use super::negotiation::Found;
-use super::negotiation::probe::Failure;
 use crate::challenge::Unauthorized;
 use crate::message::ErrorData;
-
-/// The number of versions of a server that an error names.
-const MAX_NAMES: usize = 16;
-
-/// The number of characters of each of them.
-const MAX_NAME: usize = 64;
 
 /// The reason that there is no connection.
 #[derive(Clone, PartialEq)]
@@ -46,45 +36,6 @@ pub enum ConnectError {
     },
     /// Over HTTP: there is no connection to the server, for this reason.
     Connection(String),
-}
-
-impl ConnectError {
-    pub(super) fn new(failure: Failure, found: Found) -> Self {
-        let Found { supported, error, lost, .. } = found;
-        let lost = lost.and_then(Self::of_loss);
-        match (failure, error.map(Self::Refused).or(lost)) {
-            (Failure::NoCommonVersion, _) => {
-                let short = |name: String| name.chars().take(MAX_NAME).collect();
-                let supported = supported.into_iter().take(MAX_NAMES).map(short).collect();
-                Self::NoCommonVersion { supported }
-            }
-            (Failure::Refused | Failure::Unauthorized | Failure::Unavailable, Some(error)) => error,
-            (Failure::Refused | Failure::Unauthorized | Failure::Unavailable, None)
-            | (Failure::Malformed, _) => Self::Malformed,
-            (Failure::TimedOut, _) => Self::TimedOut,
-            (Failure::Closed, _) => Self::Closed,
-        }
-    }
-
-    /// Why there is no answer, as the reason that there is no connection.
-    pub(super) fn of_loss(loss: CallError) -> Option<Self> {
-        match loss {
-            CallError::Unauthorized(unauthorized) => Some(Self::Unauthorized(unauthorized)),
-            CallError::Http { status } => Some(Self::Http { status }),
-            CallError::Connection(failure) => Some(Self::Connection(failure)),
-            CallError::Error { error, .. } => Some(Self::Refused(error)),
-            CallError::Protocol(_)
-            | CallError::TimedOut
-            | CallError::Cancelled
-            | CallError::InputRefused(_)
-            | CallError::Connect(_)
-            | CallError::Closed
-            | CallError::Interrupted
-            | CallError::SessionExpired
-            | CallError::Header(_)
-            | CallError::Usage(_) => None,
-        }
-    }
 }
 
 impl fmt::Display for ConnectError {

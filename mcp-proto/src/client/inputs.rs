@@ -10,7 +10,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::calls::{Asking, Call};
+use super::call::{Asking, Call};
 use super::config::Config;
 use super::event::{CallId, ClientEvent, Input, InputId, InputReply};
 use super::outbox::Outbox;

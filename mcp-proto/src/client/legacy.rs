@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use super::binding::Origin;
 use super::config::Config;
-use super::http::Origin;
 use super::inputs::{Inputs, Requester, lacks};
 use super::negotiation::ServerInfo;
 use super::outbox::Outbox;

@@ -25,103 +25,73 @@
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
+mod binding;
 mod cache;
 mod call;
+mod call_error;
 mod calls;
 mod compose;
 mod config;
 mod connect;
 mod connect_error;
 mod event;
-mod http;
 mod inputs;
 mod legacy;
+mod life;
 mod negotiation;
 mod notification;
 mod outbox;
 mod pages;
+mod receive;
 pub mod recovery;
-mod response;
-mod subscribe;
+mod result;
 mod subscriptions;
 mod unconnected;
+mod verbs;
+mod work;
 
 use alloc::vec::Vec;
 
 use crate::deadlines::Deadlines;
-use crate::error::{ProtocolError, UsageError};
-use crate::limits::Limits;
 use crate::machine::Action;
-use crate::message::{self, Batch, Incoming, Malformed, Message, Outgoing};
+use crate::message::{Incoming, Outgoing};
 use crate::time::Instant;
-use crate::types::{ClientCapabilities, LoggingLevel};
+use crate::types::ClientCapabilities;
 use crate::version::Era;
 
 pub use crate::change::{Change, List};
 pub use crate::progress::Progress;
+use binding::Binding;
+pub(crate) use binding::Origin;
 pub use cache::{Cache, CacheLimits, CacheTicket, Cached};
-use calls::Calls;
-use compose::Envelope;
+pub use call_error::CallError;
 pub(crate) use compose::version_of;
 pub use config::Config;
 pub use connect_error::ConnectError;
 pub use event::{
-    CallError, CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
+    CallId, CallOptions, ClientAction, ClientEvent, Input, InputId, InputReply, Listing,
     SubscriptionId, Undelivered,
 };
-use http::Binding;
-pub(crate) use http::{Origin, is_modern_error, is_same_request};
-use inputs::Inputs;
+use life::Life;
+use negotiation::Before;
 use negotiation::probe::Step;
-use negotiation::{Before, Negotiating};
 pub use negotiation::{Decision, Negotiation, ServerInfo, Verdict, probe};
-use outbox::Outbox;
+pub(crate) use receive::{is_modern_error, is_same_request};
 use recovery::Pace;
-use subscriptions::Subscriptions;
 pub use unconnected::Restart;
-use unconnected::Unconnected;
+use work::Work;
 
 /// The client's side of one connection.
 #[derive(Debug)]
 pub struct Client {
-    config: Config,
-    binding: Binding,
-    /// The least severe log messages that are wanted; none said yet if `None`.
-    log_level: Option<LoggingLevel>,
     life: Life,
     pace: Pace,
     decisions: Vec<Decision>,
-    calls: Calls,
-    outbox: Outbox,
-    inputs: Inputs,
-    subscriptions: Subscriptions,
     deadlines: Deadlines<Reason>,
+    work: Work,
 }
 
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it")]
-enum Life {
-    Unopened,
-    Negotiating(Negotiating),
-    Reopening { step: Step, before: Before },
-    Modern(Modern),
-    Legacy(legacy::Session),
-    Unconnected(Unconnected),
-    Closed,
-}
-
-/// What is known of a modern server.
-#[derive(Debug)]
-struct Modern {
-    server: ServerInfo,
-    /// To be stored.
-    verdict: Verdict,
-    envelope: Envelope,
-    /// Whether it has answered as one.
-    confirmed: bool,
-}
-
-/// What a deadline is for.
+/// Reason of a deadline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Reason {
     /// The server's answer to `server/discover` or `initialize`.
@@ -137,67 +107,37 @@ enum Reason {
 impl Client {
     /// A client of a server that is yet to be connected.
     pub fn new(config: Config) -> Self {
+        Self::over(config, Binding::Stream)
+    }
+
+    /// A client whose binding is HTTP.
+    pub(crate) fn over_http(config: Config) -> Self {
+        Self::over(config, Binding::Http)
+    }
+
+    fn over(config: Config, binding: Binding) -> Self {
         Self {
-            config,
-            binding: Binding::Stream,
-            log_level: None,
             life: Life::Unopened,
             pace: Pace::default(),
             decisions: Vec::new(),
-            calls: Calls::default(),
-            outbox: Outbox::default(),
-            inputs: Inputs::default(),
-            subscriptions: Subscriptions::default(),
             deadlines: Deadlines::new(),
+            work: Work::new(config, binding),
         }
     }
 
     /// The server is there, for the first time or after [`ClientEvent::Reopen`].
     pub fn handle_opened(&mut self, now: Instant) {
-        match &self.life {
-            Life::Unopened => {
-                let verdict = self.config.verdict.as_ref();
-                self.begin(now, Step::first(self.config.negotiation, verdict));
-            }
-            Life::Reopening { step, before } => {
-                let step = *step;
-                let before = *before;
-                self.enter_after(now, step, before);
-            }
-            Life::Negotiating(_)
-            | Life::Modern(_)
-            | Life::Legacy(_)
-            | Life::Unconnected(_)
-            | Life::Closed => {}
+        if let Life::Unopened = self.life {
+            let Config { negotiation, verdict, .. } = &self.work.config;
+            self.begin(now, Step::first(*negotiation, verdict.as_ref()));
+        } else if let Life::Reopening { step, before } = self.life {
+            self.enter_after(now, step, before);
         }
     }
 
     /// The server sent a message.
     pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
         self.handle_message_of(now, incoming, Origin::default());
-    }
-
-    pub(crate) fn handle_message_of(&mut self, now: Instant, incoming: Incoming, origin: Origin) {
-        match (&self.life, incoming) {
-            (Life::Unopened | Life::Reopening { .. } | Life::Closed, _) => {}
-            (_, Incoming::Message(message)) => self.message(now, message, origin),
-            (Life::Legacy(session), Incoming::Batch(batch)) if session.has_batches() => {
-                self.batch(now, &batch, origin);
-            }
-            (_, Incoming::Batch(_)) => self.outbox.fault(ProtocolError::UnexpectedBatch),
-        }
-    }
-
-    /// The server sent something that is no message.
-    pub fn handle_malformed(&mut self, now: Instant, malformed: Malformed) {
-        if matches!(self.life, Life::Unopened | Life::Reopening { .. } | Life::Closed) {
-            return;
-        }
-        let Malformed { error, id, answerable } = malformed;
-        self.outbox.fault(error.clone());
-        if let Some(id) = id.filter(|_| !answerable) {
-            self.unreadable_response(now, &id, error);
-        }
     }
 
     /// The server sends nothing more, or is not listened to any more.
@@ -224,15 +164,15 @@ impl Client {
         while let Some((_, reason)) = self.next_deadline().filter(|(at, _)| *at <= now) {
             self.deadlines.clear(reason);
             match reason {
-                Reason::Negotiation => self.judge(now, self.silence()),
+                Reason::Negotiation => self.judge_silence(now),
                 Reason::Recovery => self.reconnect(now),
                 Reason::Held => {
-                    self.outbox.expire();
+                    self.work.outbox.expire();
                     self.send_held(now);
                 }
                 Reason::Call => {
-                    for number in self.calls.expire(now) {
-                        self.stop_call(now, number, CallError::TimedOut);
+                    for number in self.work.calls.expire(now) {
+                        self.work.stop(now, &mut self.life, number, CallError::TimedOut);
                     }
                 }
             }
@@ -255,42 +195,30 @@ impl Client {
     /// request, a legacy one in `initialize` alone. Roots are declared by [`Client::set_roots`]
     /// too.
     pub fn set_capabilities(&mut self, capabilities: ClientCapabilities) {
-        let roots = self.config.capabilities.roots;
-        self.config.capabilities = capabilities;
-        if self.inputs.has_roots() && self.config.capabilities.roots.is_none() {
-            self.config.capabilities.roots = roots;
+        let declared = &mut self.work.config.capabilities;
+        let roots = declared.roots;
+        *declared = capabilities;
+        if self.work.inputs.has_roots() && declared.roots.is_none() {
+            declared.roots = roots;
         }
         self.envelop();
     }
 
     /// The server, once the era is known.
     pub fn server(&self) -> Option<&ServerInfo> {
-        match &self.life {
-            Life::Modern(modern) => Some(&modern.server),
-            Life::Legacy(session) => Some(session.server()),
-            Life::Unopened
-            | Life::Negotiating(_)
-            | Life::Reopening { .. }
-            | Life::Unconnected(_)
-            | Life::Closed => None,
-        }
+        self.life.server()
     }
 
     /// The era that the server belongs to, once it is known.
     pub fn era(&self) -> Option<Era> {
-        self.server().map(ServerInfo::era)
+        self.life.era()
     }
 
     /// What has been found out about the server, to be stored; once it is known.
     pub fn verdict(&self) -> Option<Verdict> {
-        match &self.life {
-            Life::Modern(modern) => Some(modern.verdict.clone()),
-            Life::Legacy(session) => Some(Verdict::new(session.server().version)),
-            Life::Unopened
-            | Life::Negotiating(_)
-            | Life::Reopening { .. }
-            | Life::Unconnected(_)
-            | Life::Closed => None,
+        match self.life.modern() {
+            Some(modern) => Some(modern.verdict.clone()),
+            None => self.life.version().map(Verdict::new),
         }
     }
 
@@ -304,33 +232,33 @@ impl Client {
     /// For drivers: the server does not read, and enough waits to be written. Calls are held until
     /// [`Client::handle_unblocked`], with their time running; answers and cancellations are not.
     pub fn handle_blocked(&mut self) {
-        self.outbox.set_blocked(true);
+        self.work.outbox.set_blocked(true);
     }
 
     /// For drivers: there is room for more messages. Sends the calls that were held.
     pub fn handle_unblocked(&mut self, now: Instant) {
-        self.outbox.set_blocked(false);
+        self.work.outbox.set_blocked(false);
         self.send_held(now);
     }
 
     /// Whether the driver has said that the server does not read.
     pub fn is_blocked(&self) -> bool {
-        self.outbox.is_blocked()
+        self.work.outbox.is_blocked()
     }
 
     /// The next action.
     pub fn poll_action(&mut self) -> Option<ClientAction> {
-        self.outbox.poll()
+        self.work.outbox.poll()
     }
 
     /// The next action if it is to send a message.
     pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
-        self.outbox.poll_send()
+        self.work.outbox.poll_send()
     }
 
     /// The next action if it is not to send a message.
     pub(crate) fn poll_event(&mut self) -> Option<Action<ClientEvent>> {
-        self.outbox.poll_event()
+        self.work.outbox.poll_event()
     }
 
     /// When [`Client::handle_timeout`] is to be called at the latest.
@@ -341,65 +269,8 @@ impl Client {
     /// Whether more messages are wanted: a client reads whatever comes, but takes its actions
     /// first, and nothing after the end.
     pub fn wants_read(&self) -> bool {
-        self.outbox.is_empty()
-            && !matches!(
-                self.life,
-                Life::Unopened | Life::Reopening { .. } | Life::Unconnected(_) | Life::Closed
-            )
-    }
-
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.config.limits
-    }
-
-    fn message(&mut self, now: Instant, message: Message, origin: Origin) {
-        match message {
-            Message::Response(response) => self.response(now, response, origin),
-            message if self.is_negotiating() => self.keep(message),
-            Message::Notification(notification) => self.notification(now, notification),
-            Message::Request(request) => match &mut self.life {
-                Life::Legacy(session) => {
-                    let config = &self.config;
-                    let inputs = &mut self.inputs;
-                    let outbox = &mut self.outbox;
-                    if session.handle_request(request, origin, config, inputs, outbox) {
-                        self.calls.rest(&self.inputs);
-                    }
-                }
-                Life::Modern(_) | Life::Negotiating(_) | Life::Unconnected(_) => {
-                    let method = request.method.name().into();
-                    self.outbox.fault(ProtocolError::UnexpectedRequest { method });
-                }
-                Life::Unopened | Life::Reopening { .. } | Life::Closed => {}
-            },
-        }
-    }
-
-    fn batch(&mut self, now: Instant, batch: &Batch, origin: Origin) {
-        let Life::Legacy(session) = &mut self.life else { return };
-        let (id, texts) = match session.begin_batch(batch, &self.config.limits) {
-            Ok(begun) => begun,
-            Err(error) => return self.fault(error),
-        };
-        let origin = Origin { batch: Some(id), ..origin };
-        for text in texts {
-            match message::parse(&text, &self.config.limits) {
-                Ok(Incoming::Message(message)) => self.message(now, message, origin),
-                Ok(Incoming::Batch(_)) => self.fault(ProtocolError::NotAMessage),
-                Err(malformed) => self.handle_malformed(now, malformed),
-            }
-        }
-        self.leave_batch(Some(id));
-    }
-
-    fn leave_batch(&mut self, batch: Option<u64>) {
-        if let Life::Legacy(session) = &mut self.life {
-            session.leave_batch(batch, &mut self.outbox);
-        }
-    }
-
-    fn check_open(&self) -> Result<(), UsageError> {
-        if matches!(self.life, Life::Closed) { Err(UsageError::Closed) } else { Ok(()) }
+        let is_connected = self.life.is_open() && !matches!(self.life, Life::Unconnected(_));
+        is_connected && self.work.outbox.is_empty()
     }
 
     /// The stream of a server that was known has ended.
@@ -413,25 +284,15 @@ impl Client {
         self.deadlines.clear(Reason::Negotiation);
         self.deadlines.clear(Reason::Recovery);
         let cause = error.clone().map_or(CallError::Closed, CallError::Connect);
-        self.inputs.end(&mut self.outbox);
-        self.subscriptions.end_all(&cause, &mut self.outbox);
-        self.end_calls(now, &cause);
-        self.outbox.event(ClientEvent::Closed(error));
-        self.outbox.close();
-    }
-
-    pub(crate) fn fault(&mut self, error: ProtocolError) {
-        self.outbox.event(ClientEvent::PeerFault(error));
-    }
-
-    pub(crate) fn event(&mut self, event: ClientEvent) {
-        self.outbox.event(event);
+        self.work.end(now, &mut self.life, &cause);
+        self.work.outbox.event(ClientEvent::Closed(error));
+        self.work.outbox.close();
     }
 
     /// The earliest deadline of the client and of its parts.
     fn next_deadline(&self) -> Option<(Instant, Reason)> {
-        let call = self.calls.next_due().map(|at| (at, Reason::Call));
-        let held = self.outbox.next_due().map(|at| (at, Reason::Held));
+        let call = self.work.calls.next_due().map(|at| (at, Reason::Call));
+        let held = self.work.outbox.next_due().map(|at| (at, Reason::Held));
         self.deadlines.first().into_iter().chain(call).chain(held).min()
     }
 }

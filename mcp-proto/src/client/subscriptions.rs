@@ -14,11 +14,12 @@
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::event::{CallError, ClientEvent, SubscriptionId};
+use super::call_error::CallError;
+use super::event::{ClientEvent, SubscriptionId};
 use super::outbox::Outbox;
 use crate::change::{Change, List, is_part};
 use crate::json::Json;
@@ -29,8 +30,29 @@ use crate::types::{ServerCapabilities, SubscriptionFilter};
 pub(super) struct Subscriptions {
     open: BTreeMap<SubscriptionId, Subscription>,
     serials: u64,
+    /// Requests that a legacy server is to be sent.
+    asks: VecDeque<Ask>,
     /// Why the legacy server cannot send anything outside of calls, if it cannot.
     no_stream: Option<CallError>,
+}
+
+/// Request to a legacy server about one resource.
+#[derive(Debug)]
+pub(super) struct Ask {
+    /// The subscription that the server is asked for; none if it is to end one.
+    pub(super) subscription: Option<SubscriptionId>,
+    pub(super) uri: String,
+}
+
+impl Ask {
+    /// The parameters of the request.
+    pub(super) fn params(&self) -> Json {
+        let mut params = Vec::new();
+        let mut object = Writer::object(&mut params);
+        object.text("uri", &self.uri);
+        object.end();
+        Json::trusted(params)
+    }
 }
 
 #[derive(Debug)]
@@ -192,55 +214,65 @@ impl Subscriptions {
         self.open.keys().copied().collect()
     }
 
-    /// Begins a subscription with a legacy server, which offers this; returns the URIs to ask it for.
+    /// Begins a subscription with a legacy server, which offers this.
     pub(super) fn begin_legacy(
         &mut self,
         id: SubscriptionId,
         has: &ServerCapabilities,
         outbox: &mut Outbox,
-    ) -> Vec<String> {
+    ) {
         if let Some(cause) = self.no_stream.clone() {
-            self.end(id, Err(cause), outbox);
-            return Vec::new();
+            return self.end(id, Err(cause), outbox);
         }
-        let Some(Subscription { filter, .. }) = self.open.get_mut(&id) else { return Vec::new() };
+        let Some(Subscription { filter, .. }) = self.open.get_mut(&id) else { return };
         let resources = has.resources.unwrap_or_default();
         filter.tools_list_changed &= has.tools.is_some_and(|tools| tools.list_changed);
         filter.prompts_list_changed &= has.prompts.is_some_and(|prompts| prompts.list_changed);
         filter.resources_list_changed &= resources.list_changed;
         let wanted = core::mem::take(&mut filter.resource_subscriptions);
         let wanted = if resources.subscribe { wanted } else { Vec::new() };
-        let mut told = Vec::new();
-        let mut asked = BTreeSet::new();
-        let mut asks = Vec::new();
-        for uri in wanted {
-            if self.is_told(&uri) {
-                told.push(uri);
-            } else if asked.insert(uri.clone()) {
-                asks.push(uri);
-            }
-        }
+        let (told, asked): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|uri| self.is_told(uri));
         if let Some(subscription) = self.open.get_mut(&id) {
-            subscription.asked = asked;
             for uri in told {
                 subscription.add_told(uri);
             }
+            for uri in asked {
+                if subscription.asked.insert(uri.clone()) {
+                    self.asks.push_back(Ask { subscription: Some(id), uri });
+                }
+            }
         }
-        asks
+        self.check_begun(id, outbox);
+    }
+
+    /// The next request that a legacy server is to be sent.
+    pub(super) fn next_ask(&mut self) -> Option<Ask> {
+        self.asks.pop_front()
     }
 
     /// A legacy server has answered whether it tells of updates of `uri`.
-    pub(super) fn answered(&mut self, id: SubscriptionId, uri: &str, is_told: bool) {
-        if let Some(subscription) = self.open.get_mut(&id) {
-            subscription.asked.remove(uri);
-            if is_told {
-                subscription.add_told(uri.into());
+    pub(super) fn answered(
+        &mut self,
+        id: SubscriptionId,
+        uri: &str,
+        is_told: bool,
+        outbox: &mut Outbox,
+    ) {
+        match self.open.get_mut(&id) {
+            Some(subscription) => {
+                subscription.asked.remove(uri);
+                if is_told {
+                    subscription.add_told(uri.into());
+                }
+                self.check_begun(id, outbox);
             }
+            None if is_told => self.unsubscribe(uri),
+            None => {}
         }
     }
 
     /// A legacy subscription has begun if all is answered.
-    pub(super) fn check_begun(&mut self, id: SubscriptionId, outbox: &mut Outbox) {
+    fn check_begun(&mut self, id: SubscriptionId, outbox: &mut Outbox) {
         let Some(subscription) = self.open.get(&id) else { return };
         if subscription.asked.is_empty() {
             let resource_subscriptions = subscription.told.clone();
@@ -254,9 +286,12 @@ impl Subscriptions {
         }
     }
 
-    /// Whether a subscription wants updates of `uri` from a legacy server.
-    pub(super) fn wants(&self, uri: &str) -> bool {
-        self.is_told(uri) || self.open.values().any(|open| open.asked.contains(uri))
+    /// A subscription to `uri` is over: a legacy server is told, if no other one wants that.
+    pub(super) fn unsubscribe(&mut self, uri: &str) {
+        let is_asked = self.open.values().any(|open| open.asked.contains(uri));
+        if !is_asked && !self.is_told(uri) {
+            self.asks.push_back(Ask { subscription: None, uri: uri.into() });
+        }
     }
 
     fn is_told(&self, uri: &str) -> bool {
@@ -264,16 +299,15 @@ impl Subscriptions {
     }
 
     /// A legacy server has no stream for what it sends outside of calls: every subscription ends,
-    /// and so do those to come in this session. Returns the URIs that the server tells of.
-    pub(super) fn end_without_stream(
-        &mut self,
-        cause: CallError,
-        outbox: &mut Outbox,
-    ) -> BTreeSet<String> {
-        let told = self.open.values().flat_map(|open| open.told.iter().cloned()).collect();
+    /// and so do those to come in this session.
+    pub(super) fn end_without_stream(&mut self, cause: CallError, outbox: &mut Outbox) {
+        let told = self.open.values().flat_map(|open| open.told.iter().cloned());
+        let told: BTreeSet<String> = told.collect();
         self.end_all(&cause, outbox);
         self.no_stream = Some(cause);
-        told
+        for uri in told {
+            self.unsubscribe(&uri);
+        }
     }
 }
 

@@ -3,14 +3,21 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::CallError;
-use super::probe::Outcome;
+use super::super::call_error::CallError;
+use super::super::connect_error::ConnectError;
+use super::probe::{Failure, Outcome};
 use super::verdict::{Negotiation, ServerInfo};
 use crate::error::ErrorCode;
 use crate::json::Json;
 use crate::message::ErrorData;
 use crate::types::DiscoverResult;
 use crate::version::{Era, ProtocolVersion};
+
+/// The number of versions of a server that an error names.
+const MAX_NAMES: usize = 16;
+
+/// The number of characters of each of them.
+const MAX_NAME: usize = 64;
 
 /// The content of an answer.
 #[derive(Debug, Default)]
@@ -24,6 +31,50 @@ pub(in crate::client) struct Found {
     pub(in crate::client) error: Option<ErrorData>,
     /// Why there is no answer.
     pub(in crate::client) lost: Option<CallError>,
+}
+
+impl Found {
+    /// The reason that there is no connection after this failure.
+    pub(in crate::client) fn into_error(self, failure: Failure) -> ConnectError {
+        let Self { supported, error, lost, .. } = self;
+        let lost = lost.and_then(CallError::into_connect_error);
+        match (failure, error.map(ConnectError::Refused).or(lost)) {
+            (Failure::NoCommonVersion, _) => {
+                let short = |name: String| name.chars().take(MAX_NAME).collect();
+                let supported = supported.into_iter().take(MAX_NAMES).map(short).collect();
+                ConnectError::NoCommonVersion { supported }
+            }
+            (Failure::Refused | Failure::Unauthorized | Failure::Unavailable, Some(error)) => error,
+            (Failure::Refused | Failure::Unauthorized | Failure::Unavailable, None)
+            | (Failure::Malformed, _) => ConnectError::Malformed,
+            (Failure::TimedOut, _) => ConnectError::TimedOut,
+            (Failure::Closed, _) => ConnectError::Closed,
+        }
+    }
+
+    /// The meaning of a request without a response, which `discovers` or initializes.
+    pub(in crate::client) fn lost(error: CallError, discovers: bool) -> (Outcome, Self) {
+        let outcome = match &error {
+            CallError::Unauthorized(_) => Outcome::Unauthorized,
+            CallError::Protocol(_) if discovers => Outcome::Malformed,
+            CallError::Protocol(_) => Outcome::InitializeMalformed,
+            CallError::Http { status: 200..=299 | 400..=499 } if discovers => Outcome::Error,
+            CallError::Http { status: 200..=299 | 400..=499 } => Outcome::Refused,
+            CallError::Http { .. }
+            | CallError::Connection(_)
+            | CallError::Error { .. }
+            | CallError::TimedOut
+            | CallError::Cancelled
+            | CallError::InputRefused(_)
+            | CallError::Connect(_)
+            | CallError::Closed
+            | CallError::Interrupted
+            | CallError::SessionExpired
+            | CallError::Header(_)
+            | CallError::Usage(_) => Outcome::Unavailable,
+        };
+        (outcome, Self { lost: Some(error), ..Self::default() })
+    }
 }
 
 impl Negotiation {

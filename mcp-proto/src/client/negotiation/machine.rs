@@ -11,14 +11,25 @@
 //! | `Initialize` | the number of `initialize` | its response, `server/discover` beside it |
 //! | `Both` | both | either response |
 
+use alloc::boxed::Box;
 use core::mem;
 
-use super::super::{calls, compose};
+use bytes::Bytes;
+
+use super::super::binding::Binding;
+use super::super::calls;
+use super::super::compose::{self, Envelope};
+use super::super::config::Config;
+use super::super::outbox::Outbox;
 use super::found::Found;
 use super::kept::Kept;
 use super::overdue::Overdue;
 use super::probe::{Outcome, Step};
-use crate::message::{Message, RequestId};
+use super::verdict::Negotiation;
+use crate::error::ProtocolError;
+use crate::json::Json;
+use crate::message::{Message, Method, Outgoing, Request, RequestId, Response};
+use crate::time::Duration;
 use crate::version::Era;
 
 /// A negotiation that is under way.
@@ -45,9 +56,19 @@ enum Flight {
     Both { discover: RequestId, initialize: u64 },
 }
 
+/// The meaning of a response for a negotiation.
+#[derive(Debug)]
+pub(in crate::client) enum Heard {
+    /// It is that of a call.
+    OfCall(Response),
+    Outcome(Outcome, Box<Found>),
+    /// None: nobody waits for it.
+    Nothing,
+}
+
 /// The request that a response answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::client) enum Answer {
+enum Answer {
     /// `server/discover`.
     Discover,
     /// The first `server/discover`, after its time.
@@ -148,9 +169,41 @@ impl Negotiating {
         self.before = before;
     }
 
-    /// `server/discover` is sent, beside `initialize` if that is in flight.
-    pub(in crate::client) fn discover(&mut self, step: Step, id: RequestId) {
+    /// The request of `step`, under this number, and the time for its response.
+    pub(in crate::client) fn request(
+        &mut self,
+        step: Step,
+        number: u64,
+        config: &Config,
+        binding: Binding,
+    ) -> (Outgoing, Duration) {
         self.step = step;
+        let Config { negotiation, probe_timeout, initialize_timeout, .. } = *config;
+        if step.discovers() {
+            let id = RequestId::string(&alloc::format!("discover-{number}"));
+            self.discover(id.clone());
+            let stamp = Envelope::new(negotiation.modern_version(), config).stamp();
+            let method = "server/discover".into();
+            let params = Json::EMPTY_OBJECT;
+            // After `initialize`, or beside it, there is no other way left.
+            let is_first = matches!(step, Step::Probe | Step::Correct);
+            // Over HTTP silence does not mean that the server is a legacy one.
+            let may_be_silent = is_first && binding == Binding::Stream;
+            let timeout = if may_be_silent { probe_timeout } else { initialize_timeout };
+            (Outgoing::Request { id, method, stamp, params }, timeout)
+        } else {
+            let roots = config.capabilities.roots;
+            self.initialize(number, roots.is_some_and(|roots| roots.list_changed));
+            let params = compose::initialize(negotiation.legacy_version(), config);
+            let id = compose::id(number);
+            let stamp = Bytes::new();
+            let method = "initialize".into();
+            (Outgoing::Request { id, method, stamp, params }, initialize_timeout)
+        }
+    }
+
+    /// `server/discover` is sent, beside `initialize` if that is in flight.
+    fn discover(&mut self, id: RequestId) {
         self.flight = match self.flight.initialize() {
             Some(initialize) => Flight::Both { discover: id, initialize },
             None => Flight::Discover(id),
@@ -158,8 +211,7 @@ impl Negotiating {
     }
 
     /// `initialize` is sent, in place of what is in flight.
-    pub(in crate::client) fn initialize(&mut self, step: Step, number: u64, tells_roots: bool) {
-        self.step = step;
+    fn initialize(&mut self, number: u64, tells_roots: bool) {
         self.overdue = Overdue::new(self.flight.discover().cloned());
         self.flight = Flight::Initialize(number);
         self.tells_roots = tells_roots;
@@ -181,14 +233,46 @@ impl Negotiating {
         self.flight.find(id).is_some()
     }
 
-    /// A response has come: returns the request that it answers, which is not in flight any more.
-    pub(in crate::client) fn land(&mut self, id: &RequestId) -> Option<Answer> {
+    /// A response has come.
+    pub(in crate::client) fn response(&mut self, response: Response, chosen: Negotiation) -> Heard {
+        let answer = match &response.id {
+            Some(id) => self.land(id),
+            // Without an id it may be either's.
+            None if self.step == Step::Silent => return Heard::Nothing,
+            // A server that cannot read the id of a request says so without one.
+            None if self.step.discovers() => Some(Answer::Discover),
+            None => Some(Answer::Initialize),
+        };
+        let (outcome, found) = match answer {
+            Some(Answer::Discover) => chosen.discovered(response.body),
+            Some(Answer::Initialize) => chosen.initialized(response.body),
+            Some(Answer::Overdue) => match chosen.discovered(response.body) {
+                (Outcome::Modern, found) => (Outcome::Late, self.late(found)),
+                _ => return Heard::Nothing,
+            },
+            None => return Heard::OfCall(response),
+        };
+        Heard::Outcome(outcome, Box::new(found))
+    }
+
+    /// Returns the request that a response answers, which is not in flight any more.
+    fn land(&mut self, id: &RequestId) -> Option<Answer> {
         let answer = self.flight.find(id);
         match answer {
             Some(answer) => self.flight.land(answer),
             None => return self.overdue.settle(id).then_some(Answer::Overdue),
         }
         answer
+    }
+
+    /// The first probe is answered after its time. The answer is held while `initialize` is not
+    /// answered, and used otherwise.
+    fn late(&mut self, found: Found) -> Found {
+        if self.step == Step::Silent {
+            self.overdue.hold(found);
+            return Found::default();
+        }
+        found
     }
 
     /// The outcome of a response with this id that cannot be read.
@@ -199,19 +283,19 @@ impl Negotiating {
         }
     }
 
-    /// Holds the answer to the first probe until `initialize` is answered.
-    pub(in crate::client) fn hold(&mut self, found: Found) {
-        self.overdue.hold(found);
-    }
-
     /// The answer that is held.
     pub(in crate::client) fn take_held(&mut self) -> Option<Found> {
         self.overdue.take()
     }
 
-    /// Keeps a message of the server until the era is known; false if there is no room for it.
-    pub(in crate::client) fn keep(&mut self, message: Message) -> bool {
-        self.kept.push(message)
+    /// Keeps a message of the server until the era is known; to be alive is said in any.
+    pub(in crate::client) fn keep(&mut self, message: Message, outbox: &mut Outbox) {
+        if let Message::Request(Request { id, method: Method::Ping, .. }) = message {
+            let stamp = Bytes::new();
+            outbox.send(Outgoing::Result { id, stamp, result: Json::EMPTY_OBJECT });
+        } else if !self.kept.push(message) {
+            outbox.fault(ProtocolError::TooMuchBeforeConnected);
+        }
     }
 
     /// What the server has sent meanwhile.

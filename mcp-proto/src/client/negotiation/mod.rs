@@ -16,5 +16,5 @@ mod verdict;
 
 pub use decision::Decision;
 pub(super) use found::{Found, is_modern, listed};
-pub(super) use machine::{Answer, Before, Negotiating};
+pub(super) use machine::{Before, Heard, Negotiating};
 pub use verdict::{Negotiation, ServerInfo, Verdict};

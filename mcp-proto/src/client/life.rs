@@ -1,0 +1,137 @@
+//! State of a connection, and what is known of the server in it.
+//!
+//! | state | holds | leaves by |
+//! |---|---|---|
+//! | `Unopened` | | the opening |
+//! | `Negotiating` | what is in flight, what the server has sent | the answers, by `probe::TABLE` |
+//! | `Reopening` | the step that follows | the opening |
+//! | `Modern` | the server, its envelope, whether it is confirmed | a refusal, by `recovery::TABLE`; the end of the stream |
+//! | `Legacy` | the session | the same; the loss of the session |
+//! | `Unconnected` | the reason, the next attempt | a call, the time of that attempt |
+//! | `Closed` | | |
+
+use super::compose::Envelope;
+use super::legacy;
+use super::negotiation::probe::Step;
+use super::negotiation::{Before, Negotiating, ServerInfo, Verdict};
+use super::outbox::Outbox;
+use super::recovery::Known;
+use super::unconnected::Unconnected;
+use crate::version::{Era, ProtocolVersion};
+
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it")]
+pub(super) enum Life {
+    Unopened,
+    Negotiating(Negotiating),
+    Reopening { step: Step, before: Before },
+    Modern(Modern),
+    Legacy(legacy::Session),
+    Unconnected(Unconnected),
+    Closed,
+}
+
+/// Knowledge of a modern server.
+#[derive(Debug)]
+pub(super) struct Modern {
+    pub(super) server: ServerInfo,
+    /// To be stored.
+    pub(super) verdict: Verdict,
+    pub(super) envelope: Envelope,
+    /// Whether it has answered as one.
+    pub(super) confirmed: bool,
+}
+
+impl Life {
+    /// The server, once the era is known.
+    pub(super) fn server(&self) -> Option<&ServerInfo> {
+        let modern = self.modern().map(|modern| &modern.server);
+        modern.or_else(|| self.legacy().map(legacy::Session::server))
+    }
+
+    pub(super) fn era(&self) -> Option<Era> {
+        self.server().map(ServerInfo::era)
+    }
+
+    pub(super) fn version(&self) -> Option<ProtocolVersion> {
+        self.server().map(|server| server.version)
+    }
+
+    pub(super) fn is_legacy(&self) -> bool {
+        self.legacy().is_some()
+    }
+
+    pub(super) fn modern(&self) -> Option<&Modern> {
+        if let Self::Modern(modern) = self { Some(modern) } else { None }
+    }
+
+    pub(super) fn legacy(&self) -> Option<&legacy::Session> {
+        if let Self::Legacy(session) = self { Some(session) } else { None }
+    }
+
+    pub(super) fn negotiating(&self) -> Option<&Negotiating> {
+        if let Self::Negotiating(negotiating) = self { Some(negotiating) } else { None }
+    }
+
+    pub(super) fn negotiating_mut(&mut self) -> Option<&mut Negotiating> {
+        if let Self::Negotiating(negotiating) = self { Some(negotiating) } else { None }
+    }
+
+    /// The negotiation, which is over.
+    pub(super) fn take_negotiating(&mut self) -> Option<Negotiating> {
+        let before = core::mem::replace(self, Self::Unopened);
+        if let Self::Negotiating(negotiating) = before { Some(negotiating) } else { None }
+    }
+
+    /// Whether messages of a server may come.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self, Self::Unopened | Self::Reopening { .. } | Self::Closed)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+
+    /// Whether a stored verdict is all that is known of the server.
+    pub(super) fn is_unconfirmed(&self) -> bool {
+        self.modern().is_some_and(|modern| !modern.confirmed)
+    }
+
+    /// The step of a negotiation, for `probe::TABLE`.
+    pub(super) fn step(&self) -> Option<Step> {
+        let unconfirmed = self.is_unconfirmed().then_some(Step::Unconfirmed);
+        self.negotiating().map(Negotiating::step).or(unconfirmed)
+    }
+
+    /// The server before the negotiation that is under way.
+    pub(super) fn before(&self) -> Before {
+        self.negotiating().map_or(Before::Nothing, Negotiating::before)
+    }
+
+    /// The server, for `recovery::TABLE`.
+    pub(super) fn known(&self) -> Option<Known> {
+        match self.era()? {
+            Era::Modern if self.is_unconfirmed() => Some(Known::Unconfirmed),
+            Era::Modern => Some(Known::Modern),
+            Era::Legacy => Some(Known::Legacy),
+        }
+    }
+
+    /// The era in which the requests that are in flight were sent.
+    pub(super) fn era_of_sent(&self) -> Era {
+        if self.is_legacy() { Era::Legacy } else { self.before().era() }
+    }
+
+    /// Whether the server has understood the requests that are in flight. One that turns out to be
+    /// a legacy server has not.
+    pub(super) fn understands(&self) -> bool {
+        self.server().is_some() || matches!(self.before(), Before::Here(_))
+    }
+
+    /// A message of a batch of a legacy server, if there is one, is answered.
+    pub(super) fn leave_batch(&mut self, batch: Option<u64>, outbox: &mut Outbox) {
+        if let Self::Legacy(session) = self {
+            session.leave_batch(batch, outbox);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Type of a result.
+//!
+//! [Specification: Responses](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses)
+
+use alloc::string::String;
+
+use crate::json::Json;
+
+/// The type of a result, as its `resultType` names it.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Complete,
+    InputRequired,
+    /// It names none; it is complete.
+    Untyped,
+    Unknown(String),
+}
+
+impl Kind {
+    /// The type of a result of a modern server.
+    pub(super) fn of(result: &Json) -> Self {
+        if result.as_bytes().starts_with(b"{\"resultType\":\"complete\"") {
+            return Self::Complete;
+        }
+        let Some(kind) = result.raw().member("resultType") else { return Self::Untyped };
+        match kind.string().as_deref() {
+            Some("complete") => Self::Complete,
+            Some("input_required") => Self::InputRequired,
+            Some(other) => Self::Unknown(other.chars().take(100).collect()),
+            None => Self::Unknown(String::new()),
+        }
+    }
+}
