@@ -92,7 +92,7 @@ pub(super) struct Asking {
 
 /// The way of a call once the era is known.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum Resumption {
     /// It is sent.
     Send,
     /// It is sent under another number.
@@ -106,7 +106,7 @@ pub(super) enum Next {
 
 /// The way of a call whose response is complete.
 #[derive(Debug)]
-pub(super) enum Completion {
+pub(super) enum Completed {
     /// There is another page, which is asked for.
     NextPage,
     /// This came of it.
@@ -166,36 +166,38 @@ impl Call {
 
     /// The way of the call with a server of this era. A server that serves without a handshake has
     /// `begun` with what it was sent.
-    pub(super) fn next(&self, era: Era, begun: bool) -> Next {
+    pub(super) fn resumption(&self, era: Era, begun: bool) -> Resumption {
         match &self.state {
-            State::Waiting => Next::Send,
-            State::Asking(asking) if asking.missing.is_empty() && era == Era::Modern => Next::Send,
+            State::Waiting => Resumption::Send,
+            State::Asking(asking) if asking.missing.is_empty() && era == Era::Modern => {
+                Resumption::Send
+            }
             // Its handler has begun, at a server that is another one by now.
             State::Asking(_) if era == Era::Legacy && !self.is_idempotent() => {
-                Next::Fail(CallError::Interrupted)
+                Resumption::Fail(CallError::Interrupted)
             }
-            State::Asking(asking) if asking.missing.is_empty() => Next::SendAnew,
+            State::Asking(asking) if asking.missing.is_empty() => Resumption::SendAnew,
             // The same server would refuse it again.
             State::Parked { error, refused_as: Era::Modern }
                 if era == Era::Modern && !is_of_version(error) =>
             {
-                Next::Fail(error.clone())
+                Resumption::Fail(error.clone())
             }
-            State::Parked { .. } => Next::SendAnew,
+            State::Parked { .. } => Resumption::SendAnew,
             State::Sent { .. } if era == Era::Legacy && !begun && self.is_idempotent() => {
-                Next::Recall
+                Resumption::Recall
             }
-            State::Sent { .. } | State::Asking(_) => Next::Stay,
+            State::Sent { .. } | State::Asking(_) => Resumption::Stay,
         }
     }
 
     /// The way of the call after a result; the parameters are those of the next page then.
-    pub(super) fn complete(&mut self, result: Json, limits: &Limits) -> Completion {
-        let Goal::Pages(pages) = &mut self.goal else { return Completion::Over(Ok(result)) };
-        let fail = |error| Completion::Over(Err(CallError::Protocol(error)));
+    pub(super) fn complete(&mut self, result: Json, limits: &Limits) -> Completed {
+        let Goal::Pages(pages) = &mut self.goal else { return Completed::Over(Ok(result)) };
+        let fail = |error| Completed::Over(Err(CallError::Protocol(error)));
         let cursor = match pages.push(&result) {
             Ok(Some(cursor)) => cursor,
-            Ok(None) => return Completion::Over(Ok(pages.whole())),
+            Ok(None) => return Completed::Over(Ok(pages.whole())),
             Err(error) => return fail(error),
         };
         if pages.is_full(limits) {
@@ -203,7 +205,7 @@ impl Call {
             return fail(ProtocolError::ListTooLong { max_pages, max_list_bytes });
         }
         self.params = compose::with_cursor(&self.params, cursor);
-        Completion::NextPage
+        Completed::NextPage
     }
 
     /// Its time starts anew.

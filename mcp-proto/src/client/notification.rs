@@ -1,6 +1,6 @@
 //! Meaning of the notifications of a server.
 //!
-//! In: a notification. Out: [`Told`], unless it cannot be read.
+//! In: a notification. Out: [`Notice`], unless it cannot be read.
 
 use alloc::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::types::{
 
 /// The content of a notification.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum Notice {
     Progress(ProgressNotificationParams),
     Changed {
         change: Change,
@@ -36,7 +36,7 @@ pub(super) enum Told {
     Event(ClientEvent),
 }
 
-impl Told {
+impl Notice {
     /// Fails if the parameters are not those of the method.
     pub(super) fn read(notification: &Notification) -> Option<Self> {
         let Notification { method, params, .. } = notification;

@@ -16,7 +16,7 @@ use super::life::Life;
 use super::negotiation::probe::Outcome;
 use super::negotiation::{self, Found, Heard};
 use super::recovery::Refusal;
-use super::result::Kind;
+use super::result::ResultType;
 use super::{CallError, CallOptions, Client, ClientEvent};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
@@ -139,11 +139,12 @@ impl Client {
 
     /// The server has answered with a result.
     fn answered(&mut self, now: Instant, number: u64, result: Json) {
-        let kind = if self.life.is_legacy() { Kind::Complete } else { Kind::of(&result) };
+        let kind =
+            if self.life.is_legacy() { ResultType::Complete } else { ResultType::of(&result) };
         match kind {
-            Kind::Complete | Kind::InputRequired => self.served_typed(now),
-            Kind::Untyped => self.served_untyped(now),
-            Kind::Unknown(_) => {}
+            ResultType::Complete | ResultType::InputRequired => self.served_typed(now),
+            ResultType::Untyped => self.served_untyped(now),
+            ResultType::Unknown(_) => {}
         }
         if let Some(call) = self.work.answered(now, &mut self.life, number, kind, result) {
             self.send_anew(now, call);

@@ -8,7 +8,7 @@ use crate::json::Json;
 
 /// The type of a result, as its `resultType` names it.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum ResultType {
     Complete,
     InputRequired,
     /// It names none; it is complete.
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Unknown(String),
 }
 
-impl Kind {
+impl ResultType {
     /// The type of a result of a modern server.
     pub(super) fn of(result: &Json) -> Self {
         if result.as_bytes().starts_with(b"{\"resultType\":\"complete\"") {

@@ -9,7 +9,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use super::binding::Binding;
-use super::call::{Call, Goal, Next, State};
+use super::call::{Call, Goal, Resumption, State};
 use super::event::{InputReply, Listing, SubscriptionId};
 use super::inputs::Requester;
 use super::legacy::{self, Session};
@@ -281,20 +281,20 @@ impl Client {
         self.restore_log_level(now);
         for number in numbers {
             let Some(mut call) = self.work.calls.remove(number) else { continue };
-            match call.next(era, begun) {
-                Next::Send => self.send_call(now, number, call),
-                Next::SendAnew => {
+            match call.resumption(era, begun) {
+                Resumption::Send => self.send_call(now, number, call),
+                Resumption::SendAnew => {
                     call.state = State::Waiting;
                     self.send_anew(now, call);
                 }
-                Next::Recall => {
+                Resumption::Recall => {
                     self.work.calls.ignore(number);
                     self.work.abort(number);
                     call.state = State::Waiting;
                     self.send_anew(now, call);
                 }
-                Next::Stay => self.work.calls.insert(number, call),
-                Next::Fail(error) => self.work.finish(now, &mut self.life, call, Err(error)),
+                Resumption::Stay => self.work.calls.insert(number, call),
+                Resumption::Fail(error) => self.work.finish(now, &mut self.life, call, Err(error)),
             }
         }
     }

@@ -14,7 +14,7 @@
 use alloc::vec::Vec;
 
 use super::binding::{Binding, Origin};
-use super::call::{Call, Completion, Goal, State};
+use super::call::{Call, Completed, Goal, State};
 use super::call_error::CallError;
 use super::calls::{self, Calls};
 use super::compose;
@@ -22,9 +22,9 @@ use super::config::Config;
 use super::event::{CallOptions, ClientEvent, SubscriptionId};
 use super::inputs::{DroppedInput, Inputs};
 use super::life::Life;
-use super::notification::Told;
+use super::notification::Notice;
 use super::outbox::Outbox;
-use super::result::Kind;
+use super::result::ResultType;
 use super::subscriptions::{Ask, Subscriptions};
 use crate::change::Change;
 use crate::error::{ProtocolError, UsageError};
@@ -251,7 +251,7 @@ impl Work {
         now: Instant,
         life: &mut Life,
         number: u64,
-        kind: Kind,
+        kind: ResultType,
         result: Json,
     ) -> Option<Call> {
         let mut call = self.calls.remove(number)?;
@@ -259,14 +259,14 @@ impl Work {
             _ if !result.raw().is_object() => {
                 ProtocolError::InvalidResult { expected: "an object" }
             }
-            Kind::Complete | Kind::Untyped => {
+            ResultType::Complete | ResultType::Untyped => {
                 match call.complete(result, &self.config.limits) {
-                    Completion::NextPage => return Some(call),
-                    Completion::Over(result) => self.finish(now, life, call, result),
+                    Completed::NextPage => return Some(call),
+                    Completed::Over(result) => self.finish(now, life, call, result),
                 }
                 return None;
             }
-            Kind::InputRequired => {
+            ResultType::InputRequired => {
                 match self.inputs.require(&call, &result, &self.config, &mut self.outbox) {
                     Ok(asking) => {
                         if call.ask(asking) {
@@ -278,7 +278,7 @@ impl Work {
                     Err(error) => error,
                 }
             }
-            Kind::Unknown(name) => ProtocolError::UnknownResultType { name },
+            ResultType::Unknown(name) => ProtocolError::UnknownResultType { name },
         };
         self.finish(now, life, call, Err(CallError::Protocol(error)));
         None
@@ -291,8 +291,8 @@ impl Work {
         life: &mut Life,
         notification: &Notification,
     ) -> bool {
-        let is_proper = match Told::read(notification) {
-            Some(Told::Progress(params)) => {
+        let is_proper = match Notice::read(notification) {
+            Some(Notice::Progress(params)) => {
                 let told = self.calls.progressed(now, params, &self.inputs);
                 if let Ok(Some((call, progress))) = told {
                     self.outbox.event(ClientEvent::Progress { call, progress });
@@ -300,15 +300,17 @@ impl Work {
                 }
                 told.is_ok()
             }
-            Some(Told::Changed { change, listen }) => self.changed(life, change, listen).is_some(),
-            Some(Told::Acknowledged { listen, honoured }) => {
+            Some(Notice::Changed { change, listen }) => {
+                self.changed(life, change, listen).is_some()
+            }
+            Some(Notice::Acknowledged { listen, honoured }) => {
                 self.acknowledged(listen, honoured).is_some()
             }
-            Some(Told::Cancelled(id)) => {
+            Some(Notice::Cancelled(id)) => {
                 self.cancelled(now, life, &id);
                 true
             }
-            Some(Told::Event(event)) => {
+            Some(Notice::Event(event)) => {
                 self.outbox.event(event);
                 true
             }
