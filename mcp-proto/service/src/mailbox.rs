@@ -16,6 +16,9 @@
 //! | no wake-up is lost | a reader finds nothing and leaves its waker under one lock; `end_turn` asks under the lock whether something is left |
 //! | wakers are woken, cloned wakers dropped, without the lock | both may run anything |
 //! | functions run under the lock | they must not run code of users |
+//!
+//! It has one reader. What several futures wait for has a list of wakers of its own, as `Cancel` in
+//! `port` has.
 
 use core::mem;
 use core::task::{Poll, Waker};
@@ -59,6 +62,15 @@ impl<T> Mailbox<T> {
         drop(inner);
         wake(woken);
         Some(result)
+    }
+
+    /// Puts something in for a writer that holds another lock; returns the waker of the reader, to be
+    /// woken without that lock.
+    #[must_use]
+    pub(super) fn put_asleep(&self, put: impl FnOnce(&mut T) -> Option<()>) -> Option<Waker> {
+        let mut inner = self.0.lock();
+        put(&mut inner.value)?;
+        inner.reader.take_waker()
     }
 
     /// Wakes the reader.

@@ -12,8 +12,7 @@ use alloc::sync::Arc;
 use core::mem;
 use core::task::{Poll, Waker};
 
-use super::super::lock::Lock;
-use super::super::mailbox::wake;
+use super::super::mailbox::{Mailbox, wake};
 use super::error::SessionError;
 use mcp_proto::server::InputId;
 
@@ -21,17 +20,12 @@ use mcp_proto::server::InputId;
 pub(super) type Outcome<T> = Result<T, SessionError>;
 
 #[derive(Debug)]
-pub(super) struct Slot<T> {
-    state: Lock<State<T>>,
-}
+pub(super) struct Slot<T>(Mailbox<State<T>>);
 
 #[derive(Debug)]
 enum State<T> {
-    /// For the service; then for the client, if `input` is what its request is called.
-    Waiting {
-        input: Option<InputId>,
-        waker: Option<Waker>,
-    },
+    /// For the service; then for the client, if the request has an id.
+    Waiting(Option<InputId>),
     Settled(Outcome<T>),
     /// Nobody waits.
     Over,
@@ -40,43 +34,34 @@ enum State<T> {
 impl<T> Slot<T> {
     /// A slot, with what settles it.
     pub(super) fn new() -> (Ticket<T>, Arc<Self>) {
-        let state = Lock::new(State::Waiting { input: None, waker: None });
-        let slot = Arc::new(Self { state });
+        let slot = Arc::new(Self(Mailbox::new(State::Waiting(None))));
         (Ticket(slot.clone()), slot)
     }
 
     /// The result; if there is none, `waker` is woken then.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Outcome<T>> {
-        let mut state = self.state.lock();
-        if let State::Waiting { waker: known, .. } = &mut *state {
-            let same = known.as_ref().is_some_and(|known| known.will_wake(waker));
-            let before = if same { None } else { known.replace(waker.clone()) };
-            drop(state);
-            // Dropping a waker may run anything, and must not find the lock held.
-            drop(before);
-            return Poll::Pending;
-        }
-        match mem::replace(&mut *state, State::Over) {
-            State::Settled(outcome) => Poll::Ready(outcome),
-            State::Waiting { .. } | State::Over => Poll::Ready(Err(SessionError::Closed)),
-        }
+        self.0.poll(waker, |state| match mem::replace(state, State::Over) {
+            State::Waiting(input) => {
+                *state = State::Waiting(input);
+                None
+            }
+            State::Settled(outcome) => Some(outcome),
+            State::Over => Some(Err(SessionError::Closed)),
+        })
     }
 
     /// Nobody waits any more. Returns the request to withdraw, if one is out.
     pub(super) fn abandon(&self) -> Option<InputId> {
-        let before = mem::replace(&mut *self.state.lock(), State::Over);
-        match before {
-            State::Waiting { input, .. } => input,
-            State::Settled(_) | State::Over => None,
-        }
+        let before = self.0.look(|state| mem::replace(state, State::Over));
+        if let State::Waiting(input) = before { input } else { None }
     }
 
     fn settle(&self, outcome: Outcome<T>) -> Option<Waker> {
-        let mut state = self.state.lock();
-        let State::Waiting { waker, .. } = &mut *state else { return None };
-        let waker = waker.take();
-        *state = State::Settled(outcome);
-        waker
+        self.0.put_asleep(|state| {
+            let State::Waiting(_) = state else { return None };
+            *state = State::Settled(outcome);
+            Some(())
+        })
     }
 }
 
@@ -87,18 +72,16 @@ pub(in super::super) struct Ticket<T>(Arc<Slot<T>>);
 impl<T> Ticket<T> {
     /// Whether nobody waits any more.
     pub(super) fn is_over(&self) -> bool {
-        matches!(*self.0.state.lock(), State::Over)
+        self.0.0.look(|state| matches!(state, State::Over))
     }
 
     /// The request is out. Returns whether anybody waits for the answer.
     pub(super) fn is_out(&self, out: InputId) -> bool {
-        match &mut *self.0.state.lock() {
-            State::Waiting { input, .. } => {
-                *input = Some(out);
-                true
-            }
-            State::Settled(_) | State::Over => false,
-        }
+        self.0.0.look(|state| {
+            let State::Waiting(input) = state else { return false };
+            *input = Some(out);
+            true
+        })
     }
 
     /// Puts the result in; returns whom to wake once nothing is locked.
