@@ -7,6 +7,7 @@
 //! | part | `mcp-service` |
 //! |---|---|
 //! | [`Raw`], [`mod@write`], [`raw`], [`trusted`] | reads results in place; writes params and results whose shape is fixed |
+//! | [`explain`], [`DecodeError`] | says where arguments and results do not fit |
 //! | [`Deadlines`] | the sleeps of handlers, the timeouts of exchanges |
 //! | [`Row`] | the calls that an application waits for |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
@@ -15,7 +16,7 @@ pub use crate::deadlines::Deadlines;
 pub use crate::http::server::alarms::Alarms;
 pub use crate::http::server::shares::{Holder, Shares};
 use crate::json::Json;
-pub use crate::json::{Raw, write};
+pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, write};
 pub use crate::row::Row;
 
 /// A view of a value.
@@ -28,4 +29,10 @@ pub fn raw(json: &Json) -> Raw<'_> {
 #[inline]
 pub fn trusted(text: impl Into<bytes::Bytes>) -> Json {
     Json::trusted(text)
+}
+
+/// The places where a value is no `T`; `None` if they cannot be found out.
+#[cold]
+pub fn explain<T: serde::de::DeserializeOwned>(json: &Json) -> Option<DecodeError> {
+    crate::json::explain::<T>(json.as_str())
 }

@@ -1,7 +1,7 @@
 //! From functions to handlers.
 
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,6 +10,7 @@ use core::pin::Pin;
 
 use serde::de::DeserializeOwned;
 
+use super::misfit::{misfits, without_place};
 use super::result::{IntoResult, IntoToolResult, outcome, tool_outcome};
 use super::{Context, Interrupt, Registry, Session};
 use mcp_proto::ErrorData;
@@ -61,8 +62,9 @@ impl Running {
         Self::Future(Box::pin(async move { outcome(future.await.into_result()) }))
     }
 
-    fn invalid(error: &serde_json::Error) -> Self {
-        let message = alloc::format!("the parameters do not fit: {}", without_place(error));
+    #[cold]
+    fn invalid<T: DeserializeOwned>(params: &Json, error: &serde_json::Error) -> Self {
+        let message = alloc::format!("the parameters do not fit: {}", misfits::<T>(params, error));
         Self::Done(Interrupt::from(ErrorData::invalid_params(message)).into())
     }
 }
@@ -79,19 +81,16 @@ impl Handler {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
     {
-        Self::request(move |given, context| {
-            let arguments = given.arguments.decode_arguments();
-            drop(given);
-            match arguments {
-                Ok(arguments) => {
-                    let future = f(arguments, context);
-                    Running::Future(Box::pin(async move { future.await.into_tool_outcome() }))
-                }
-                Err(error) => {
-                    let what = without_place(&error);
-                    let text = alloc::format!("The arguments do not fit the input schema: {what}");
-                    Running::Done(tool_outcome(Ok(CallToolResult::error(text))))
-                }
+        Self::request(move |given, context| match given.arguments.decode_arguments() {
+            Ok(arguments) => {
+                drop(given);
+                let future = f(arguments, context);
+                Running::Future(Box::pin(async move { future.await.into_tool_outcome() }))
+            }
+            Err(error) => {
+                let what = misfits::<A>(&given.arguments, &error);
+                let text = alloc::format!("The arguments do not fit the input schema: {what}");
+                Running::Done(tool_outcome(Ok(CallToolResult::error(text))))
             }
         })
     }
@@ -105,7 +104,7 @@ impl Handler {
     {
         Self::request(move |given, context| match given.params.decode() {
             Ok(ReadResourceRequestParams { uri, .. }) => Running::to(f(uri, context)),
-            Err(error) => Running::invalid(&error),
+            Err(error) => Running::invalid::<ReadResourceRequestParams>(&given.params, &error),
         })
     }
 
@@ -140,7 +139,7 @@ impl Handler {
                     Running::Done(Outcome::Error(error))
                 }
             },
-            Err(error) => Running::invalid(&error),
+            Err(error) => Running::invalid::<ReadResourceRequestParams>(&given.params, &error),
         })
     }
 
@@ -155,7 +154,7 @@ impl Handler {
     {
         Self::request(move |given, context| match given.arguments.decode() {
             Ok(arguments) => Running::to(f(arguments, context)),
-            Err(error) => Running::invalid(&error),
+            Err(error) => Running::invalid::<A>(&given.arguments, &error),
         })
     }
 
@@ -169,7 +168,7 @@ impl Handler {
     {
         Self::request(move |given, context| match given.params.decode() {
             Ok(params) => Running::to(f(params, context)),
-            Err(error) => Running::invalid(&error),
+            Err(error) => Running::invalid::<CompleteRequestParams>(&given.params, &error),
         })
     }
 
@@ -184,7 +183,7 @@ impl Handler {
     {
         Self::request(move |given, context| match given.params.decode_arguments() {
             Ok(params) => Running::to(f(params, context)),
-            Err(error) => Running::invalid(&error),
+            Err(error) => Running::invalid::<P>(&given.params, &error),
         })
     }
 
@@ -250,12 +249,6 @@ fn misfit(uri: &str, known: Option<&[String]>, error: &serde_json::Error) -> Err
         )),
         _ => ErrorData::resource_not_found(uri),
     }
-}
-
-/// What is wrong; the place that `serde_json` names is one in a text that the peer has not got.
-fn without_place(error: &serde_json::Error) -> String {
-    let error = error.to_string();
-    error.split_once(" at line ").map_or(&*error, |(what, _)| what).into()
 }
 
 impl fmt::Debug for Handler {

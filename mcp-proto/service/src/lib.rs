@@ -111,6 +111,8 @@ mod io;
 mod link;
 mod lock;
 mod mailbox;
+mod misfit;
+mod nearest;
 mod output;
 mod port;
 mod process_group;
@@ -143,6 +145,8 @@ pub use http::{Admission, Answering, HttpLink, HttpServer, Part, Visitor};
 pub use inherited_env::InheritedEnv;
 pub use io::{BoxReader, BoxWriter, Clock, Duplex, Io, Reader, Socket, Writer};
 pub use link::Link;
+#[doc(hidden)]
+pub use nearest::nearest;
 pub use process_group::ProcessGroup;
 pub use registry::Registry;
 #[cfg(feature = "schemars")]

@@ -157,6 +157,7 @@ impl ProtocolError {
             Self::InvalidError
             | Self::UnexpectedResponse
             | Self::InvalidResult { .. }
+            | Self::MalformedResult { .. }
             | Self::UnknownResultType { .. } => Subject::Responses,
             Self::UnexpectedRequest { .. } | Self::TooManyInputRounds { .. } => Subject::Input,
             Self::UndeclaredInput { .. } => Subject::ClientCapabilities,

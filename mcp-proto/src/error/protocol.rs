@@ -193,6 +193,11 @@ pub enum ProtocolError {
         /// What it must be.
         expected: &'static str,
     },
+    /// The result of a request does not fit its schema.
+    MalformedResult {
+        /// The members that do not fit, each with the reason, such as `/content: is required`.
+        places: String,
+    },
     /// The result of a request is of a kind that the specification does not have.
     UnknownResultType {
         /// What it says that it is; at most 100 characters.
@@ -328,6 +333,7 @@ impl ProtocolError {
             | Self::InvalidNotification { .. }
             | Self::UndeclaredInput { .. } => Rung::Params,
             Self::InvalidResult { .. }
+            | Self::MalformedResult { .. }
             | Self::UnknownResultType { .. }
             | Self::ContentEncoding { .. } => Rung::Result,
             Self::ShareExceeded { .. }

@@ -185,6 +185,9 @@ impl ProtocolError {
                 write!(f, "{} is not as the schema says, or belongs to nothing", Quoted(method))
             }
             Self::InvalidResult { expected } => write!(f, "the result must be {expected}"),
+            Self::MalformedResult { places } => {
+                write!(f, "the result does not fit the schema: {places}")
+            }
             Self::ContentEncoding { encoding } => write!(
                 f,
                 "the answer has `Content-Encoding: {encoding}`; clients ask for identity alone"

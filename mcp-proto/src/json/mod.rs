@@ -6,6 +6,8 @@
 pub(crate) mod canonical;
 pub(crate) mod decimal;
 mod decode;
+mod decode_error;
+mod explain;
 mod integers;
 pub(crate) mod scan;
 pub(crate) mod walk;
@@ -19,6 +21,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+pub use decode_error::{DecodeError, Misfit, MisfitReason};
+pub(crate) use explain::explain;
 use scan::{Scanner, Span};
 
 /// One JSON value as text: valid, UTF-8, cheap to clone.

@@ -167,8 +167,8 @@ fn a_result_that_does_not_fit_is_the_servers_fault() {
         let mut pair = way.pair(everything(&Log::default()));
         let odd = pair.client().call::<Vec<u8>>("vendor/double", &json!({ "n": 1 }));
         let result = pair.run(odd);
-        let expected = "as the schema says";
-        let error = CallError::Protocol(ProtocolError::InvalidResult { expected });
+        let places = "expected an array, found an object".to_owned();
+        let error = CallError::Protocol(ProtocolError::MalformedResult { places });
         assert_eq!(result, Err(error));
     }
 }

@@ -58,7 +58,7 @@ fn a_prompt_gets_typed_arguments() {
 fn arguments_of_a_prompt_that_do_not_fit_are_an_error() {
     let params = json!({"name": "typed", "arguments": {"language": "latin"}});
     let message =
-        "the parameters do not fit: unknown variant `latin`, expected `english` or `german`";
+        "the parameters do not fit: /language: expected `english` or `german`, found `latin`";
     in_both_eras("prompts/get", &params, &error(-32602, message));
 }
 
@@ -179,9 +179,10 @@ fn completions_of_a_prompt_and_of_a_template() {
 #[test]
 fn a_method_gets_typed_parameters() {
     in_both_eras("demo/sum", &json!({"a": 1, "b": 2}), &json!({"result": {"sum": 3}}));
-    let message = "the parameters do not fit: missing field `b`";
+    let message = "the parameters do not fit: /b: is required";
     in_both_eras("demo/sum", &json!({"a": 1}), &error(-32602, message));
-    let message = "the parameters do not fit: invalid type: string \"1\", expected u32";
+    let message = "the parameters do not fit: /a: expected an integer from 0 to 4294967295, \
+                   found string \"1\"";
     in_both_eras("demo/sum", &json!({"a": "1", "b": 2}), &error(-32602, message));
 }
 

@@ -32,14 +32,20 @@ fn second_hour_13_whole_numbers_are_integers_however_they_are_written() {
 #[test]
 fn arguments_that_do_not_fit_are_told_to_the_model() {
     let mut bench = Bench::new(|count: Count, _| async move { count.count.to_string() });
-    for arguments in [json!({}), json!({"count": "7"}), json!({"count": -1}), json!({"count": 1.5})]
-    {
+    let range = "/count: expected an integer from 0 to 4294967295, found";
+    for (arguments, misfit) in [
+        (json!({}), "/count: is required".to_owned()),
+        (json!({"cuont": 7}), "/count: is required; /cuont: did you mean `count`?".to_owned()),
+        (json!({"count": "7"}), format!("{range} string \"7\"")),
+        (json!({"count": -1}), format!("{range} integer -1")),
+        (json!({"count": 1.5}), format!("{range} number 1.5")),
+    ] {
         bench.call_with(1, &arguments);
         let [line]: [String; 1] = bench.out().try_into().unwrap();
         let answer: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(answer["result"]["isError"], true, "{line}");
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(text.starts_with("The arguments do not fit the input schema: "), "{text}");
+        assert_eq!(text, format!("The arguments do not fit the input schema: {misfit}"));
     }
 }
 

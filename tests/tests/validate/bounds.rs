@@ -68,6 +68,32 @@ fn second_hour_17_the_nearest_alternative_is_told() {
 }
 
 #[test]
+fn misspelt_members_are_hinted_at_where_the_schema_knows_the_members() {
+    let place = json!({"type": "object", "properties": {"city": {}}, "required": ["city"]});
+    let schema = json!({
+        "properties": {"limit": {}, "query": {}, "place": {"$ref": "#/$defs/place"}},
+        "required": ["query"],
+        "additionalProperties": false,
+        "$defs": {"place": place},
+    });
+    assert_eq!(
+        misfits(&schema, &json!({"qeury": 1, "limt": 2, "x": 3})),
+        "has members that the schema does not allow: `limt`, `qeury`, `x`; /query: is required; \
+         /limt: did you mean `limit`?; /qeury: did you mean `query`?"
+    );
+    assert_eq!(
+        misfits(&schema, &json!({"query": 1, "place": {"citty": 1, "cit": 2}})),
+        "/place/city: is required; /place/cit: did you mean `city`?; \
+         /place/citty: did you mean `city`?"
+    );
+    // A member that is there is not what was meant by another one.
+    assert_eq!(
+        misfits(&schema, &json!({"query": 1, "limit": 2, "limt": 3})),
+        "has members that the schema does not allow: `limt`"
+    );
+}
+
+#[test]
 fn second_hour_17_many_values_are_refused_unread() {
     let text = format!("[{}]", vec!["{}"; 100_000].join(","));
     let checked = schemas(&json!({})).check_arguments(&Json::parse(text).unwrap());

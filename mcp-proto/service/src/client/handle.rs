@@ -19,6 +19,7 @@ use super::closed::Closed;
 use super::lists::{TypedList, decode_list};
 use super::port::{Command, Port, Stage};
 use super::subscription::Subscription;
+use crate::misfit::misfits;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
 use mcp_proto::client::{self, CallError, Config, ConnectError, Decision, ServerInfo, Verdict};
@@ -370,8 +371,10 @@ impl Client {
 
 /// A typed result.
 pub(super) fn decode<R: DeserializeOwned>(_port: &Port, result: &Json) -> Result<R, CallError> {
-    let expected = "as the schema says";
-    result.decode().map_err(|_| CallError::Protocol(ProtocolError::InvalidResult { expected }))
+    result.decode().map_err(|error| {
+        let places = misfits::<R>(result, &error);
+        CallError::Protocol(ProtocolError::MalformedResult { places })
+    })
 }
 
 impl fmt::Debug for Client {

@@ -3,7 +3,6 @@
 //! In: the result of a list. Out: the typed result, without the entries that are not as the schema
 //! says; each of those goes to the callback of the application.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use serde::de::DeserializeOwned;
@@ -11,6 +10,7 @@ use serde::de::DeserializeOwned;
 use super::handle::decode;
 use super::port::Port;
 use super::runner::unharmed;
+use crate::misfit::misfits;
 use mcp_proto::Json;
 use mcp_proto::client::{CallError, Listing};
 use mcp_proto::internals::write::List as Writer;
@@ -70,17 +70,19 @@ fn without_unreadable<L: TypedList>(port: &Port, result: &Json) -> Option<Json> 
             return object.copy(key, value);
         }
         value.elements(|entry| {
-            match trusted(entry.0.to_vec()).decode::<L::Entry>() {
+            let json = trusted(entry.0.to_vec());
+            match json.decode::<L::Entry>() {
                 Ok(_) => {
                     if !entries.is_empty() {
                         entries.push(b',');
                     }
                     entries.extend_from_slice(entry.0);
                 }
-                Err(reason) => {
+                Err(error) => {
                     count += 1;
                     if let Some(rejected) = &rejected {
-                        unharmed(|| rejected(L::LISTING, index, &reason.to_string()));
+                        let reason = misfits::<L::Entry>(&json, &error);
+                        unharmed(|| rejected(L::LISTING, index, &reason));
                     }
                 }
             }

@@ -8,6 +8,7 @@
 //! | `budget` | `validate` | JSON values as the validator sees them, each visit counted |
 //! | `cost` | `validate` | the bounds of a schema that a peer has sent |
 //! | `reason` | `validate` | the text of a misfit |
+//! | `hints` | `validate` | members that were misspelt |
 //!
 //! [Specification: JSON Schema Usage](https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage)
 
@@ -15,6 +16,8 @@
 mod budget;
 #[cfg(feature = "validate")]
 mod cost;
+#[cfg(feature = "validate")]
+mod hints;
 #[cfg(feature = "validate")]
 mod reason;
 #[cfg(feature = "validate")]

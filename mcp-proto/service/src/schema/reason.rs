@@ -12,6 +12,7 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 
 use super::budget::is_sound;
+use super::hints::Hints;
 
 /// The most misfits that are told at once.
 const MAX_MISFITS: usize = 8;
@@ -78,10 +79,24 @@ impl fmt::Display for Misfits {
 impl core::error::Error for Misfits {}
 
 /// The first errors of a check, told; `None` if there is none that is sound.
-pub(super) fn misfits<'a>(errors: impl Iterator<Item = ValidationError<'a>>) -> Option<Misfits> {
+///
+/// Misspelt members follow, as far as there is room.
+pub(super) fn misfits<'a>(
+    errors: impl Iterator<Item = ValidationError<'a>>,
+    hints: &Hints<'_>,
+) -> Option<Misfits> {
     let mut errors = errors.filter(is_sound);
-    let list: Vec<Misfit> =
-        errors.by_ref().take(MAX_MISFITS).map(|error| misfit(&error, 0)).collect();
+    let (mut list, mut misspelt) = (Vec::new(), Vec::new());
+    for error in errors.by_ref().take(MAX_MISFITS) {
+        list.push(misfit(&error, 0));
+        for hint in hints.about(&error) {
+            if !misspelt.contains(&hint) {
+                misspelt.push(hint);
+            }
+        }
+    }
+    misspelt.truncate(MAX_MISFITS - list.len());
+    list.extend(misspelt);
     if list.is_empty() { None } else { Some(Misfits { list, more: errors.next().is_some() }) }
 }
 

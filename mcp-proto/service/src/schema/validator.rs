@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use super::budget::{Counted, Counting, Steps};
 use super::cost;
+use super::hints::Hints;
 use super::reason::{self, Misfits};
 use mcp_proto::Json;
 use mcp_proto::schema::Dialect;
@@ -50,7 +51,11 @@ pub(super) enum Trust {
 }
 
 /// A schema, compiled.
-pub(super) struct Validator(jsonschema::Validator<Counting>);
+pub(super) struct Validator {
+    compiled: jsonschema::Validator<Counting>,
+    /// Its text, to look up names in.
+    schema: Json,
+}
 
 impl Validator {
     pub(super) fn compile(schema: &Json, trust: Trust) -> Result<Self, SchemaError> {
@@ -63,6 +68,7 @@ impl Validator {
         if trust == Trust::Peer {
             cost::check_size(schema)?;
         }
+        let text = schema.clone();
         let schema: Value =
             serde_json::from_slice(schema.as_bytes()).map_err(|_| invalid("it cannot be read"))?;
         if trust == Trust::Peer {
@@ -76,7 +82,7 @@ impl Validator {
             .should_validate_formats(false)
             .with_pattern_options(patterns);
         match options.build(&schema) {
-            Ok(validator) => Ok(Self(validator)),
+            Ok(compiled) => Ok(Self { compiled, schema: text }),
             Err(error) => match error.instance_path().as_str() {
                 "" => Err(invalid(&error.to_string())),
                 path => Err(invalid(&alloc::format!("{path}: {error}"))),
@@ -95,7 +101,7 @@ impl Validator {
             ));
         };
         let steps = Steps::new(MAX_STEPS);
-        let fits = self.0.is_valid(Counted::new(&value, &steps));
+        let fits = self.compiled.is_valid(Counted::new(&value, &steps));
         match (steps.are_spent(), fits) {
             (true, _) => Err(Misfits::whole("takes more than 1,000,000 steps to check")),
             (false, true) => Ok(()),
@@ -110,8 +116,9 @@ impl Validator {
             return unknown();
         }
         let steps = Steps::new(MAX_EXPLAIN_STEPS);
-        let errors = self.0.iter_errors(Counted::new(value, &steps));
-        reason::misfits(errors).unwrap_or_else(unknown)
+        let errors = self.compiled.iter_errors(Counted::new(value, &steps));
+        let schema = self.schema.decode().unwrap_or_default();
+        reason::misfits(errors, &Hints { schema: &schema, value }).unwrap_or_else(unknown)
     }
 }
 

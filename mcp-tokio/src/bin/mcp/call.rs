@@ -1,5 +1,6 @@
 //! `mcp call`: calls a tool, and shows what happens meanwhile.
 
+use mcp_service::nearest;
 use mcp_tokio::mcp_proto::server::Progress;
 use mcp_tokio::types::{CallToolResult, ContentBlock, ResourceContents, Tool};
 use mcp_tokio::{Client, Json, ServerInfo};
@@ -10,7 +11,6 @@ use crate::arguments;
 use crate::ask;
 use crate::failure::{Exit, Failure};
 use crate::list::all_tools;
-use crate::nearest::nearest;
 use crate::print::{self, Output};
 use crate::session;
 use crate::target::Target;

@@ -12,7 +12,6 @@ mod call;
 mod failure;
 mod interrupt;
 mod list;
-mod nearest;
 mod print;
 mod probe;
 mod record;
