@@ -275,6 +275,8 @@ impl Registry {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
+    /// The schemas are portable, unless [`Registry::portable_schemas`] says otherwise.
+    ///
     /// Arguments follow serde: members that the type does not know are ignored, unless it says
     /// `deny_unknown_fields`. Fails as [`Registry::add_tool`] does.
     #[cfg(feature = "schemars")]
@@ -290,7 +292,12 @@ impl Registry {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
     {
-        self.tool_with(Tool::of::<A>(name)?.description(description), f)
+        let tool = if self.has_portable_schemas {
+            Tool::of::<A>(name)?
+        } else {
+            Tool::of_verbatim::<A>(name)?
+        };
+        self.tool_with(tool.description(description), f)
     }
 
     /// Adds a tool whose definition is given. If it has no output schema, it gets that of what the
@@ -303,9 +310,17 @@ impl Registry {
         R: IntoToolResult,
     {
         if tool.output_schema.is_none() {
-            tool.output_schema = R::output_schema()?;
+            tool.output_schema = self.output_schema::<R>()?;
         }
         self.insert_tool(tool, Handler::tool(f), R::ASKS)
+    }
+
+    fn output_schema<R: IntoToolResult>(&self) -> Result<Option<Json>, UsageError> {
+        #[cfg(feature = "schemars")]
+        if !self.has_portable_schemas {
+            return R::output_schema_verbatim();
+        }
+        R::output_schema()
     }
 
     /// Adds a resource; see [`Handler::resource`]. Fails as [`Registry::add_resource`] does.

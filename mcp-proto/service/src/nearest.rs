@@ -1,6 +1,6 @@
 //! The name that a misspelt one stands for.
 //!
-//! In: a name that is not known, and the known names. Out: the known name that the fewest changes of
+//! In: an unknown name, and the known names. Out: the known name that the fewest changes of
 //! characters lead to, for hints in texts of errors. The program `mcp` asks here as well.
 
 /// The most characters of a misspelt name; comparing longer names takes time.

@@ -35,6 +35,8 @@ use crate::validation::Validation;
 pub struct Registry<H = Handler> {
     entries: server::Registry<H>,
     pub(crate) validation: Validation,
+    #[cfg(feature = "schemars")]
+    pub(crate) has_portable_schemas: bool,
 }
 
 /// Verbs that the registry of the machines has as well. They return this one.
@@ -62,7 +64,23 @@ macro_rules! delegates_or_fails {
 impl<H> Registry<H> {
     /// An empty registry for a server with this name and version.
     pub fn new(server_info: Implementation) -> Self {
-        Self { entries: server::Registry::new(server_info), validation: Validation::default() }
+        Self {
+            entries: server::Registry::new(server_info),
+            validation: Validation::default(),
+            #[cfg(feature = "schemars")]
+            has_portable_schemas: true,
+        }
+    }
+
+    /// Sets whether tools that are added from now on get portable schemas from their types; default
+    /// true. With false the schemas are as schemars derives them, and some hosts reject them.
+    ///
+    /// [`PortabilityRule`](mcp_proto::schema::PortabilityRule) has the rules. A [`Tool`] that is
+    /// given keeps its input schema.
+    #[cfg(feature = "schemars")]
+    pub fn portable_schemas(&mut self, portable: bool) -> &mut Self {
+        self.has_portable_schemas = portable;
+        self
     }
 
     delegates! {

@@ -90,6 +90,12 @@ pub trait IntoToolResult {
         Ok(None)
     }
 
+    /// The same schema as its type has it, for registries without portable schemas.
+    #[doc(hidden)]
+    fn output_schema_verbatim() -> Result<Option<Json>, UsageError> {
+        Self::output_schema()
+    }
+
     /// The result, or what the model is not told of.
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt>;
 
@@ -150,6 +156,10 @@ impl<T: IntoToolResult, E: IntoToolError> IntoToolResult for Result<T, E> {
         T::output_schema()
     }
 
+    fn output_schema_verbatim() -> Result<Option<Json>, UsageError> {
+        T::output_schema_verbatim()
+    }
+
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
         match self {
             Ok(value) => value.into_tool_result(),
@@ -185,6 +195,12 @@ impl<T: Serialize + schemars::JsonSchema> IntoToolResult for Structured<T> {
     fn output_schema() -> Result<Option<Json>, UsageError> {
         mcp_proto::types::Tool::new("", Json::EMPTY_OBJECT)
             .output_of::<T>()
+            .map(|tool| tool.output_schema)
+    }
+
+    fn output_schema_verbatim() -> Result<Option<Json>, UsageError> {
+        mcp_proto::types::Tool::new("", Json::EMPTY_OBJECT)
+            .output_of_verbatim::<T>()
             .map(|tool| tool.output_schema)
     }
 

@@ -51,7 +51,7 @@ use super::name::{ANNOTATION, is_name};
 /// What the compiler does not see is left to
 /// [`Registry::add_tool`](crate::server::Registry::add_tool): two fields with one name, and a
 /// header in a type that is not a field's own but that of an element, a variant, or of a nested
-/// struct without `#[schemars(inline)]`. It also checks what
+/// struct that several fields use, without `#[schemars(inline)]`. It also checks what
 /// `#[schemars(extend("x-mcp-header" = "Region"))]` says on other fields, such as enums.
 ///
 /// Intermediaries can see headers: passwords, tokens and personal data do not belong there.

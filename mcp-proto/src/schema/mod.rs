@@ -1,13 +1,26 @@
-//! JSON Schemas: the supported dialects.
+//! JSON Schemas: the supported dialects, and what all hosts accept.
+//!
+//! | part | job |
+//! |---|---|
+//! | `dialect` | reads `$schema` |
+//! | `portability` | finds what some hosts reject |
+//! | `portable` | makes schemas from types portable; feature `schemars` |
+//! | `definitions`, `subschemas` | look into schemas |
 //!
 //! [`Registry::add_tool`](crate::server::Registry::add_tool) refuses other dialects. The crate
 //! `mcp-service` compiles schemas and checks values against them, with its feature `validate`.
 //!
 //! [Specification: JSON Schema Usage](https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage)
 
+mod definitions;
 mod dialect;
+mod portability;
+#[cfg(feature = "schemars")]
+pub(crate) mod portable;
+mod subschemas;
 
 pub use dialect::Dialect;
+pub use portability::{PortabilityFinding, PortabilityRule, check_portability};
 
 pub use crate::error::SchemaError;
 use crate::error::UsageError;

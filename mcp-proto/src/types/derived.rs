@@ -18,19 +18,44 @@ use super::PromptArgument;
 use crate::error::UsageError;
 use crate::headers::ANNOTATION;
 use crate::json::Json;
+use crate::schema::portable::{Portable, remove_null};
+
+/// The transforms of a schema from a type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Derivation {
+    /// Those of [`Portable`].
+    Portable,
+    /// None: the schema is as schemars derives it.
+    Verbatim,
+}
 
 /// The schema of what is read as an `A`.
-pub(super) fn input_schema<A: JsonSchema>(name: &str) -> Result<Json, UsageError> {
+pub(super) fn input_schema<A: JsonSchema>(
+    name: &str,
+    derivation: Derivation,
+) -> Result<Json, UsageError> {
     let settings = SchemaSettings::draft2020_12().for_deserialize();
-    schema::<A>(settings.with_transform(RecursiveTransform(no_null_in_headers)), name)
+    let settings = settings.with_transform(RecursiveTransform(no_null_in_headers));
+    schema::<A>(settings, name, derivation)
 }
 
 /// The schema of what a `T` is written as.
-pub(super) fn output_schema<T: JsonSchema>(name: &str) -> Result<Json, UsageError> {
-    schema::<T>(SchemaSettings::draft2020_12().for_serialize(), name)
+pub(super) fn output_schema<T: JsonSchema>(
+    name: &str,
+    derivation: Derivation,
+) -> Result<Json, UsageError> {
+    schema::<T>(SchemaSettings::draft2020_12().for_serialize(), name, derivation)
 }
 
-fn schema<T: JsonSchema>(settings: SchemaSettings, name: &str) -> Result<Json, UsageError> {
+fn schema<T: JsonSchema>(
+    settings: SchemaSettings,
+    name: &str,
+    derivation: Derivation,
+) -> Result<Json, UsageError> {
+    let settings = match derivation {
+        Derivation::Portable => settings.with_transform(Portable),
+        Derivation::Verbatim => settings,
+    };
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     // The dialect is the default one, and the type's name says nothing to a model.
     schema.remove("$schema");
@@ -44,18 +69,8 @@ fn no_null_in_headers(schema: &mut Schema) {
     if schema.get(ANNOTATION).is_none() {
         return;
     }
-    if schema.get("default").is_some_and(Value::is_null) {
-        schema.remove("default");
-    }
-    if let Some(Value::Array(values)) = schema.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
-    if let Some(Value::Array(types)) = schema.get_mut("type") {
-        types.retain(|word| word != "null");
-        if let [only] = &**types {
-            let only = only.clone();
-            schema.insert("type".to_owned(), only);
-        }
+    if let Some(schema) = schema.as_object_mut() {
+        remove_null(schema);
     }
 }
 

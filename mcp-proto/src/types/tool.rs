@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cache::ttl_ms;
 use super::codec::{is_false, present};
 #[cfg(feature = "schemars")]
-use super::derived;
+use super::derived::{self, Derivation};
 use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, TextContent};
 #[cfg(feature = "schemars")]
 use crate::error::UsageError;
@@ -63,11 +63,27 @@ impl Tool {
     /// `title`. [`Registry::add_tool`](crate::server::Registry::add_tool) refuses it unless `A` is
     /// a struct with named fields. Fields may be [headers](crate::headers::Header).
     ///
+    /// The schema is portable: it keeps the rules of
+    /// [`PortabilityRule`](crate::schema::PortabilityRule), which all known hosts accept. So an
+    /// `Option` of a field that is not required is no `null` there, and `u8` has no `format`.
+    /// [`Tool::of_verbatim`] changes nothing.
+    ///
     /// Fails with [`UsageError::NotJson`] if the schema of `A` cannot be written.
     #[cfg(feature = "schemars")]
     pub fn of<A: schemars::JsonSchema>(name: impl Into<String>) -> Result<Self, UsageError> {
         let name = name.into();
-        let schema = derived::input_schema::<A>(&name)?;
+        let schema = derived::input_schema::<A>(&name, Derivation::Portable)?;
+        Ok(Self::new(name, schema))
+    }
+
+    /// A tool with arguments of type `A`, as [`Tool::of`], with the schema as schemars derives it.
+    /// Some hosts reject it. Fails as [`Tool::of`] does.
+    #[cfg(feature = "schemars")]
+    pub fn of_verbatim<A: schemars::JsonSchema>(
+        name: impl Into<String>,
+    ) -> Result<Self, UsageError> {
+        let name = name.into();
+        let schema = derived::input_schema::<A>(&name, Derivation::Verbatim)?;
         Ok(Self::new(name, schema))
     }
 
@@ -108,10 +124,21 @@ impl Tool {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
+    /// The schema is portable, as that of [`Tool::of`]. A field that is left out when it is `None`
+    /// is no `null` there; use [`Tool::output_of_verbatim`] for an `Option<Option<_>>`.
+    ///
     /// Fails with [`UsageError::NotJson`] if the schema of `T` cannot be written.
     #[cfg(feature = "schemars")]
     pub fn output_of<T: schemars::JsonSchema>(self) -> Result<Self, UsageError> {
-        let schema = derived::output_schema::<T>(&self.name)?;
+        let schema = derived::output_schema::<T>(&self.name, Derivation::Portable)?;
+        Ok(self.output_schema(schema))
+    }
+
+    /// Sets the JSON Schema of its structured content, as [`Tool::output_of`], to the one that
+    /// schemars derives. Fails as [`Tool::output_of`] does.
+    #[cfg(feature = "schemars")]
+    pub fn output_of_verbatim<T: schemars::JsonSchema>(self) -> Result<Self, UsageError> {
+        let schema = derived::output_schema::<T>(&self.name, Derivation::Verbatim)?;
         Ok(self.output_schema(schema))
     }
 

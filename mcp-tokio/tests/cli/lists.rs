@@ -13,7 +13,7 @@ brew
   Makes coffee
     cups   integer          required  How many.
     notes  array of string  optional  What is said of it.
-    sugar  boolean|null     optional  Whether there is sugar in it.
+    sugar  boolean          optional  Whether there is sugar in it.
 
 burn
   Fails

@@ -66,8 +66,7 @@ const FORECAST: &str = r#"
       },
       "days": {
         "description": "How many days ahead; today without it.",
-        "type": ["integer", "null"],
-        "format": "uint8",
+        "type": "integer",
         "minimum": 0,
         "maximum": 255
       }

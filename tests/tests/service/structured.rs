@@ -108,6 +108,36 @@ fn a_tool_whose_definition_is_given_lists_what_its_handler_returns() {
 }
 
 #[test]
+fn registry_without_portable_schemas_lists_those_of_schemars() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Arguments {
+        limit: Option<u8>,
+    }
+    let f = |arguments: Arguments, _| async move {
+        Ok::<_, String>(Structured(Sum { result: arguments.limit.unwrap_or_default().into() }))
+    };
+    let mut registry = Registry::new(Implementation::new("test", "1"));
+    registry.tool("portable", "", f).unwrap();
+    registry.portable_schemas(false).tool("verbatim", "", f).unwrap();
+    registry.portable_schemas(true).tool("portable-too", "", f).unwrap();
+    let list = Client::new(Era::Modern, registry).ask("tools/list", json!({}));
+    let verbatim = json!({
+        "type": ["integer", "null"],
+        "format": "uint8",
+        "minimum": 0,
+        "maximum": 255,
+    });
+    let portable = json!({"type": "integer", "minimum": 0, "maximum": 255});
+    for (index, limit, format) in
+        [(0, &portable, None), (1, &verbatim, Some(&json!("uint32"))), (2, &portable, None)]
+    {
+        let tool = &list["result"]["tools"][index];
+        assert_eq!(tool["inputSchema"]["properties"]["limit"], *limit, "{tool}");
+        assert_eq!(tool["outputSchema"]["properties"]["result"].get("format"), format, "{tool}");
+    }
+}
+
+#[test]
 fn a_text_has_no_schema() {
     let (tool, _) = shown(Era::Modern, "text");
     assert_eq!(tool.get("outputSchema"), None);

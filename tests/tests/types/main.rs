@@ -10,6 +10,7 @@
 mod derived;
 mod examples;
 mod forms;
+mod portable;
 mod shapes;
 
 use mcp_proto::Json;

@@ -1,8 +1,9 @@
-//! JSON Schemas of tools, compiled to validators, and the supported dialects.
+//! JSON Schemas of tools, compiled to validators, the supported dialects and portable schemas.
 //!
 //! | part | feature | job |
 //! |---|---|---|
 //! | [`Dialect`] | | reads `$schema`; a registry refuses tools with other dialects |
+//! | [`check_portability`] | | finds what some hosts reject |
 //! | `tool` | `validate` | `ToolSchemas`: checks arguments and structured content |
 //! | `validator` | `validate` | one compiled schema, and the bounds of a check |
 //! | `budget` | `validate` | JSON values as the validator sees them, each visit counted |
@@ -25,7 +26,9 @@ mod tool;
 #[cfg(feature = "validate")]
 mod validator;
 
-pub use mcp_proto::schema::{Dialect, SchemaError};
+pub use mcp_proto::schema::{
+    Dialect, PortabilityFinding, PortabilityRule, SchemaError, check_portability,
+};
 #[cfg(feature = "validate")]
 pub use reason::{Misfit, Misfits};
 #[cfg(feature = "validate")]

@@ -1,0 +1,100 @@
+//! The definitions of a JSON Schema, and the references to them.
+//!
+//! In: a schema. Out: the places of the references by definition. A definition that one reference
+//! uses can stand in its place. A reference within its own definition is that of a recursive type.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde_json::{Map, Value};
+
+use super::subschemas::{subschemas, token};
+
+/// The keywords that hold definitions, in 2020-12 and draft-07.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
+/// The keywords that say what a schema is for, and that a reference may override.
+const ANNOTATIONS: [&str; 8] = [
+    "title",
+    "description",
+    "default",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "examples",
+    "$comment",
+];
+
+/// The keywords that change the meaning of references.
+const BASES: [&str; 3] = ["$id", "$anchor", "$dynamicAnchor"];
+
+/// The definitions by their JSON Pointers, each with the places of its references.
+///
+/// A reference into a definition counts twice: the definition has to stay where it is. There are
+/// none if a schema within has a URI or an anchor of its own.
+pub(super) fn uses(root: &Value) -> BTreeMap<String, Vec<String>> {
+    let mut uses = BTreeMap::new();
+    for keyword in DEFINITIONS {
+        let names = root.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        uses.extend(names.map(|name| (alloc::format!("/{keyword}/{}", token(name)), Vec::new())));
+    }
+    for site in subschemas(root) {
+        let Some(schema) = root.pointer(&site) else { continue };
+        if !site.is_empty() && BASES.iter().any(|keyword| schema.get(*keyword).is_some()) {
+            return BTreeMap::new();
+        }
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        let Some(target) = reference.and_then(|uri| uri.strip_prefix('#')) else { continue };
+        let target = percent_decoded(target);
+        for (definition, sites) in &mut uses {
+            match target.strip_prefix(definition.as_str()) {
+                Some("") => sites.push(site.clone()),
+                Some(rest) if rest.starts_with('/') => {
+                    sites.extend([site.clone(), site.clone()]);
+                }
+                _ => {}
+            }
+        }
+    }
+    uses
+}
+
+/// True if a definition can stand in the place of the only reference to it.
+pub(super) fn is_single_use(root: &Value, definition: &str, sites: &[String]) -> bool {
+    let [site] = sites else { return false };
+    let is_recursive =
+        site.strip_prefix(definition).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (root.pointer(site), root.pointer(definition)) {
+        (Some(Value::Object(site)), Some(Value::Object(definition))) => {
+            !is_recursive && fits(site, definition)
+        }
+        _ => false,
+    }
+}
+
+/// True if two schemas have no keyword in common, except for annotations. A reference is replaced.
+pub(super) fn fits(site: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    let mut keywords = site.keys().filter(|keyword| *keyword != "$ref");
+    keywords.all(|keyword| !other.contains_key(keyword) || ANNOTATIONS.contains(&&**keyword))
+}
+
+/// A fragment of a URI, decoded; as it is if it is no UTF-8.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let code = tail.get(..2).and_then(|digits| core::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                bytes.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.into())
+}

@@ -1,0 +1,131 @@
+//! A schemars transform that makes schemas from Rust types portable.
+//!
+//! In: a root schema. Out: the same schema without what
+//! [`check_portability`](super::check_portability) finds. Called where schemas are made from types.
+//!
+//! | rule | change |
+//! |---|---|
+//! | `NullableMember` | `null` goes, and a `default` that is `null` |
+//! | `NonStandardFormat` | `format` goes; the bounds stay |
+//! | `MissingProperties` | `"properties": {}` comes |
+//! | `SingleUseDefinition` | the definition takes the place of its reference |
+//!
+//! `$schema` goes whether schemas are portable or not: see `types::derived`.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+
+use schemars::Schema;
+use schemars::transform::Transform;
+use serde_json::{Map, Value};
+
+use super::definitions::{fits, is_single_use, uses};
+use super::portability::{has_odd_format, is_null_type, lacks_properties, nullable_members};
+use super::subschemas::subschemas;
+
+/// The transform.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Portable;
+
+impl Transform for Portable {
+    fn transform(&mut self, schema: &mut Schema) {
+        let mut root = core::mem::take(schema).to_value();
+        inline_definitions(&mut root);
+        // The schemas within come first: a schema without `null` may take the place of another one.
+        for path in subschemas(&root).iter().rev() {
+            if let Some(Value::Object(schema)) = root.pointer_mut(path) {
+                rewrite(schema);
+            }
+        }
+        if let Ok(root) = root.try_into() {
+            *schema = root;
+        }
+    }
+}
+
+fn rewrite(schema: &mut Map<String, Value>) {
+    if has_odd_format(schema) {
+        schema.remove("format");
+    }
+    if lacks_properties(schema) {
+        schema.insert("properties".to_owned(), Map::new().into());
+    }
+    for name in nullable_members(schema) {
+        let member = schema.get_mut("properties").and_then(|members| members.get_mut(&name));
+        if let Some(Value::Object(member)) = member {
+            remove_null(member);
+        }
+    }
+}
+
+/// Takes `null` out of what is valid.
+pub(crate) fn remove_null(schema: &mut Map<String, Value>) {
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|word| word != "null");
+        if let [only] = &**types {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        let Some(Value::Array(variants)) = schema.get_mut(keyword) else { continue };
+        variants.retain(|variant| !is_null_type(variant));
+        let only = match &mut **variants {
+            [Value::Object(only)] => core::mem::take(only),
+            _ => continue,
+        };
+        schema.remove(keyword);
+        if fits(schema, &only) {
+            merge(schema, only);
+        } else {
+            schema.insert(keyword.to_owned(), Value::Array(alloc::vec![only.into()]));
+        }
+    }
+}
+
+/// Puts definitions in the place of the only reference to them, as long as there is one.
+fn inline_definitions(root: &mut Value) {
+    let single = |root: &Value| {
+        let mut uses = uses(root).into_iter();
+        uses.find(|(definition, sites)| is_single_use(root, definition, sites))
+    };
+    while let Some((definition, sites)) = single(root) {
+        let Some(Value::Object(content)) = root.pointer_mut(&definition).map(Value::take) else {
+            return;
+        };
+        // The reference may be within another definition, and never within this one.
+        for site in sites {
+            if let Some(Value::Object(site)) = root.pointer_mut(&site) {
+                site.remove("$ref");
+                merge(site, content.clone());
+            }
+        }
+        remove(root, &definition);
+    }
+}
+
+/// Removes a definition, and the object that held it if that is empty.
+fn remove(root: &mut Value, definition: &str) {
+    let Value::Object(root) = root else { return };
+    let Some((keyword, token)) = definition.trim_start_matches('/').split_once('/') else { return };
+    let name = token.replace("~1", "/").replace("~0", "~");
+    if let Some(Value::Object(definitions)) = root.get_mut(keyword) {
+        definitions.remove(&name);
+        if definitions.is_empty() {
+            root.remove(keyword);
+        }
+    }
+}
+
+/// Adds the keywords of another schema; annotations that are there win.
+fn merge(schema: &mut Map<String, Value>, other: Map<String, Value>) {
+    for (keyword, value) in other {
+        schema.entry(keyword).or_insert(value);
+    }
+}

@@ -1,0 +1,79 @@
+//! The subschemas of a JSON Schema, by their places.
+//!
+//! In: a schema. Out: JSON Pointers to it and to all schemas within. Values that are data, such as
+//! those of `default` and `enum`, are no schemas.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde_json::Value;
+
+/// The form of a keyword's value.
+#[derive(Clone, Copy)]
+enum SubschemaForm {
+    Schema,
+    /// One schema, or an array of schemas.
+    Schemas,
+    /// An object whose members are schemas.
+    Members,
+}
+
+/// The keywords with subschemas, of 2020-12 and draft-07.
+const KEYWORDS: [(&str, SubschemaForm); 21] = [
+    ("not", SubschemaForm::Schema),
+    ("if", SubschemaForm::Schema),
+    ("then", SubschemaForm::Schema),
+    ("else", SubschemaForm::Schema),
+    ("contains", SubschemaForm::Schema),
+    ("additionalProperties", SubschemaForm::Schema),
+    ("unevaluatedProperties", SubschemaForm::Schema),
+    ("propertyNames", SubschemaForm::Schema),
+    ("additionalItems", SubschemaForm::Schema),
+    ("unevaluatedItems", SubschemaForm::Schema),
+    ("contentSchema", SubschemaForm::Schema),
+    ("items", SubschemaForm::Schemas),
+    ("prefixItems", SubschemaForm::Schemas),
+    ("allOf", SubschemaForm::Schemas),
+    ("anyOf", SubschemaForm::Schemas),
+    ("oneOf", SubschemaForm::Schemas),
+    ("properties", SubschemaForm::Members),
+    ("patternProperties", SubschemaForm::Members),
+    ("dependentSchemas", SubschemaForm::Members),
+    ("$defs", SubschemaForm::Members),
+    ("definitions", SubschemaForm::Members),
+];
+
+/// JSON Pointers to a schema and all schemas within, each after those that contain it.
+pub(super) fn subschemas(root: &Value) -> Vec<String> {
+    let mut found = alloc::vec![String::new()];
+    let mut next = 0;
+    while let Some(path) = found.get(next).cloned() {
+        next += 1;
+        let Some(schema) = root.pointer(&path) else { continue };
+        for (keyword, form) in KEYWORDS {
+            let Some(value) = schema.get(keyword) else { continue };
+            let path = alloc::format!("{path}/{keyword}");
+            match (form, value) {
+                (SubschemaForm::Schemas, Value::Array(schemas)) => {
+                    let places = 0..schemas.len();
+                    found.extend(places.map(|at| alloc::format!("{path}/{at}")));
+                }
+                (SubschemaForm::Members, Value::Object(members)) => {
+                    found.extend(
+                        members.keys().map(|name| alloc::format!("{path}/{}", token(name))),
+                    );
+                }
+                (SubschemaForm::Schema | SubschemaForm::Schemas, Value::Object(_)) => {
+                    found.push(path);
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// A name as a token of a JSON Pointer.
+pub(super) fn token(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
