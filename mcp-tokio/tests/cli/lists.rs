@@ -3,7 +3,14 @@
 use super::run::{run, with_server};
 use super::server::over_http;
 
-crate::all!(tools, resources, prompts, for_programs);
+crate::all!(
+    tools,
+    strict_tools_without_findings,
+    strict_tools_with_findings,
+    resources,
+    prompts,
+    for_programs,
+);
 
 const KINDS: [&str; 2] = ["both", "legacy"];
 
@@ -35,6 +42,41 @@ red
         assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, expected, ""), "{kind}");
     }
     assert_eq!(run(&["tools", &over_http(None)]).out, expected);
+}
+
+fn strict_tools_without_findings() {
+    let expected = (0, "no findings in 6 tools\n", "");
+    for kind in KINDS {
+        let ran = with_server(kind, &["tools", "--strict", "--quiet"]);
+        assert_eq!((ran.exit, &*ran.out, &*ran.err), expected, "{kind}");
+    }
+    let ran = run(&["tools", "--strict", "--json", &over_http(None)]);
+    assert_eq!((ran.exit, &*ran.out), (0, "{\"findings\":[]}\n"));
+}
+
+fn strict_tools_with_findings() {
+    let expected = "\
+brew /inputSchema/properties/sugar: `null` as a type of a member that is not required: leave the \
+member out instead
+brew /inputSchema/properties/cups/format: `format` that JSON Schema does not name: remove it, or \
+use bounds or a pattern
+burn /inputSchema: object without `properties`: add `\"properties\": {}`
+by-hand /inputSchema/$schema: `$schema` names the default dialect: remove it
+by-hand /inputSchema/$defs/A: definition with one reference: write it in the place of the `$ref`
+by-hand /outputSchema: object without `properties`: add `\"properties\": {}`
+";
+    let ran = with_server("verbatim", &["tools", "--strict", "--quiet"]);
+    assert_eq!((ran.exit, &*ran.out, &*ran.err), (8, expected, ""));
+    let ran = with_server("verbatim", &["tools", "--strict", "--quiet", "--json"]);
+    let findings: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.exit, findings["findings"].as_array().unwrap().len()), (8, 6));
+    let finding = serde_json::json!({
+        "tool": "burn",
+        "path": "/inputSchema",
+        "rule": "missing-properties",
+        "message": "object without `properties`: add `\"properties\": {}`",
+    });
+    assert_eq!(findings["findings"][2], finding);
 }
 
 fn resources() {

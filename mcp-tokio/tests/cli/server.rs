@@ -13,8 +13,8 @@ use mcp_tokio::types::{
 };
 use mcp_tokio::{
     Authorization, CallToolResult, Config, ContentBlock, Context, EraPolicy, ErrorData, Handler,
-    HttpConfig, Implementation, Interrupt, List, Progress, Registry, UsageError, serve_http,
-    serve_stdio_with,
+    HttpConfig, Implementation, Interrupt, Json, List, Progress, Registry, Tool, UsageError,
+    serve_http, serve_stdio_with,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,7 +38,7 @@ pub(crate) fn serve_if_told() -> Option<ExitCode> {
 fn serve(kind: &str) -> io::Result<()> {
     let mut config = Config::default();
     match kind {
-        "both" => {}
+        "both" | "verbatim" => {}
         "legacy" => config.era_policy = EraPolicy::LegacyOnly,
         "modern" => config.era_policy = EraPolicy::ModernOnly,
         "versions" => {
@@ -51,7 +51,8 @@ fn serve(kind: &str) -> io::Result<()> {
         _ => return io::copy(&mut io::stdin(), &mut io::sink()).map(drop),
     }
     eprintln!("the kitchen is open");
-    let registry = registry().map_err(io::Error::other)?;
+    let registry = if kind == "verbatim" { verbatim() } else { registry() };
+    let registry = registry.map_err(io::Error::other)?;
     Builder::new_current_thread().enable_all().build()?.block_on(serve_stdio_with(registry, config))
 }
 
@@ -178,6 +179,25 @@ fn registry() -> Result<Registry<Handler>, UsageError> {
         .completion(CompletionReference::prompt("cook"), |_, _| async {
             vec!["omelette".to_owned()]
         })?;
+    Ok(registry)
+}
+
+/// Tools with schemas that some hosts reject.
+fn verbatim() -> Result<Registry<Handler>, UsageError> {
+    let mut registry = Registry::new(Implementation::new("kitchen", "1.0.0"));
+    registry.portable_schemas(false).tool("brew", "Makes coffee", brew)?.tool(
+        "burn",
+        "Fails",
+        |_: Nothing, _| async { CallToolResult::error("It burns.") },
+    )?;
+    let schema = concat!(
+        r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","##,
+        r##""properties":{"a/b":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"string"}}}"##
+    );
+    let schema = Json::parse(schema).unwrap();
+    let output = Json::parse(r#"{"type":"object"}"#).unwrap();
+    let tool = Tool::new("by-hand", schema).output_schema(output);
+    registry.tool_with(tool, |_: Nothing, _| async { CallToolResult::text("") })?;
     Ok(registry)
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum Do {
     Probe(Alone),
     /// Lists the tools of a server, with their arguments
     #[command(override_usage = USAGE_TOOLS, after_help = HELP_TOOLS)]
-    Tools(Alone),
+    Tools(ToolsArgs),
     /// Lists the resources of a server, and its resource templates
     #[command(override_usage = USAGE_RESOURCES, after_help = HELP_RESOURCES)]
     Resources(Alone),
@@ -49,6 +49,15 @@ pub(crate) struct Alone {
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ToolsArgs {
+    /// Reports what some hosts reject in the schemas, in place of the list
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) alone: Alone,
 }
 
 #[derive(clap::Args)]
@@ -126,9 +135,8 @@ impl Do {
     /// Whether programs read the output.
     pub(crate) fn json(&self) -> bool {
         match self {
-            Self::Probe(args) | Self::Tools(args) | Self::Resources(args) | Self::Prompts(args) => {
-                args.common.json
-            }
+            Self::Probe(args) | Self::Resources(args) | Self::Prompts(args) => args.common.json,
+            Self::Tools(args) => args.alone.common.json,
             Self::Call(args) => args.common.json,
             Self::Record(args) => args.common.json,
         }
@@ -196,6 +204,7 @@ Exit codes:
     5  the server has answered with a JSON-RPC error
     6  the server has not answered in time
     7  the server wants to know who asks
+    8  a schema breaks a rule of `tools --strict`
   130  it was interrupted (^C): what was out is cancelled, and the connection closed; a second ^C
        does not wait for that
 
@@ -219,7 +228,17 @@ decisions, which is in ARCHITECTURE.md of mcp-proto.
 With --json: {\"server\",\"era\",\"version\",\"supported\",\"capabilities\",\"instructions\",\"decisions\"}, where
 a decision is {\"ms\",\"step\",\"outcome\",\"row\",\"then\"}; after a failure {\"error\",\"decisions\"}.";
 
-const HELP_TOOLS: &str = "With --json: {\"tools\":[…]}, each as the specification has it.";
+const HELP_TOOLS: &str = "\
+With --strict a line has the tool, the place in the tool and the remedy, and the exit code is 8 if
+there is one. Reported are:
+  nullable-member        null as a type of a member that is not required
+  non-standard-format    a format that JSON Schema 2020-12 does not name
+  missing-properties     an object without properties
+  single-use-definition  a definition with one reference, unless the type is recursive
+  default-dialect        $schema with the dialect 2020-12
+
+With --json: {\"tools\":[…]}, each as the specification has it; with --strict {\"findings\":[…]}, each
+{\"tool\",\"path\",\"rule\",\"message\"}.";
 const HELP_RESOURCES: &str = "\
 With --json: {\"resources\":[…],\"resourceTemplates\":[…]}, each as the specification has it.";
 const HELP_PROMPTS: &str = "With --json: {\"prompts\":[…]}, each as the specification has it.";

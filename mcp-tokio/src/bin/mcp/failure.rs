@@ -19,6 +19,7 @@ pub(crate) enum Exit {
     Rpc = 5,
     Timeout = 6,
     Unauthorized = 7,
+    Schema = 8,
     /// As shells have it: 128, and the number of SIGINT.
     Interrupted = 130,
 }
@@ -35,6 +36,7 @@ impl Exit {
             Self::Rpc => "json-rpc",
             Self::Timeout => "timeout",
             Self::Unauthorized => "unauthorized",
+            Self::Schema => "schema",
             Self::Interrupted => "interrupted",
         }
     }

@@ -7,18 +7,23 @@ use mcp_tokio::types::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_tokio::{Call, CallError, Client, ServerInfo};
 use serde::Serialize;
 
-use crate::args::{Alone, Common};
+use crate::args::{Alone, Common, ToolsArgs};
 use crate::arguments::{self, Argument};
 use crate::ask;
 use crate::failure::{Exit, Failure};
 use crate::print::{self, Output, indented};
 use crate::session;
+use crate::strict;
 use crate::target::Target;
 
-pub(crate) async fn tools(args: Alone, output: Output) -> Result<Exit, Failure> {
-    let common = &args.common;
-    let tools = connected(&args, async |client, server| all_tools(client, server, common).await);
+pub(crate) async fn tools(args: ToolsArgs, output: Output) -> Result<Exit, Failure> {
+    let ToolsArgs { strict, alone } = args;
+    let common = &alone.common;
+    let tools = connected(&alone, async |client, server| all_tools(client, server, common).await);
     let tools = tools.await?;
+    if strict {
+        return Ok(strict::check(&tools, output));
+    }
     if output.is_json() {
         print::document(&BTreeMap::from([("tools", tools)]));
     } else {

@@ -17,6 +17,7 @@ mod probe;
 mod record;
 mod session;
 mod story;
+mod strict;
 mod target;
 
 use std::process::ExitCode;
