@@ -97,6 +97,15 @@ const OWNERS: &[(&str, &str, &str, &str)] = &[
     ("Client", "mcp-proto/src/http/client/", "receive.rs", "so does the way of an answer in"),
 ];
 
+/// Functions of more than 60 lines: tables with a row for each error.
+const LONG_FUNCTIONS: &[&str] = &[
+    "mcp-proto/src/error/pages.rs subject",
+    "mcp-proto/src/error/protocol.rs rung",
+    "mcp-proto/src/error/usage.rs fmt",
+    "mcp-proto/src/error/words.rs write",
+    "mcp-proto/src/frame/http1/refusal.rs words",
+];
+
 #[test]
 fn imports_point_down() {
     let root = root().join("mcp-proto/src");
@@ -249,6 +258,29 @@ fn public_verbs(file: &Path) -> Vec<String> {
     let methods = text.split("pub fn ").skip(1).filter_map(|method| method.split_once('('));
     let verbs = methods.filter(|(_, arguments)| arguments.trim_start().starts_with("&mut self"));
     verbs.map(|(name, _)| name.to_owned()).collect()
+}
+
+#[test]
+fn functions_are_short() {
+    let mut found = BTreeSet::new();
+    for file in CRATES.iter().flat_map(|name| sources(&root().join(name).join("src"))) {
+        let text = read(&file);
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let Some((before, after)) = line.split_once("fn ") else { continue };
+            let indent = before.len() - before.trim_start().len();
+            let is_head = before.trim_start().chars().all(|c| c.is_ascii_lowercase() || "() ".contains(c));
+            let end = format!("{}}}", " ".repeat(indent));
+            let length = lines[at..].iter().position(|line| *line == end).map_or(0, |last| last + 1);
+            if is_head && !line.ends_with([';', '}']) && length > 60 {
+                let name = after.split(['(', '<']).next().unwrap();
+                found.insert(format!("{} {name}", relative(&file)));
+            }
+        }
+    }
+    let expected = LONG_FUNCTIONS.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(found, expected, "functions of more than 60 lines");
 }
 
 #[test]

@@ -72,9 +72,12 @@ impl Lines {
                         return Some(line);
                     }
                 }
-                Place::Body(left) => {
+                Place::Chunk(0) => self.place = Place::ChunkEnd,
+                Place::Body(left) | Place::Chunk(left) => {
                     let (taken, line) = self.gather(left)?;
-                    self.place = Place::Body(left.saturating_sub(taken));
+                    let left = left.saturating_sub(taken);
+                    let is_chunk = matches!(self.place, Place::Chunk(_));
+                    self.place = if is_chunk { Place::Chunk(left) } else { Place::Body(left) };
                     if line.is_some() {
                         return line;
                     }
@@ -90,14 +93,6 @@ impl Lines {
                         }
                         Some(size) => self.place = Place::Chunk(size),
                         None => self.place = Place::Lost,
-                    }
-                }
-                Place::Chunk(0) => self.place = Place::ChunkEnd,
-                Place::Chunk(left) => {
-                    let (taken, line) = self.gather(left)?;
-                    self.place = Place::Chunk(left.saturating_sub(taken));
-                    if line.is_some() {
-                        return line;
                     }
                 }
                 Place::ChunkEnd => {

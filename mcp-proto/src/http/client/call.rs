@@ -9,6 +9,7 @@ use bytes::Bytes;
 use super::Fields;
 use super::action::is_value;
 use super::backoff::Backoff;
+use super::resume::Break;
 use super::session::SessionId;
 use crate::error::ProtocolError;
 use crate::frame::sse;
@@ -57,6 +58,17 @@ pub(super) struct Streaming {
 }
 
 impl Call {
+    /// Whether an answer with this status, an error or not, leaves it open.
+    pub(super) fn outlives(&self, status: u16, is_error: bool) -> bool {
+        let broke = Break::of(status);
+        // A server that is down does not end a subscription that it has accepted.
+        let is_subscribed = self.method == "subscriptions/listen" && self.stream.was_open;
+        // Nor does it end a call that it has accepted: it refuses the GET for the rest of the answer.
+        let is_accepted = self.era == Era::Legacy && self.is_resumed();
+        is_subscribed && is_error && broke == Break::Unavailable
+            || is_accepted && matches!(broke, Break::Unavailable | Break::Conflict)
+    }
+
     /// Whether what is out is a GET for the rest of an answer, once it is over.
     pub(super) fn is_resumed(&self) -> bool {
         self.stream.last_id().is_some()

@@ -9,7 +9,7 @@
 use bytes::Bytes;
 
 use super::answer::{self, Class, Meaning};
-use super::call::Call;
+use super::call::{Call, Sent};
 use super::exchange::{Exchange, Purpose};
 use super::reading::Answer;
 use super::refresh::Refresh;
@@ -282,24 +282,12 @@ impl Client {
             let incoming = Incoming::Message(Message::Response(response));
             return self.side.handle_message_of(now, incoming, origin);
         }
-        // A server that is down does not end a subscription that it has accepted.
-        let is_open = call.method == "subscriptions/listen" && call.stream.was_open;
-        if is_open && response.body.is_err() && Break::of(status) == Break::Unavailable {
-            return;
-        }
-        // Nor does it end a call that it has accepted: it refuses the GET for the rest of the answer.
-        let is_refused_for_now = matches!(Break::of(status), Break::Unavailable | Break::Conflict);
-        if call.era == Era::Legacy && call.is_resumed() && is_refused_for_now {
+        if call.outlives(status, response.body.is_err()) {
             return;
         }
         let asked =
             if self.side.is_probe(&call.id) { answer::Asked::Era } else { answer::Asked::Call };
-        let body = match &response.body {
-            Ok(_) => answer::Body::Result,
-            Err(error) if is_modern_error(error.code) => answer::Body::ModernError,
-            Err(_) => answer::Body::Error,
-        };
-        let row = answer::TABLE.find((asked, Class::of(status), body));
+        let row = answer::TABLE.find((asked, Class::of(status), body(&response)));
         match (row.map(|row| row.then), &response.body) {
             (Some(Meaning::Body), _) => {}
             // The end of the answer says so; the error may say why.
@@ -330,18 +318,29 @@ impl Client {
                     && Class::of(status) != Class::Success =>
             {
                 if let Some(sent) = call.sent.take() {
-                    let aborted = self.exchanges.abort(&mut self.queue, id);
-                    if let Some(Exchange { purpose: Purpose::Call(call), .. }) = aborted {
-                        let refresh = Refresh::new(call, sent, response, status);
-                        self.list_tools(now, refresh, Json::EMPTY_OBJECT);
-                    }
-                    return;
+                    return self.refresh(now, id, sent, response, status);
                 }
             }
             _ => {}
         }
         self.exchanges.set_deadline(id, now + LINGER);
         self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
+    }
+
+    /// The headers of a call were refused: the list of tools says which ones it needs.
+    fn refresh(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        sent: Sent,
+        response: Response,
+        status: u16,
+    ) {
+        let aborted = self.exchanges.abort(&mut self.queue, id);
+        if let Some(Exchange { purpose: Purpose::Call(call), .. }) = aborted {
+            let refresh = Refresh::new(call, sent, response, status);
+            self.list_tools(now, refresh, Json::EMPTY_OBJECT);
+        }
     }
 
     /// A page of the tools that a refused call needs has come, or an error in its place.
@@ -405,5 +404,13 @@ fn cancelled(incoming: &Incoming) -> Option<RequestId> {
             it.params.raw(Member::RequestId).and_then(RequestId::from_raw)
         }
         Incoming::Message(_) | Incoming::Batch(_) => None,
+    }
+}
+
+fn body(response: &Response) -> answer::Body {
+    match &response.body {
+        Ok(_) => answer::Body::Result,
+        Err(error) if is_modern_error(error.code) => answer::Body::ModernError,
+        Err(_) => answer::Body::Error,
     }
 }

@@ -203,11 +203,10 @@ impl Exchanges {
                             self.connections += 1;
                             let wire = self.shown.as_mut().map(|shown| shown(self.connections));
                             let mut connection = Connection::new(socket, &self.limits, wire);
-                            match connection.send(now, request, url.authority()) {
-                                Ok(()) => {
-                                    exchange.state = State::Connected(Box::new(connection), None);
-                                    continue;
-                                }
+                            let sent = connection.send(now, request, url.authority());
+                            exchange.state = State::Connected(Box::new(connection), None);
+                            match sent {
+                                Ok(()) => continue,
                                 Err(failure) => Heard::Failed(failure),
                             }
                         }
@@ -235,12 +234,24 @@ impl Exchanges {
                         self.abort(id);
                         return Poll::Ready(Heard::Failed(failure));
                     };
-                    let connecting = self.connect(now, id, url, connector);
-                    if let Some(exchange) = self.all.get_mut(&id) {
-                        exchange.state = State::Connecting(connecting, request);
-                    }
+                    self.send_again(now, id, request, url, connector);
                 }
             }
+        }
+    }
+
+    /// Sends a request once more, on a fresh connection.
+    fn send_again(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        request: Box<Request>,
+        url: &Url,
+        connector: &mut impl Connector,
+    ) {
+        let connecting = self.connect(now, id, url, connector);
+        if let Some(exchange) = self.all.get_mut(&id) {
+            exchange.state = State::Connecting(connecting, request);
         }
     }
 

@@ -187,18 +187,7 @@ impl Exchange {
                     return endpoint.leave(now, &place, false);
                 }
                 Next::End => {
-                    // A session that ends with its server has nothing to say about a request.
-                    if endpoint.closing {
-                        self.answer.give_up();
-                    } else {
-                        // "If the input is a JSON-RPC request, the server MUST either return
-                        // `Content-Type: text/event-stream` […] or `application/json`"; one
-                        // that was cancelled has no answer.
-                        if waited && self.answer.is_undecided() {
-                            self.answer.stream(None);
-                        }
-                        self.answer.end();
-                    }
+                    self.end_stream(endpoint.closing, waited);
                     return endpoint.leave(now, &place, true);
                 }
                 Next::Gone if self.answer.is_undecided() => {
@@ -210,5 +199,19 @@ impl Exchange {
         }
         endpoint.sessions.count(&place);
         self.state = State::Reading(place);
+    }
+
+    fn end_stream(&mut self, is_closing: bool, waited: bool) {
+        // A session that ends with its server has nothing to say about a request.
+        if is_closing {
+            return self.answer.give_up();
+        }
+        // "If the input is a JSON-RPC request, the server MUST either return
+        // `Content-Type: text/event-stream` […] or `application/json`"; one that was cancelled has
+        // no answer.
+        if waited && self.answer.is_undecided() {
+            self.answer.stream(None);
+        }
+        self.answer.end();
     }
 }
