@@ -1,12 +1,11 @@
 //! What can be wrong with the headers of a message: with those that came, or those to be sent.
 
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use super::words::{Excerpt, Quoted};
-use super::{ErrorCode, ProtocolError, Rung};
+use super::ErrorCode;
+use super::quote::{Excerpt, Quoted};
 
 /// Why the headers of a message are refused: they do not agree with its body, or say nothing that
 /// could. The peer's fault.
@@ -283,11 +282,3 @@ const PAGE: &str =
 
 /// The name of a header, which a server's schema may have made long.
 use Excerpt as Name;
-
-/// Here since it is how such an error becomes one of the protocol.
-impl ProtocolError {
-    /// A header that does not repeat the body, at this rung.
-    pub(crate) fn header(rung: Rung) -> impl FnOnce(HeaderError) -> Self {
-        move |error| Self::HeaderMismatch { rung, error: Box::new(error) }
-    }
-}

@@ -8,6 +8,7 @@ mod header;
 mod pages;
 mod plan;
 mod protocol;
+mod quote;
 mod schema;
 mod url;
 mod usage;

@@ -283,6 +283,11 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
+    /// A header that does not repeat the body, at this rung.
+    pub(crate) fn header(rung: Rung) -> impl FnOnce(HeaderError) -> Self {
+        move |error| Self::HeaderMismatch { rung, error: Box::new(error) }
+    }
+
     /// The rung at which the message failed.
     pub fn rung(&self) -> Rung {
         match self {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-use super::words::Quoted;
+use super::quote::Quoted;
 
 /// Why a text is not the URL of an HTTP server. The caller's fault, or, of a `Location`, the
 /// peer's.

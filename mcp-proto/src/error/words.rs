@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::ProtocolError;
+use super::quote::{Excerpt, Quoted};
 use crate::version::ProtocolVersion;
 
 impl fmt::Display for ProtocolError {
@@ -223,24 +224,3 @@ impl ProtocolError {
 }
 
 impl core::error::Error for ProtocolError {}
-
-/// A peer's words; of many the first hundred characters.
-pub(super) struct Excerpt<'a>(pub(super) &'a str);
-
-impl fmt::Display for Excerpt<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.char_indices().nth(100).and_then(|(at, _)| self.0.get(..at)) {
-            Some(beginning) => write!(f, "{beginning}…"),
-            None => f.write_str(self.0),
-        }
-    }
-}
-
-/// The same in quotes.
-pub(super) struct Quoted<'a>(pub(super) &'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", Excerpt(self.0))
-    }
-}

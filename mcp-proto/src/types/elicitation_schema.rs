@@ -4,6 +4,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::codec::{number, open_strings, variant};
+use super::enum_schema::StringType;
 use super::{
     LegacyTitledEnumSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
     UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
@@ -130,14 +131,6 @@ pub struct StringSchema {
     pub default: Option<String>,
 }
 
-/// The `type` of a schema of texts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(super) enum StringType {
-    #[default]
-    #[serde(rename = "string")]
-    String,
-}
-
 open_strings! {
     /// A kind of text.
     StringFormat {
@@ -248,4 +241,22 @@ constructors! {
     String(StringSchema),
     Number(NumberSchema),
     Boolean(BooleanSchema),
+}
+
+macro_rules! into_definition {
+    ($($variant:ident($schema:ident),)*) => {
+        $(impl From<$schema> for PrimitiveSchemaDefinition {
+            fn from(schema: $schema) -> Self {
+                Self::$variant(schema)
+            }
+        })*
+    };
+}
+
+into_definition! {
+    UntitledSingleSelectEnum(UntitledSingleSelectEnumSchema),
+    TitledSingleSelectEnum(TitledSingleSelectEnumSchema),
+    UntitledMultiSelectEnum(UntitledMultiSelectEnumSchema),
+    TitledMultiSelectEnum(TitledMultiSelectEnumSchema),
+    LegacyTitledEnum(LegacyTitledEnumSchema),
 }

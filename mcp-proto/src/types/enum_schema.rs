@@ -5,9 +5,6 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::PrimitiveSchemaDefinition;
-use super::elicitation_schema::StringType;
-
 /// One out of several texts.
 ///
 /// [Schema: `UntitledSingleSelectEnumSchema`](https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledsingleselectenumschema)
@@ -243,20 +240,10 @@ impl LegacyTitledEnumSchema {
     }
 }
 
-macro_rules! into_definition {
-    ($($variant:ident($schema:ident),)*) => {
-        $(impl From<$schema> for PrimitiveSchemaDefinition {
-            fn from(schema: $schema) -> Self {
-                Self::$variant(schema)
-            }
-        })*
-    };
-}
-
-into_definition! {
-    UntitledSingleSelectEnum(UntitledSingleSelectEnumSchema),
-    TitledSingleSelectEnum(TitledSingleSelectEnumSchema),
-    UntitledMultiSelectEnum(UntitledMultiSelectEnumSchema),
-    TitledMultiSelectEnum(TitledMultiSelectEnumSchema),
-    LegacyTitledEnum(LegacyTitledEnumSchema),
+/// The `type` of a schema of texts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(super) enum StringType {
+    #[default]
+    #[serde(rename = "string")]
+    String,
 }

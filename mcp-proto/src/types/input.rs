@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::codec::variant;
 use super::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitRequestParams,
-    ElicitRequestURLParams, ElicitResult, ListRootsResult, RequestParams, ResultType,
+    ElicitRequestURLParams, ElicitResult, InputResponse, ListRootsResult, RequestParams,
+    ResultType,
 };
 use crate::json::Json;
 
@@ -40,11 +41,6 @@ pub struct InputRequiredResult {
 ///
 /// [Schema: `InputRequests`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests)
 pub type InputRequests = BTreeMap<String, InputRequest>;
-
-/// What a client answers, by the keys of the [`InputRequests`].
-///
-/// [Schema: `InputResponses`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)
-pub type InputResponses = BTreeMap<String, InputResponse>;
 
 /// Something that a server asks of a client: in the legacy era a request, in the modern era a part
 /// of an [`InputRequiredResult`].
@@ -136,37 +132,20 @@ impl<'de> Deserialize<'de> for InputRequest {
     }
 }
 
-/// The answer to an [`InputRequest`]. It does not say which of the results it is: its request does.
-///
-/// [Specification: Multi Round-Trip](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct InputResponse(Json);
-
+/// Here since the results refer to tools, whose parameters hold answers.
 impl InputResponse {
     /// Reads the answer to [`InputRequest::Elicit`]; fails if it is none.
     pub fn elicit(&self) -> Result<ElicitResult, serde_json::Error> {
-        self.0.decode()
+        self.json().decode()
     }
 
     /// Reads the answer to [`InputRequest::CreateMessage`]; fails if it is none.
     pub fn create_message(&self) -> Result<CreateMessageResult, serde_json::Error> {
-        self.0.decode()
+        self.json().decode()
     }
 
     /// Reads the answer to [`InputRequest::ListRoots`]; fails if it is none.
     pub fn list_roots(&self) -> Result<ListRootsResult, serde_json::Error> {
-        self.0.decode()
-    }
-
-    /// The answer as it came.
-    pub fn json(&self) -> &Json {
-        &self.0
-    }
-}
-
-impl From<Json> for InputResponse {
-    fn from(result: Json) -> Self {
-        Self(result)
+        self.json().decode()
     }
 }

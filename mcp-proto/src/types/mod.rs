@@ -32,10 +32,12 @@ mod enum_schema;
 mod error_data;
 mod implementation;
 mod input;
+mod input_response;
 mod lifecycle;
 mod logging;
 mod progress;
 mod prompt;
+mod prompt_argument;
 mod request;
 mod requested_schema;
 mod resource;
@@ -78,14 +80,15 @@ pub use error_data::{
     UnsupportedProtocolVersionErrorData,
 };
 pub use implementation::Implementation;
-pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponses};
+pub use input::{InputRequest, InputRequests, InputRequiredResult};
+pub use input_response::{InputResponse, InputResponses};
 pub use lifecycle::{DiscoverResult, InitializeRequestParams, InitializeResult};
 pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
 pub use progress::{CancelledNotificationParams, ProgressNotificationParams};
 pub use prompt::{
-    GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument,
-    PromptMessage,
+    GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptMessage,
 };
+pub use prompt_argument::PromptArgument;
 pub use request::{
     EmptyResult, NotificationParams, PaginatedRequestParams, RequestParams, ResultType,
 };
