@@ -8,7 +8,7 @@ cache=$(realpath -m "${INTEROP_DIR:-$interop/../../target/interop}")
 # The modules are copied because they find their packages from where they lie.
 install_node() {
   mkdir -p "$cache/$1"
-  cp "$interop/$1"/*.{json,mjs} "$cache/$1"
+  find "$interop/$1" -maxdepth 1 \( -name '*.json' -o -name '*.mjs' \) -exec cp -t "$cache/$1" {} +
   is_installed "$1" "$1/package-lock.json" && return
   npm --prefix "$cache/$1" ci --no-audit --no-fund --loglevel=error >&2
   set_installed "$1" "$1/package-lock.json"
