@@ -75,9 +75,19 @@ const IMPURE: &[&str] = &[
 
 const MAX_LINES: usize = 450;
 
-/// Rooms with circles of imports between their files that are still to be opened, and the reason.
-const CIRCLES: &[(&str, &str)] =
-    &[("mcp-proto/service/src/", "handlers, registry, catalog and mailbox name each other")];
+/// Files that import each other in a circle, with the reason. A registry holds handlers; a handler is
+/// given a context, which reaches the catalog with the registry and the port of the session.
+const CIRCLE: &[&str] = &[
+    "catalog.rs",
+    "checks/nothing.rs",
+    "context.rs",
+    "handler.rs",
+    "input.rs",
+    "port.rs",
+    "registry.rs",
+    "session/mod.rs",
+    "trace/nothing.rs",
+];
 
 /// Structs with their rooms and files, and the reason for each file beside the first.
 const OWNERS: &[(&str, &str, &str, &str)] = &[
@@ -147,13 +157,9 @@ fn the_machines_are_pure() {
 fn no_files_of_a_room_import_each_other_in_a_circle() {
     let houses = CRATES.iter().map(|name| House::read(&root().join(name).join("src")));
     let arrows: Vec<_> = houses.flat_map(|house| house.circles()).collect();
-    let room = |file: &str| CIRCLES.iter().find(|(room, _)| file.starts_with(room));
-    let closed: Vec<_> =
-        arrows.iter().filter(|(from, to)| room(from).is_none() || room(from) != room(to)).collect();
-    assert!(closed.is_empty(), "circles of imports: {closed:#?}");
-    for (stale, _) in CIRCLES {
-        assert!(arrows.iter().any(|(from, _)| from.starts_with(stale)), "{stale} has no circle");
-    }
+    let found: BTreeSet<_> = arrows.into_iter().flat_map(|(from, to)| [from, to]).collect();
+    let expected = CIRCLE.iter().map(|file| format!("mcp-proto/service/src/{file}")).collect();
+    assert_eq!(found, expected, "files that import each other in a circle");
 }
 
 /// A file owns its data: the verbs of a struct stand in one file. Traits are their users' affair.

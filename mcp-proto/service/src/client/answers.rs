@@ -6,6 +6,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::future::Future;
 use core::pin::Pin;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
@@ -102,4 +103,9 @@ where
             Json::encode(&result).map_err(|_| ErrorData::internal("the answer is no JSON"))
         })
     })
+}
+
+/// Runs what an application gave; there is nobody to tell of a panic.
+pub(super) fn unharmed(f: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(f));
 }

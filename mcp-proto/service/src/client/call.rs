@@ -5,16 +5,16 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker, ready};
+use core::task::{Context, Poll, ready};
 
-use super::super::mailbox::Mailbox;
 use super::super::trace::Span;
 use super::ask::Ask;
 use super::port::{Command, OnProgress, Port};
+use super::slot::Slot;
 use mcp_proto::Duration;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
-use mcp_proto::client::{CallError, CallId, CallOptions, Progress};
+use mcp_proto::client::{CallError, CallOptions, Progress};
 use mcp_proto::types::LoggingLevel;
 
 /// A call of a server, to be awaited: its result is an `R`. It begins when it is first polled, and
@@ -156,40 +156,5 @@ impl<R> Drop for Call<R> {
 impl<R> fmt::Debug for Call<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call").finish_non_exhaustive()
-    }
-}
-
-/// Where the response to a call is put.
-#[derive(Default)]
-pub(super) struct Slot {
-    state: Mailbox<SlotState>,
-}
-
-#[derive(Default)]
-struct SlotState {
-    /// What the machine calls it, once it does.
-    call: Option<CallId>,
-    result: Option<Result<Json, CallError>>,
-}
-
-impl Slot {
-    pub(super) fn begin(&self, call: CallId) {
-        self.state.look(|state| state.call = Some(call));
-    }
-
-    pub(super) fn call(&self) -> Option<CallId> {
-        self.state.look(|state| state.call)
-    }
-
-    pub(super) fn finish(&self, result: Result<Json, CallError>) {
-        self.state.put(|state| {
-            state.result = Some(result);
-            Some(())
-        });
-    }
-
-    /// The response; if there is none yet, `waker` is woken then.
-    fn poll(&self, waker: &Waker) -> Poll<Result<Json, CallError>> {
-        self.state.poll(waker, |state| state.result.take())
     }
 }

@@ -16,12 +16,12 @@ use super::answers::{self, IntoAnswer};
 use super::ask::Ask;
 use super::call::Call;
 use super::closed::Closed;
-use super::lists::{TypedList, decode_list};
+use super::lists::{TypedList, decode, decode_list};
 use super::port::{Command, Port, Stage};
 use super::subscription::Subscription;
-use crate::misfit::misfits;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
+use mcp_proto::UsageError;
 use mcp_proto::client::{self, CallError, Config, ConnectError, Decision, ServerInfo, Verdict};
 use mcp_proto::http::client::set_field;
 use mcp_proto::types::{
@@ -31,7 +31,6 @@ use mcp_proto::types::{
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
     ReadResourceResult, Root, SubscriptionFilter,
 };
-use mcp_proto::{ProtocolError, UsageError};
 
 /// A client of one server, cheap to clone; all clones are the same client.
 ///
@@ -367,14 +366,6 @@ impl Client {
     fn start<R: DeserializeOwned>(&self, ask: Result<Ask, CallError>) -> Call<R> {
         Call::new(&self.port, ask, decode)
     }
-}
-
-/// A typed result.
-pub(super) fn decode<R: DeserializeOwned>(_port: &Port, result: &Json) -> Result<R, CallError> {
-    result.decode().map_err(|error| {
-        let places = misfits::<R>(result, &error);
-        CallError::Protocol(ProtocolError::MalformedResult { places })
-    })
 }
 
 impl fmt::Debug for Client {

@@ -9,10 +9,9 @@ use alloc::task::Wake;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::answers::Answering;
+use super::answers::{Answering, unharmed};
 use super::binding::ClientBinding;
 use super::port::Port;
-use super::runner::unharmed;
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
 use mcp_proto::Json;

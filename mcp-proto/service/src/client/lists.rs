@@ -7,11 +7,9 @@ use alloc::vec::Vec;
 
 use serde::de::DeserializeOwned;
 
-use super::handle::decode;
+use super::answers::unharmed;
 use super::port::Port;
-use super::runner::unharmed;
 use crate::misfit::misfits;
-use mcp_proto::Json;
 use mcp_proto::client::{CallError, Listing};
 use mcp_proto::internals::write::List as Writer;
 use mcp_proto::internals::{raw, trusted};
@@ -19,6 +17,7 @@ use mcp_proto::types::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt,
     Resource, ResourceTemplate, Tool,
 };
+use mcp_proto::{Json, ProtocolError};
 
 /// The typed result of a list.
 pub(super) trait TypedList: DeserializeOwned {
@@ -46,6 +45,14 @@ impl TypedList for ListResourcesResult {
 impl TypedList for ListResourceTemplatesResult {
     const LISTING: Listing = Listing::ResourceTemplates;
     type Entry = ResourceTemplate;
+}
+
+/// A typed result.
+pub(super) fn decode<R: DeserializeOwned>(_port: &Port, result: &Json) -> Result<R, CallError> {
+    result.decode().map_err(|error| {
+        let places = misfits::<R>(result, &error);
+        CallError::Protocol(ProtocolError::MalformedResult { places })
+    })
 }
 
 /// The result of a list; entries that cannot be read are left out and reported.

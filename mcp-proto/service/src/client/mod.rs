@@ -6,12 +6,14 @@ mod binding;
 mod call;
 mod callbacks;
 mod closed;
+mod feed;
 mod handle;
 mod http;
 mod inputs;
 mod lists;
 mod port;
 mod runner;
+mod slot;
 mod subscription;
 mod unreached;
 

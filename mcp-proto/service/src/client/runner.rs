@@ -7,16 +7,15 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::task::Waker;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::super::trace::fault;
-use super::answers::Hear;
+use super::answers::{Hear, unharmed};
 use super::binding::ClientBinding;
-use super::call::Slot;
 use super::closed::{CloseCause, Ending};
+use super::feed::Feed;
 use super::inputs::Inputs;
 use super::port::{Command, OnProgress, Port, Stage, Work};
-use super::subscription::Feed;
+use super::slot::Slot;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 use mcp_proto::client::{CallError, ClientEvent, Config, SubscriptionId};
@@ -263,9 +262,4 @@ impl Drop for Runner {
         }
         self.port.end(self.ending.finish());
     }
-}
-
-/// Runs what an application gave; there is nobody to tell of a panic.
-pub(super) fn unharmed(f: impl FnOnce()) {
-    let _ = catch_unwind(AssertUnwindSafe(f));
 }

@@ -15,6 +15,7 @@ mod connections;
 mod held;
 mod link;
 mod shared;
+mod visitor;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -43,13 +44,10 @@ use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
 
 use connections::Connections;
 use shared::{Leftover, Shared};
+pub use visitor::Visitor;
 
 pub use answering::{Admission, Answering, Part};
 pub use link::HttpLink;
-
-/// How whoever visits the endpoint is found again.
-#[derive(Clone, Debug)]
-pub struct Visitor(pub(super) Arc<Port>);
 
 /// A server over HTTP. Cheap to clone; all clones are the same server.
 #[derive(Clone)]

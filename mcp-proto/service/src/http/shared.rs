@@ -15,7 +15,7 @@ use super::super::commands::Commands;
 use super::super::lock::Lock;
 use super::super::port::{Cancel, Command, News};
 use super::super::session::Questions;
-use super::Visitor;
+use super::visitor::Visitor;
 use mcp_proto::Instant;
 use mcp_proto::http::Endpoint;
 use mcp_proto::server::ReplyId;

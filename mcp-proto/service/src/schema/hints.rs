@@ -10,7 +10,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::Value;
 
-use super::reason::{Misfit, cut};
+use super::misfits::{Misfit, cut};
 use crate::nearest::nearest;
 
 /// The most members of an object that are compared.

@@ -20,6 +20,8 @@ mod cost;
 #[cfg(feature = "validate")]
 mod hints;
 #[cfg(feature = "validate")]
+mod misfits;
+#[cfg(feature = "validate")]
 mod reason;
 #[cfg(feature = "validate")]
 mod tool;
@@ -30,6 +32,6 @@ pub use mcp_proto::schema::{
     Dialect, PortabilityFinding, PortabilityRule, SchemaError, check_portability,
 };
 #[cfg(feature = "validate")]
-pub use reason::{Misfit, Misfits};
+pub use misfits::{Misfit, Misfits};
 #[cfg(feature = "validate")]
 pub use tool::ToolSchemas;

@@ -5,7 +5,6 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError};
@@ -13,70 +12,13 @@ use serde_json::Value;
 
 use super::budget::is_sound;
 use super::hints::Hints;
+use super::misfits::{Misfit, Misfits, cut};
 
 /// The most misfits that are told at once.
 const MAX_MISFITS: usize = 8;
 
-/// The most characters of a part of a text.
-const MAX_CHARACTERS: usize = 200;
-
 /// How many alternatives inside of each other are looked into for the nearest one.
 const MAX_NESTED: usize = 3;
-
-/// Where a value does not fit a schema, at most 8 places, each with the reason.
-///
-/// Its text has one part for each, such as `/tags/1: expected a string; /city: is required`, and at
-/// most 4 KiB.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Misfits {
-    list: Vec<Misfit>,
-    /// There are more than these.
-    more: bool,
-}
-
-/// A place where a value does not fit a schema.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Misfit {
-    /// The place, as a JSON Pointer into the value, cut after 200 characters; empty for the whole.
-    pub path: String,
-    /// What is wrong there, cut after 200 characters and an explanation.
-    pub reason: String,
-}
-
-impl Misfits {
-    /// The whole value does not fit.
-    pub(super) fn whole(reason: &str) -> Self {
-        let misfit = Misfit { path: String::new(), reason: reason.into() };
-        Self { list: alloc::vec![misfit], more: false }
-    }
-
-    /// The places, at least one.
-    pub fn iter(&self) -> impl Iterator<Item = &Misfit> {
-        self.list.iter()
-    }
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.path {
-            "" => f.write_str(&self.reason),
-            path => write!(f, "{path}: {}", self.reason),
-        }
-    }
-}
-
-impl fmt::Display for Misfits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, misfit) in self.list.iter().enumerate() {
-            let separator = if at == 0 { "" } else { "; " };
-            write!(f, "{separator}{misfit}")?;
-        }
-        if self.more { f.write_str("; and more") } else { Ok(()) }
-    }
-}
-
-impl core::error::Error for Misfits {}
 
 /// The first errors of a check, told; `None` if there is none that is sound.
 ///
@@ -157,14 +99,6 @@ fn reason(kind: &ValidationErrorKind, nested: usize) -> String {
         Kind::AnyOf { context } => none_of("anyOf", context, nested),
         Kind::OneOfNotValid { context } => none_of("oneOf", context, nested),
         kind => alloc::format!("does not fit `{}`", cut(kind.keyword())),
-    }
-}
-
-/// The beginning of a text.
-pub(super) fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_CHARACTERS).and_then(|(at, _)| text.get(..at)) {
-        Some(beginning) => alloc::format!("{beginning}…"),
-        None => text.into(),
     }
 }
 

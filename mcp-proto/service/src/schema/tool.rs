@@ -1,6 +1,6 @@
 //! The schemas of a tool, compiled.
 
-use super::reason::Misfits;
+use super::misfits::Misfits;
 use super::validator::{Trust, Validator};
 use mcp_proto::Json;
 use mcp_proto::schema::SchemaError;

@@ -21,7 +21,8 @@ use serde_json::Value;
 use super::budget::{Counted, Counting, Steps};
 use super::cost;
 use super::hints::Hints;
-use super::reason::{self, Misfits};
+use super::misfits::{Misfits, cut};
+use super::reason;
 use mcp_proto::Json;
 use mcp_proto::schema::Dialect;
 use mcp_proto::schema::SchemaError;
@@ -64,7 +65,7 @@ impl Validator {
             // The default, which `Dialect::of` takes a schema for that names none.
             _ => jsonschema::Draft::Draft202012,
         };
-        let invalid = |reason: &str| SchemaError::Invalid { reason: reason::cut(reason) };
+        let invalid = |reason: &str| SchemaError::Invalid { reason: cut(reason) };
         if trust == Trust::Peer {
             cost::check_size(schema)?;
         }

@@ -1,0 +1,104 @@
+//! Meeting place of a subscription and its changes.
+
+use alloc::collections::VecDeque;
+use core::task::{Context, Poll};
+
+use super::super::mailbox::Mailbox;
+use mcp_proto::client::{CallError, Change, SubscriptionId};
+use mcp_proto::types::SubscriptionFilter;
+
+/// As many changes, and bytes of their URIs, wait to be taken; then the oldest go. Each is there
+/// once.
+const MAX_CHANGES: usize = 1024;
+const MAX_CHANGE_BYTES: usize = 1024 * 1024;
+
+/// Changes of a subscription that the application has not taken.
+#[derive(Default)]
+pub(super) struct Feed {
+    state: Mailbox<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the machine calls it, once it does.
+    subscription: Option<SubscriptionId>,
+    honoured: Option<SubscriptionFilter>,
+    changes: VecDeque<Change>,
+    bytes: usize,
+    ended: Option<Result<(), CallError>>,
+}
+
+impl Feed {
+    pub(super) fn begin(&self, subscription: SubscriptionId) {
+        self.state.look(|state| state.subscription = Some(subscription));
+    }
+
+    pub(super) fn subscription(&self) -> Option<SubscriptionId> {
+        self.state.look(|state| state.subscription)
+    }
+
+    /// The end, once it has come.
+    pub(super) fn ended(&self) -> Option<Result<(), CallError>> {
+        self.state.look(|state| state.ended.clone())
+    }
+
+    pub(super) fn honour(&self, honoured: SubscriptionFilter) {
+        self.tell(|state| state.honoured = Some(honoured));
+    }
+
+    pub(super) fn push(&self, change: &Change) {
+        self.tell(|state| {
+            if state.changes.contains(change) {
+                return;
+            }
+            state.bytes += bytes(change);
+            state.changes.push_back(change.clone());
+            while state.changes.len() > MAX_CHANGES || state.bytes > MAX_CHANGE_BYTES {
+                let Some(oldest) = state.changes.pop_front() else { break };
+                state.bytes = state.bytes.saturating_sub(bytes(&oldest));
+            }
+        });
+    }
+
+    pub(super) fn end(&self, cause: Result<(), CallError>) {
+        self.tell(|state| state.ended = Some(cause));
+    }
+
+    fn tell(&self, tell: impl FnOnce(&mut State)) {
+        self.state.put(|state| {
+            tell(state);
+            Some(())
+        });
+    }
+
+    pub(super) fn poll_begun(
+        &self,
+        context: &Context<'_>,
+    ) -> Poll<Result<SubscriptionFilter, CallError>> {
+        self.state.poll(context.waker(), |state| match (&state.honoured, &state.ended) {
+            (Some(honoured), _) => Some(Ok(honoured.clone())),
+            (None, Some(Err(error))) => Some(Err(error.clone())),
+            // It was over before it began.
+            (None, Some(Ok(()))) => Some(Ok(SubscriptionFilter::default())),
+            (None, None) => None,
+        })
+    }
+
+    pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Change>> {
+        self.state.poll(context.waker(), |state| match state.changes.pop_front() {
+            Some(change) => {
+                state.bytes = state.bytes.saturating_sub(bytes(&change));
+                Some(Some(change))
+            }
+            None => state.ended.is_some().then_some(None),
+        })
+    }
+}
+
+/// The bytes of what a server chooses.
+fn bytes(change: &Change) -> usize {
+    match change {
+        Change::ResourceUpdated(uri) => uri.len(),
+        _ => 0,
+    }
+}
