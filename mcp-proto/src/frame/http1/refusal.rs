@@ -165,16 +165,10 @@ impl Refusal {
                 "`Host`, `Connection`, `Content-Length` and `Transfer-Encoding` are not to be given",
                 "9112, 6",
             ),
-            Self::TargetTooLong { .. } => {
-                ("the request line is longer than half of Limits::max_head_bytes", "9112, 3")
-            }
+            Self::TargetTooLong { .. } => ("the request line is longer than half of", "9112, 3"),
             Self::Version => ("HTTP/1.0 and HTTP/1.1 are served", "9110, 15.6.6"),
-            Self::HeadTooLong { .. } => {
-                ("the head is longer than Limits::max_head_bytes", "9110, 5.4")
-            }
-            Self::TooManyFields { .. } => {
-                ("there are more fields than Limits::max_fields", "9110, 5.4")
-            }
+            Self::HeadTooLong { .. } => ("the head is longer than", "9110, 5.4"),
+            Self::TooManyFields { .. } => ("there are more fields than", "9110, 5.4"),
             Self::BareLineFeed => ("a line ends with CR and LF, here with LF alone", "9112, 2.2"),
             Self::BareCarriageReturn => ("a CR without LF", "9112, 2.2"),
             Self::FoldedField => ("a field must stand in one line", "9112, 5.2"),
@@ -194,17 +188,29 @@ impl Refusal {
             Self::InvalidCoding => ("`Transfer-Encoding` must be a list of codings", "9112, 6.1"),
             Self::ChunkedNotLast => ("`chunked` must be the last coding, and once", "9112, 6.1"),
             Self::UnknownCoding => ("`chunked` is the only transfer coding served", "9112, 6.1"),
-            Self::BodyTooLong { .. } => {
-                ("the body is longer than Limits::max_body_bytes", "9110, 15.5.14")
-            }
+            Self::BodyTooLong { .. } => ("the body is longer than", "9110, 15.5.14"),
             Self::ChunkSize => ("the size of a chunk must be hexadecimal digits", "9112, 7.1"),
             Self::ChunkExtension => {
                 ("the extensions of a chunk are text of less than 1 KiB", "9112, 7.1.1")
             }
             Self::ChunkEnd => ("CR and LF must follow the data of a chunk", "9112, 7.1"),
-            Self::TrailerTooLong { .. } => {
-                ("the trailer is longer than Limits::max_head_bytes", "9112, 7.1.2")
-            }
+            Self::TrailerTooLong { .. } => ("the trailer is longer than", "9112, 7.1.2"),
+        }
+    }
+
+    /// The limit that is exceeded, and its value.
+    fn limit(&self) -> Option<(&'static str, usize)> {
+        if let Self::TargetTooLong { max_head_bytes }
+        | Self::HeadTooLong { max_head_bytes }
+        | Self::TrailerTooLong { max_head_bytes } = *self
+        {
+            Some(("max_head_bytes", max_head_bytes))
+        } else if let Self::TooManyFields { max_fields } = *self {
+            Some(("max_fields", max_fields))
+        } else if let Self::BodyTooLong { max_body_bytes } = *self {
+            Some(("max_body_bytes", max_body_bytes))
+        } else {
+            None
         }
     }
 }
@@ -213,13 +219,8 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, section) = self.words();
         write!(f, "{what}")?;
-        if let Self::TargetTooLong { max_head_bytes: max }
-        | Self::HeadTooLong { max_head_bytes: max }
-        | Self::TooManyFields { max_fields: max }
-        | Self::BodyTooLong { max_body_bytes: max }
-        | Self::TrailerTooLong { max_head_bytes: max } = self
-        {
-            write!(f, " = {max}")?;
+        if let Some((limit, max)) = self.limit() {
+            write!(f, " Limits::{limit} = {max}")?;
         }
         write!(f, " (RFC {section})")
     }
