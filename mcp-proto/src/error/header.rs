@@ -1,7 +1,7 @@
 //! What can be wrong with the headers of a message: with those that came, or those to be sent.
 
 use alloc::borrow::Cow;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt;
 
 use super::ErrorCode;
@@ -160,11 +160,6 @@ impl HeaderError {
             Self::Unvalidated { .. } => "MCP-Protocol-Version",
         }
     }
-}
-
-/// What is kept of a text that somebody sent.
-pub(crate) fn excerpt(text: &str) -> String {
-    Excerpt(text).to_string()
 }
 
 impl fmt::Display for HeaderError {

@@ -4,6 +4,19 @@
 //! it, the page of the specification in the revision that is spoken and, where there is one, the setting to change. The text
 //! goes out as the `message` of the JSON-RPC error, and to the application in a `PeerFault`.
 
+/// Writes the text of an error: rows of a variant with the fields that its text shows, and the text.
+macro_rules! texts {
+    ($error:ident: $($name:ident $({ $($field:ident),* })? => $text:literal $(, $value:expr)*;)*) => {
+        impl $error {
+            fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$name { $($($field,)*)? .. } => write!(f, $text $(, $value)*),)*
+                }
+            }
+        }
+    };
+}
+
 mod header;
 mod pages;
 mod plan;
@@ -16,10 +29,10 @@ mod words;
 
 use core::fmt;
 
-pub(crate) use header::excerpt;
 pub use header::{EmitError, HeaderError, Place, ValueError};
 pub use plan::PlanError;
 pub use protocol::ProtocolError;
+pub(crate) use quote::excerpt;
 pub use schema::SchemaError;
 pub use url::UrlError;
 pub use usage::UsageError;

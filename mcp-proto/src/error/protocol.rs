@@ -290,68 +290,7 @@ impl ProtocolError {
 
     /// The rung at which the message failed.
     pub fn rung(&self) -> Rung {
-        match self {
-            Self::InvalidUtf8 | Self::Syntax { .. } => Rung::Json,
-            Self::TooDeep { .. }
-            | Self::LineTooLong { .. }
-            | Self::InvalidFrame { .. }
-            | Self::NotAMessage
-            | Self::NotJsonRpc2
-            | Self::DuplicateMember { .. }
-            | Self::AmbiguousKind
-            | Self::InvalidId
-            | Self::TokenTooLong { .. }
-            | Self::InvalidMethod
-            | Self::ParamsNotObject
-            | Self::InvalidError
-            | Self::UnexpectedBatch
-            | Self::EmptyBatch
-            | Self::BatchTooLong { .. }
-            | Self::DuplicateId { .. }
-            | Self::UnexpectedResponse
-            | Self::EventTooLong { .. } => Rung::Shape,
-            Self::BeforeInitialize { .. }
-            | Self::UnexpectedInitialize
-            | Self::ModernOnLegacy
-            | Self::ModernNotServed
-            | Self::UnexpectedRequest { .. }
-            | Self::VersionNotServed { .. }
-            | Self::VersionDiffers { .. }
-            | Self::RepeatedHeader { .. } => Rung::Era,
-            Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Rung::Envelope,
-            Self::UnsupportedVersion { .. } => Rung::Version,
-            Self::HeaderMismatch { rung, .. } => *rung,
-            Self::HostNotAllowed { .. } => Rung::Host,
-            Self::OriginNotAllowed { .. } => Rung::Origin,
-            Self::UnsupportedMediaType => Rung::Media,
-            Self::NotAcceptable { .. } => Rung::Accept,
-            Self::SessionNotFound => Rung::Session,
-            Self::UnknownEvent => Rung::Resumption,
-            Self::MethodNotFound { .. } => Rung::Method,
-            Self::InvalidParam { .. }
-            | Self::UnknownTool { .. }
-            | Self::ResourceNotFound { .. }
-            | Self::UnknownPrompt { .. }
-            | Self::InvalidArgument { .. }
-            | Self::UnknownReference { .. }
-            | Self::InvalidCursor
-            | Self::InvalidNotification { .. }
-            | Self::UndeclaredInput { .. } => Rung::Params,
-            Self::InvalidResult { .. }
-            | Self::MalformedResult { .. }
-            | Self::UnknownResultType { .. }
-            | Self::ContentEncoding { .. } => Rung::Result,
-            Self::ShareExceeded { .. }
-            | Self::ShuttingDown
-            | Self::EndpointFull { .. }
-            | Self::TooManyInFlight { .. }
-            | Self::TooManyBytesInFlight { .. }
-            | Self::TooManySubscriptions { .. }
-            | Self::TooManySubscriptionBytes { .. }
-            | Self::TooMuchBeforeConnected
-            | Self::ListTooLong { .. }
-            | Self::TooManyInputRounds { .. } => Rung::Capacity,
-        }
+        if let Self::HeaderMismatch { rung, .. } = self { *rung } else { self.step() }
     }
 
     /// The code of the JSON-RPC error that answers it; for a resource that does not exist that is

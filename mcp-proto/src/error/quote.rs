@@ -1,8 +1,9 @@
-//! Words of a peer, within an error.
+//! Texts of a peer, cut and in quotes.
 
+use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A peer's words; of many the first hundred characters.
+/// The first hundred characters of a text.
 pub(super) struct Excerpt<'a>(pub(super) &'a str);
 
 impl fmt::Display for Excerpt<'_> {
@@ -14,11 +15,16 @@ impl fmt::Display for Excerpt<'_> {
     }
 }
 
-/// The same in quotes.
+/// An [`Excerpt`] in quotes.
 pub(super) struct Quoted<'a>(pub(super) &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\"", Excerpt(self.0))
     }
+}
+
+/// The part of a received text that an error keeps.
+pub(crate) fn excerpt(text: &str) -> String {
+    Excerpt(text).to_string()
 }

@@ -169,101 +169,63 @@ pub enum UsageError {
     },
 }
 
+texts! { UsageError:
+    Closed => "the connection has closed";
+    NotInFlight => "the request is not in flight";
+    AlreadyConnected => "the client is connected, or was";
+    TooManyCalls { max_in_flight } => "Limits::max_in_flight = {max_in_flight} calls are open";
+    TooManyUnsentBytes { max_unsent_bytes } =>
+        "the server does not read: Limits::max_unsent_bytes = {max_unsent_bytes} of calls wait to \
+         be sent";
+    TooManyStreams { max_streams } =>
+        "{max_streams} streams are open, half of Limits::max_client_connections; one subscription \
+         may name all that is wanted";
+    ProgressNotIncreasing => "progress must increase";
+    NoServerRequests =>
+        "a server sends messages outside of a client's requests to legacy clients only, and over \
+         HTTP only in a session";
+    NotInitialized => "the client has not sent `notifications/initialized`";
+    UndeclaredByClient { capability } =>
+        "the client does not declare the capability `{capability}`";
+    NotInRevision { method, since } => "`{method}` in this form exists since revision {since}";
+    Undeclared { capability } =>
+        "the capability `{capability}` is not declared in the registry";
+    Duplicate { kind, name } => "a {kind} \"{name}\" is already registered";
+    InvalidExtension { identifier } =>
+        "\"{identifier}\" is no identifier of an extension: put a prefix of labels and dots before \
+         it, such as `com.example/`";
+    InvalidRoot { uri } => "the root \"{uri}\" must have a URI that begins with `file://`";
+    InvalidUri { uri } => "\"{uri}\" is no URI: it must begin with a scheme, such as `file:`";
+    InvalidUriTemplate { template, part, reason } =>
+        "no URI can be matched with \"{template}\", for \"{part}\": {reason}";
+    InvalidSchema { name } =>
+        "\"{name}\": `inputSchema` must be an object with \"type\": \"object\" (arguments are a \
+         struct with named fields), `outputSchema` an object";
+    UnusableSchema { name, reason } => "\"{name}\": {reason}";
+    UnknownTool { name } => "no tool \"{name}\" is registered";
+    NotAnObject { name } => "\"{name}\": settings and parameters must be a JSON object";
+    UnknownReference { name } => "no prompt or resource template \"{name}\" is registered";
+    ReservedMethod { method } => "\"{method}\" is a method of the specification";
+    ShortKey { bytes } => "a key of {bytes} bytes is too short; 32 random ones make a key";
+    DuplicateKey { id } => "a key with the id {id} is already there";
+    RequestStateTooLong { payload, max } =>
+        "a payload of {payload} bytes is too long for a `requestState`: {max} fit; keep more than \
+         that on the server, and its name in the payload";
+    InvalidHeader { name, reason } => "\"{name}\": {reason}";
+    InvalidPromptArguments { name } =>
+        "the arguments of the prompt \"{name}\" must come from a struct with named fields";
+    InvalidPromptArgument { name, argument } =>
+        "the argument \"{argument}\" of the prompt \"{name}\" must be a string, an enum of \
+         strings, or an Option of one";
+    InvalidField { name } =>
+        "the field \"{name}\" cannot be set: its name must be a token and none that MCP or HTTP has \
+         a use for, and its value visible ASCII";
+    NotJson { name } => "\"{name}\" cannot be written as JSON";
+}
+
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("the connection has closed"),
-            Self::NotInFlight => f.write_str("the request is not in flight"),
-            Self::AlreadyConnected => f.write_str("the client is connected, or was"),
-            Self::TooManyCalls { max_in_flight } => {
-                write!(f, "Limits::max_in_flight = {max_in_flight} calls are open")
-            }
-            Self::TooManyUnsentBytes { max_unsent_bytes } => write!(
-                f,
-                "the server does not read: Limits::max_unsent_bytes = {max_unsent_bytes} of calls \
-                 wait to be sent"
-            ),
-            Self::TooManyStreams { max_streams } => write!(
-                f,
-                "{max_streams} streams are open, half of Limits::max_client_connections; \
-                 one subscription may name all that is wanted"
-            ),
-            Self::ProgressNotIncreasing => f.write_str("progress must increase"),
-            Self::NoServerRequests => f.write_str(
-                "a server sends messages outside of a client's requests to legacy clients \
-                     only, and over HTTP only in a session",
-            ),
-            Self::NotInitialized => {
-                f.write_str("the client has not sent `notifications/initialized`")
-            }
-            Self::UndeclaredByClient { capability } => {
-                write!(f, "the client does not declare the capability `{capability}`")
-            }
-            Self::NotInRevision { method, since } => {
-                write!(f, "`{method}` in this form exists since revision {since}")
-            }
-            Self::Undeclared { capability } => {
-                write!(f, "the capability `{capability}` is not declared in the registry")
-            }
-            Self::Duplicate { kind, name } => {
-                write!(f, "a {kind} \"{name}\" is already registered")
-            }
-            Self::InvalidExtension { identifier } => write!(
-                f,
-                "\"{identifier}\" is no identifier of an extension: put a prefix of labels and dots \
-                 before it, such as `com.example/`"
-            ),
-            Self::InvalidRoot { uri } => {
-                write!(f, "the root \"{uri}\" must have a URI that begins with `file://`")
-            }
-            Self::InvalidUri { uri } => {
-                write!(f, "\"{uri}\" is no URI: it must begin with a scheme, such as `file:`")
-            }
-            Self::InvalidUriTemplate { template, part, reason } => {
-                write!(f, "no URI can be matched with \"{template}\", for \"{part}\": {reason}")
-            }
-            Self::InvalidSchema { name } => write!(
-                f,
-                "\"{name}\": `inputSchema` must be an object with \"type\": \"object\" (arguments \
-                 are a struct with named fields), `outputSchema` an object"
-            ),
-            Self::UnusableSchema { name, reason } => write!(f, "\"{name}\": {reason}"),
-            Self::UnknownTool { name } => write!(f, "no tool \"{name}\" is registered"),
-            Self::NotAnObject { name } => {
-                write!(f, "\"{name}\": settings and parameters must be a JSON object")
-            }
-            Self::UnknownReference { name } => {
-                write!(f, "no prompt or resource template \"{name}\" is registered")
-            }
-            Self::ReservedMethod { method } => {
-                write!(f, "\"{method}\" is a method of the specification")
-            }
-            Self::ShortKey { bytes } => {
-                write!(f, "a key of {bytes} bytes is too short; 32 random ones make a key")
-            }
-            Self::DuplicateKey { id } => write!(f, "a key with the id {id} is already there"),
-            Self::RequestStateTooLong { payload, max } => write!(
-                f,
-                "a payload of {payload} bytes is too long for a `requestState`: {max} fit; keep \
-                 more than that on the server, and its name in the payload"
-            ),
-            Self::InvalidHeader { name, reason } => write!(f, "\"{name}\": {reason}"),
-            Self::InvalidPromptArguments { name } => write!(
-                f,
-                "the arguments of the prompt \"{name}\" must come from a struct with named fields"
-            ),
-            Self::InvalidPromptArgument { name, argument } => write!(
-                f,
-                "the argument \"{argument}\" of the prompt \"{name}\" must be a string, an \
-                 enum of strings, or an Option of one"
-            ),
-            Self::InvalidField { name } => write!(
-                f,
-                "the field \"{name}\" cannot be set: its name must be a token and none that MCP or \
-                 HTTP has a use for, and its value visible ASCII"
-            ),
-            Self::NotJson { name } => write!(f, "\"{name}\" cannot be written as JSON"),
-        }
+        self.write(f)
     }
 }
 

@@ -1,9 +1,11 @@
-//! What a peer can do wrong, in words.
+//! Table of what a peer can do wrong: each error with the step that finds it and its text.
 
+use alloc::format;
+use alloc::string::String;
 use core::fmt;
 
-use super::ProtocolError;
 use super::quote::{Excerpt, Quoted};
+use super::{ProtocolError, Rung};
 use crate::version::ProtocolVersion;
 
 impl fmt::Display for ProtocolError {
@@ -18,6 +20,7 @@ pub(crate) struct InRevision<'a>(pub(crate) &'a ProtocolError, pub(crate) Protoc
 impl fmt::Display for InRevision<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(error, version) = *self;
+        write!(f, "{}: ", error.rung())?;
         error.write(f)?;
         // It names its page by itself.
         if matches!(error, ProtocolError::HeaderMismatch { .. }) {
@@ -27,200 +30,147 @@ impl fmt::Display for InRevision<'_> {
     }
 }
 
-impl ProtocolError {
-    #[expect(clippy::too_many_lines, reason = "each error has its own words")]
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.rung())?;
-        match self {
-            Self::InvalidUtf8 => f.write_str("the message is not UTF-8"),
-            Self::Syntax { at } => write!(f, "the message is not JSON from byte {at} on"),
-            Self::TooDeep { max_depth } => {
-                write!(f, "the message is nested deeper than Limits::max_depth = {max_depth}")
-            }
-            Self::LineTooLong { max_line_bytes } => {
-                write!(f, "the line is longer than Limits::max_line_bytes = {max_line_bytes}")
-            }
-            Self::InvalidFrame { reason } => f.write_str(reason),
-            Self::NotAMessage => f.write_str("a message is a JSON object"),
-            Self::NotJsonRpc2 => f.write_str("`jsonrpc` must be \"2.0\""),
-            Self::DuplicateMember { member } => write!(f, "`{member}` stands twice"),
-            Self::AmbiguousKind => f.write_str(
-                "a message has either `method`, or an `id` and one of `result` and `error`",
-            ),
-            Self::InvalidId => f.write_str("`id` must be a string or an integer"),
-            Self::TokenTooLong { max_token_bytes } => write!(
-                f,
-                "an id or token is longer than Limits::max_token_bytes = {max_token_bytes}"
-            ),
-            Self::InvalidMethod => f.write_str("`method` must be a string that is not empty"),
-            Self::ParamsNotObject => f.write_str("`params` must be an object"),
-            Self::InvalidError => {
-                f.write_str("`error` must be an object with an integer `code` and a `message`")
-            }
-            Self::UnexpectedBatch => f.write_str("batches exist in revision 2025-03-26 alone"),
-            Self::EmptyBatch => f.write_str("a batch must not be empty"),
-            Self::BatchTooLong { max_in_flight } => {
-                write!(f, "a batch is longer than Limits::max_in_flight = {max_in_flight}")
-            }
-            Self::DuplicateId { id } => {
-                write!(f, "a request with the id {} is in flight", Excerpt(id))
-            }
-            Self::UnexpectedResponse => f.write_str("a response to nothing that was asked"),
-            Self::BeforeInitialize { serves_modern: true } => f.write_str(
-                "open with `initialize`, or put \
-                 `io.modelcontextprotocol/protocolVersion` into `params._meta`",
-            ),
-            Self::BeforeInitialize { serves_modern: false } => {
-                f.write_str("open with `initialize`")
-            }
-            Self::UnexpectedInitialize => {
-                f.write_str("`initialize` opens a connection, once and by itself")
-            }
-            Self::ModernOnLegacy => f.write_str(
-                "this connection was opened with `initialize`; \
-                 open another one for requests of 2026-07-28",
-            ),
-            Self::ModernNotServed => f.write_str(
-                "EraPolicy::LegacyOnly serves revisions up to 2025-11-25; open with `initialize`",
-            ),
-            Self::MissingMeta { protocol_version, client_capabilities } => {
-                f.write_str("`params._meta` must have")?;
-                let and = if *protocol_version {
-                    f.write_str(" `io.modelcontextprotocol/protocolVersion`")?;
-                    " and"
-                } else {
-                    ""
-                };
-                if *client_capabilities {
-                    write!(f, "{and} `io.modelcontextprotocol/clientCapabilities`")?;
+/// Rows of a step, an error with the fields that its text shows, and the text.
+macro_rules! errors {
+    ($($step:ident $name:ident $({ $($field:ident),* })? => $text:literal $(, $value:expr)*;)*) => {
+        texts! { ProtocolError: $($name $({ $($field),* })? => $text $(, $value)*;)* }
+
+        impl ProtocolError {
+            /// The step of the error's row.
+            pub(super) fn step(&self) -> Rung {
+                match self {
+                    $(Self::$name { .. } => Rung::$step,)*
                 }
-                Ok(())
-            }
-            Self::InvalidMeta { key, expected } => write!(f, "`{key}` must be {expected}"),
-            Self::UnsupportedVersion { requested, supported, needs_initialize } => {
-                match requested {
-                    None => f.write_str("a request without a protocol version is not served here"),
-                    Some(version) if *needs_initialize => write!(
-                        f,
-                        "protocol version {} opens with `initialize`, and not with `_meta`",
-                        Quoted(version)
-                    ),
-                    Some(version) => {
-                        write!(f, "protocol version {} is not served here", Quoted(version))
-                    }
-                }?;
-                write!(f, "; served: {}", supported.join(", "))
-            }
-            Self::MethodNotFound { method } => write!(f, "no method {} here", Quoted(method)),
-            Self::HeaderMismatch { error, .. } => write!(f, "{error}"),
-            Self::HostNotAllowed { host } => {
-                write!(f, "the host {} is not allowed; add it to allowed_hosts", Quoted(host))
-            }
-            Self::OriginNotAllowed { origin } => {
-                write!(f, "the origin {} is not allowed; add it to allowed_origins", Quoted(origin))
-            }
-            Self::UnsupportedMediaType => f.write_str("`Content-Type` must be `application/json`"),
-            Self::NotAcceptable { expected } => write!(f, "`Accept` must allow {expected}"),
-            Self::VersionNotServed { version } => write!(
-                f,
-                "`MCP-Protocol-Version` says {}, which is no revision with sessions",
-                Quoted(version)
-            ),
-            Self::VersionDiffers { header, expected } => write!(
-                f,
-                "`MCP-Protocol-Version` says {}, and it should be {}",
-                Quoted(header),
-                Quoted(expected)
-            ),
-            Self::RepeatedHeader { name } => {
-                write!(f, "`{name}` must be sent once, and there are several")
-            }
-            Self::SessionNotFound => {
-                f.write_str("no session with this `Mcp-Session-Id`; open one with `initialize`")
-            }
-            Self::UnknownEvent => {
-                f.write_str("`Last-Event-ID` names no event that this session has sent")
-            }
-            Self::ShareExceeded { limit, max } => {
-                write!(f, "no room within Limits::{limit} = {max}; try again later")
-            }
-            Self::EndpointFull { max_endpoint_bytes } => write!(
-                f,
-                "the server holds three quarters of Limits::max_endpoint_bytes = \
-                 {max_endpoint_bytes}, and the rest is for answers; try again later"
-            ),
-            Self::ShuttingDown => f.write_str("the server is about to stop"),
-            Self::InvalidParam { member, expected } => {
-                write!(f, "`params.{member}` must be {expected}")
-            }
-            Self::UnknownTool { name } => write!(f, "no tool {} here", Quoted(name)),
-            Self::ResourceNotFound { uri } => write!(f, "no resource {} here", Quoted(uri)),
-            Self::UnknownPrompt { name } => write!(f, "no prompt {} here", Quoted(name)),
-            Self::InvalidArgument { name } => {
-                write!(f, "the argument {} must be there, and a string", Quoted(name))
-            }
-            Self::UnknownReference { reference } => {
-                write!(f, "no prompt or resource template {} here", Quoted(reference))
-            }
-            Self::InvalidCursor => {
-                f.write_str("`params.cursor` is not one that this list gave out")
-            }
-            Self::TooManyInFlight { max_in_flight } => {
-                write!(f, "Limits::max_in_flight = {max_in_flight} requests are in flight")
-            }
-            Self::UnexpectedRequest { method } => write!(
-                f,
-                "{} is a request of a server's, which modern ones do not send",
-                Quoted(method)
-            ),
-            Self::EventTooLong { max_sse_event_bytes } => {
-                write!(
-                    f,
-                    "an event is longer than Limits::max_sse_event_bytes = {max_sse_event_bytes}"
-                )
-            }
-            Self::TooMuchBeforeConnected => {
-                f.write_str("too much before it is known which era the server belongs to")
-            }
-            Self::InvalidNotification { method } => {
-                write!(f, "{} is not as the schema says, or belongs to nothing", Quoted(method))
-            }
-            Self::InvalidResult { expected } => write!(f, "the result must be {expected}"),
-            Self::MalformedResult { places } => {
-                write!(f, "the result does not fit the schema: {places}")
-            }
-            Self::ContentEncoding { encoding } => write!(
-                f,
-                "the answer has `Content-Encoding: {encoding}`; clients ask for identity alone"
-            ),
-            Self::UnknownResultType { name } => {
-                write!(f, "the `resultType` {} is not known", Quoted(name))
-            }
-            Self::ListTooLong { max_pages, max_list_bytes } => write!(
-                f,
-                "the list is longer than Limits::max_pages = {max_pages} or \
-                 Limits::max_list_bytes = {max_list_bytes}"
-            ),
-            Self::TooManyInputRounds { max_input_rounds } => write!(
-                f,
-                "the server asked for input more than Limits::max_input_rounds = \
-                 {max_input_rounds} times"
-            ),
-            Self::UndeclaredInput { capability } => {
-                write!(f, "the client does not declare `{capability}`")
-            }
-            Self::TooManySubscriptions { max_subscriptions } => {
-                write!(f, "Limits::max_subscriptions = {max_subscriptions} are open")
-            }
-            Self::TooManySubscriptionBytes { max_subscription_bytes } => write!(
-                f,
-                "Limits::max_subscription_bytes = {max_subscription_bytes} would be exceeded"
-            ),
-            Self::TooManyBytesInFlight { max_in_flight_bytes } => {
-                write!(f, "Limits::max_in_flight_bytes = {max_in_flight_bytes} would be exceeded")
             }
         }
-    }
+    };
+}
+
+errors! {
+    Json InvalidUtf8 => "the message is not UTF-8";
+    Json Syntax { at } => "the message is not JSON from byte {at} on";
+    Shape TooDeep { max_depth } =>
+        "the message is nested deeper than Limits::max_depth = {max_depth}";
+    Shape LineTooLong { max_line_bytes } =>
+        "the line is longer than Limits::max_line_bytes = {max_line_bytes}";
+    Shape InvalidFrame { reason } => "{reason}";
+    Shape NotAMessage => "a message is a JSON object";
+    Shape NotJsonRpc2 => "`jsonrpc` must be \"2.0\"";
+    Shape DuplicateMember { member } => "`{member}` stands twice";
+    Shape AmbiguousKind =>
+        "a message has either `method`, or an `id` and one of `result` and `error`";
+    Shape InvalidId => "`id` must be a string or an integer";
+    Shape TokenTooLong { max_token_bytes } =>
+        "an id or token is longer than Limits::max_token_bytes = {max_token_bytes}";
+    Shape InvalidMethod => "`method` must be a string that is not empty";
+    Shape ParamsNotObject => "`params` must be an object";
+    Shape InvalidError => "`error` must be an object with an integer `code` and a `message`";
+    Shape UnexpectedBatch => "batches exist in revision 2025-03-26 alone";
+    Shape EmptyBatch => "a batch must not be empty";
+    Shape BatchTooLong { max_in_flight } =>
+        "a batch is longer than Limits::max_in_flight = {max_in_flight}";
+    Shape DuplicateId { id } => "a request with the id {} is in flight", Excerpt(id);
+    Shape UnexpectedResponse => "a response to nothing that was asked";
+    Shape EventTooLong { max_sse_event_bytes } =>
+        "an event is longer than Limits::max_sse_event_bytes = {max_sse_event_bytes}";
+    Era BeforeInitialize { serves_modern } => "open with `initialize`{}", or_meta(*serves_modern);
+    Era UnexpectedInitialize => "`initialize` opens a connection, once and by itself";
+    Era ModernOnLegacy =>
+        "this connection was opened with `initialize`; open another one for requests of 2026-07-28";
+    Era ModernNotServed =>
+        "EraPolicy::LegacyOnly serves revisions up to 2025-11-25; open with `initialize`";
+    Era UnexpectedRequest { method } =>
+        "{} is a request of a server's, which modern ones do not send", Quoted(method);
+    Era VersionNotServed { version } =>
+        "`MCP-Protocol-Version` says {}, which is no revision with sessions", Quoted(version);
+    Era VersionDiffers { header, expected } =>
+        "`MCP-Protocol-Version` says {}, and it should be {}", Quoted(header), Quoted(expected);
+    Era RepeatedHeader { name } => "`{name}` must be sent once, and there are several";
+    Envelope MissingMeta { protocol_version, client_capabilities } =>
+        "`params._meta` must have{}", missing_keys(*protocol_version, *client_capabilities);
+    Envelope InvalidMeta { key, expected } => "`{key}` must be {expected}";
+    Version UnsupportedVersion { requested, supported, needs_initialize } =>
+        "{}; served: {}", not_served(requested.as_deref(), *needs_initialize), supported.join(", ");
+    Headers HeaderMismatch { error } => "{error}";
+    Host HostNotAllowed { host } =>
+        "the host {} is not allowed; add it to allowed_hosts", Quoted(host);
+    Origin OriginNotAllowed { origin } =>
+        "the origin {} is not allowed; add it to allowed_origins", Quoted(origin);
+    Media UnsupportedMediaType => "`Content-Type` must be `application/json`";
+    Accept NotAcceptable { expected } => "`Accept` must allow {expected}";
+    Session SessionNotFound =>
+        "no session with this `Mcp-Session-Id`; open one with `initialize`";
+    Resumption UnknownEvent => "`Last-Event-ID` names no event that this session has sent";
+    Method MethodNotFound { method } => "no method {} here", Quoted(method);
+    Params InvalidParam { member, expected } => "`params.{member}` must be {expected}";
+    Params UnknownTool { name } => "no tool {} here", Quoted(name);
+    Params ResourceNotFound { uri } => "no resource {} here", Quoted(uri);
+    Params UnknownPrompt { name } => "no prompt {} here", Quoted(name);
+    Params InvalidArgument { name } =>
+        "the argument {} must be there, and a string", Quoted(name);
+    Params UnknownReference { reference } =>
+        "no prompt or resource template {} here", Quoted(reference);
+    Params InvalidCursor => "`params.cursor` is not one that this list gave out";
+    Params InvalidNotification { method } =>
+        "{} is not as the schema says, or belongs to nothing", Quoted(method);
+    Params UndeclaredInput { capability } => "the client does not declare `{capability}`";
+    Result InvalidResult { expected } => "the result must be {expected}";
+    Result MalformedResult { places } => "the result does not fit the schema: {places}";
+    Result UnknownResultType { name } => "the `resultType` {} is not known", Quoted(name);
+    Result ContentEncoding { encoding } =>
+        "the answer has `Content-Encoding: {encoding}`; clients ask for identity alone";
+    Capacity ShareExceeded { limit, max } =>
+        "no room within Limits::{limit} = {max}; try again later";
+    Capacity ShuttingDown => "the server is about to stop";
+    Capacity EndpointFull { max_endpoint_bytes } =>
+        "the server holds three quarters of Limits::max_endpoint_bytes = {max_endpoint_bytes}, \
+         and the rest is for answers; try again later";
+    Capacity TooManyInFlight { max_in_flight } =>
+        "Limits::max_in_flight = {max_in_flight} requests are in flight";
+    Capacity TooManyBytesInFlight { max_in_flight_bytes } =>
+        "Limits::max_in_flight_bytes = {max_in_flight_bytes} would be exceeded";
+    Capacity TooManySubscriptions { max_subscriptions } =>
+        "Limits::max_subscriptions = {max_subscriptions} are open";
+    Capacity TooManySubscriptionBytes { max_subscription_bytes } =>
+        "Limits::max_subscription_bytes = {max_subscription_bytes} would be exceeded";
+    Capacity TooMuchBeforeConnected =>
+        "too much before it is known which era the server belongs to";
+    Capacity ListTooLong { max_pages, max_list_bytes } =>
+        "the list is longer than Limits::max_pages = {max_pages} or Limits::max_list_bytes = \
+         {max_list_bytes}";
+    Capacity TooManyInputRounds { max_input_rounds } =>
+        "the server asked for input more than Limits::max_input_rounds = {max_input_rounds} times";
 }
 
 impl core::error::Error for ProtocolError {}
+
+/// The other way to open, if the server has one.
+fn or_meta(serves_modern: bool) -> &'static str {
+    if serves_modern {
+        ", or put `io.modelcontextprotocol/protocolVersion` into `params._meta`"
+    } else {
+        ""
+    }
+}
+
+fn missing_keys(protocol_version: bool, client_capabilities: bool) -> &'static str {
+    match (protocol_version, client_capabilities) {
+        (true, true) => {
+            " `io.modelcontextprotocol/protocolVersion` and \
+             `io.modelcontextprotocol/clientCapabilities`"
+        }
+        (true, false) => " `io.modelcontextprotocol/protocolVersion`",
+        (false, true) => " `io.modelcontextprotocol/clientCapabilities`",
+        (false, false) => "",
+    }
+}
+
+fn not_served(requested: Option<&str>, needs_initialize: bool) -> String {
+    match requested.map(Quoted) {
+        None => "a request without a protocol version is not served here".into(),
+        Some(version) if needs_initialize => {
+            format!("protocol version {version} opens with `initialize`, and not with `_meta`")
+        }
+        Some(version) => format!("protocol version {version} is not served here"),
+    }
+}
