@@ -2,7 +2,8 @@
 //!
 //! In: the name of a method, or a [`Method`]. Out: its [`MethodRow`], which has everything that is known
 //! without parameters. The headers, the cache, sealed states, retries and reserved names ask the
-//! row. A new method is a row here, a type, and a handler.
+//! row. A new method is a row here, a type, and a handler, which is registered under its name unless
+//! the machine answers the method by itself.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -11,6 +12,7 @@ use alloc::vec::Vec;
 
 use crate::decision_table;
 use crate::json::Raw;
+use crate::version::Era;
 
 /// The properties of a method.
 #[derive(Debug)]
@@ -83,6 +85,8 @@ enum Trait {
     Cacheable,
     /// The result may be `input_required`.
     MayRequireInput,
+    /// The machine of the server answers it, from what is registered.
+    Builtin,
     /// The machine of the client writes it; applications do not.
     ClientMachine,
     /// The machine of the server writes it; applications do not.
@@ -115,6 +119,22 @@ impl MethodRow {
     /// ([Specification: Supported Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests)).
     pub(crate) fn may_require_input(&self) -> bool {
         self.traits.contains(&Trait::MayRequireInput)
+    }
+
+    /// Whether a handler answers it that is registered under its name: it is a request of clients,
+    /// and the machine does not answer it.
+    pub(crate) fn has_handler(&self) -> bool {
+        let is_request = !self.name.starts_with("notifications/");
+        is_request && self.sender != Sender::Server && !self.traits.contains(&Trait::Builtin)
+    }
+
+    /// Whether servers of this era have the method.
+    pub(crate) fn is_in(&self, era: Era) -> bool {
+        match self.eras {
+            Eras::Both => true,
+            Eras::Legacy => era == Era::Legacy,
+            Eras::Modern => era == Era::Modern,
+        }
     }
 
     /// Whether only the machine of a client sends the method, and never an application.
@@ -203,35 +223,35 @@ macro_rules! methods {
 // Name, sender, eras, subject, capability, effect of a repetition, traits.
 methods! {
     /// Opens a legacy session.
-    Initialize = "initialize", Client, Legacy, None, None, Idempotent, [ClientMachine];
+    Initialize = "initialize", Client, Legacy, None, None, Idempotent, [Builtin, ClientMachine];
     /// Requests the versions and capabilities of a modern server.
-    Discover = "server/discover", Client, Modern, None, None, Idempotent, [Cacheable, ClientMachine];
+    Discover = "server/discover", Client, Modern, None, None, Idempotent, [Builtin, Cacheable, ClientMachine];
     /// Checks whether a legacy peer still answers.
-    Ping = "ping", Either, Legacy, None, None, Idempotent, [];
+    Ping = "ping", Either, Legacy, None, None, Idempotent, [Builtin];
     /// Requests a page of the tools.
-    ListTools = "tools/list", Client, Both, None, Some(Tools), Idempotent, [Cacheable];
+    ListTools = "tools/list", Client, Both, None, Some(Tools), Idempotent, [Builtin, Cacheable];
     /// Calls a tool.
-    CallTool = "tools/call", Client, Both, Some(Name), Some(Tools), Unsafe, [MayRequireInput];
+    CallTool = "tools/call", Client, Both, Some(Name), Some(Tools), Unsafe, [Builtin, MayRequireInput];
     /// Requests a page of the resources.
-    ListResources = "resources/list", Client, Both, None, Some(Resources), Idempotent, [Cacheable];
+    ListResources = "resources/list", Client, Both, None, Some(Resources), Idempotent, [Builtin, Cacheable];
     /// Requests a page of the resource templates.
-    ListResourceTemplates = "resources/templates/list", Client, Both, None, Some(Resources), Idempotent, [Cacheable];
+    ListResourceTemplates = "resources/templates/list", Client, Both, None, Some(Resources), Idempotent, [Builtin, Cacheable];
     /// Reads a resource.
-    ReadResource = "resources/read", Client, Both, Some(Uri), Some(Resources), Idempotent, [Cacheable, MayRequireInput];
+    ReadResource = "resources/read", Client, Both, Some(Uri), Some(Resources), Idempotent, [Builtin, Cacheable, MayRequireInput];
     /// Requests notifications about updates of a resource from a legacy server.
-    Subscribe = "resources/subscribe", Client, Legacy, None, Some(ResourceSubscriptions), Idempotent, [];
+    Subscribe = "resources/subscribe", Client, Legacy, None, Some(ResourceSubscriptions), Idempotent, [Builtin];
     /// Ends the notifications about updates of a resource.
-    Unsubscribe = "resources/unsubscribe", Client, Legacy, None, Some(ResourceSubscriptions), Idempotent, [];
+    Unsubscribe = "resources/unsubscribe", Client, Legacy, None, Some(ResourceSubscriptions), Idempotent, [Builtin];
     /// Requests a page of the prompts.
-    ListPrompts = "prompts/list", Client, Both, None, Some(Prompts), Idempotent, [Cacheable];
+    ListPrompts = "prompts/list", Client, Both, None, Some(Prompts), Idempotent, [Builtin, Cacheable];
     /// Gets a prompt.
-    GetPrompt = "prompts/get", Client, Both, Some(Name), Some(Prompts), Idempotent, [MayRequireInput];
+    GetPrompt = "prompts/get", Client, Both, Some(Name), Some(Prompts), Idempotent, [Builtin, MayRequireInput];
     /// Requests completions of an argument.
-    Complete = "completion/complete", Client, Both, None, Some(Completions), Idempotent, [];
+    Complete = "completion/complete", Client, Both, None, Some(Completions), Idempotent, [Builtin];
     /// Sets the least severe log messages that a legacy server sends.
-    SetLevel = "logging/setLevel", Client, Legacy, None, Some(Logging), Idempotent, [];
+    SetLevel = "logging/setLevel", Client, Legacy, None, Some(Logging), Idempotent, [Builtin];
     /// Requests notifications about changes from a modern server.
-    Listen = "subscriptions/listen", Client, Modern, None, None, Idempotent, [ClientMachine];
+    Listen = "subscriptions/listen", Client, Modern, None, None, Idempotent, [Builtin, ClientMachine];
     /// Requests a message from the model of a client.
     CreateMessage = "sampling/createMessage", Server, Both, None, None, Unsafe, [];
     /// Requests input from the user of a client.
@@ -302,5 +322,24 @@ mod tests {
             assert!(core::ptr::eq(method.row().unwrap(), row), "{}", row.name);
         }
         assert!(Method::from_name("x".into()).row().is_none());
+    }
+
+    #[test]
+    fn method_without_a_trait_has_a_handler() {
+        let row = |name, sender, traits| MethodRow {
+            name,
+            sender,
+            eras: Eras::Modern,
+            subject: None,
+            capability: None,
+            repetition: Repetition::Idempotent,
+            traits,
+        };
+        assert!(row("new/method", Sender::Client, &[]).has_handler());
+        assert!(row("new/method", Sender::Client, &[]).is_in(Era::Modern));
+        assert!(!row("new/method", Sender::Client, &[]).is_in(Era::Legacy));
+        assert!(!row("new/method", Sender::Server, &[]).has_handler());
+        assert!(!row("new/method", Sender::Client, &[Trait::Builtin]).has_handler());
+        assert!(!row("notifications/new", Sender::Client, &[]).has_handler());
     }
 }

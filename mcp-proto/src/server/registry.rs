@@ -16,7 +16,7 @@ use crate::change::List;
 use crate::error::UsageError;
 use crate::headers::Plan;
 use crate::json::Json;
-use crate::message::Method;
+use crate::message::{Method, MethodRow};
 use crate::meta;
 use crate::schema::{check_dialects, has_type_object};
 use crate::types::{
@@ -246,7 +246,7 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Adds a method that the specification does not have, such as one of an extension.
+    /// Adds a method that the machine does not answer by itself, such as one of an extension.
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`] and with
     /// [`UsageError::ReservedMethod`].
@@ -256,7 +256,7 @@ impl<H> Registry<H> {
         handler: H,
     ) -> Result<&mut Self, UsageError> {
         let method = method.into();
-        if !matches!(Method::from_name(method.as_str().into()), Method::Other(_)) {
+        if MethodRow::named(&method).is_some_and(|row| !row.has_handler()) {
             return Err(UsageError::ReservedMethod { method });
         }
         if self.registered.methods.contains_key(&method) {

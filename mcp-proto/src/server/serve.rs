@@ -58,7 +58,7 @@ impl Declaration {
         params: &Params,
         head: Option<&Mirrored<'_>>,
     ) -> Result<Served, ProtocolError> {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "one era's methods, and the client's")]
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all others have a handler, or none")]
         match method {
             Method::CallTool => self.tool(params, head),
             Method::ListTools => self.list(era, Cacheable::Tools, params),
@@ -68,15 +68,17 @@ impl Declaration {
             Method::ListPrompts => self.list(era, Cacheable::Prompts, params),
             Method::GetPrompt => self.prompt(params),
             Method::Complete => self.complete(params),
-            Method::Other(name) => match self.method(name) {
-                Some(handler) => {
-                    let arguments = params.json().clone();
-                    Ok(Served::Handler(Target { handler, kind: CallKind::Other, arguments }))
-                }
-                None => Err(not_found(method)),
-            },
-            _ => Err(not_found(method)),
+            _ => self.other(era, method, params),
         }
+    }
+
+    /// A method with a handler that is registered under its name.
+    fn other(&self, era: Era, method: &Method, params: &Params) -> Result<Served, ProtocolError> {
+        let is_served = method.row().is_none_or(|row| row.is_in(era));
+        let handler = self.method(method.name()).filter(|_| is_served);
+        let handler = handler.ok_or_else(|| not_found(method))?;
+        let arguments = params.json().clone();
+        Ok(Served::Handler(Target { handler, kind: CallKind::Other, arguments }))
     }
 
     /// Fails with [`ProtocolError::MethodNotFound`] if a method needs a capability that is not
