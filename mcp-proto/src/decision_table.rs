@@ -133,6 +133,7 @@ sets!(A a as_);
 sets!(A a as_, B b bs);
 sets!(A a as_, B b bs, C c cs);
 sets!(A a as_, B b bs, C c cs, D d ds);
+sets!(A a as_, B b bs, C c cs, D d ds, E e es);
 
 /// A Markdown table with these heads, and a line for each row.
 pub(crate) fn draw<'a, R>(

@@ -252,6 +252,7 @@
 //! | say what a server offers | [`server::Registry`] |
 //! | mirror arguments into HTTP headers | [`headers`] |
 //! | write async handlers | the crates `mcp-tokio` and `mcp-async-std`; for another runtime `mcp-service`, which they build on |
+//! | sign in to servers that want a token | the module `auth`, feature `auth` |
 //! | keep state at the client between two rounds | the module `request_state`, feature `request-state` |
 //! | bound what a peer may use | [`Limits`] |
 //! | know which era a message belongs to | [`negotiate`] |
@@ -265,6 +266,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `std` | no API: the crate itself needs `core` and `alloc` only. Its dependencies use the standard library, so that they search text with the instructions that the CPU has |
+//! | `auth` | a client of OAuth: signs in to servers that want a token |
 //! | `request-state` | a `requestState` that clients cannot change or use elsewhere |
 //! | `schemars` | schemas of tools and arguments of prompts from Rust types |
 
@@ -275,6 +277,8 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+#[cfg(feature = "auth")]
+pub mod auth;
 mod budget;
 mod challenge;
 mod change;

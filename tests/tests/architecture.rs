@@ -1,5 +1,6 @@
 //! `ARCHITECTURE.md` is equal to the code.
 
+use mcp_proto::auth::{flow, granted, redirect, refusal, registration};
 use mcp_proto::client::{probe, recovery};
 use mcp_proto::http::client::{answer, resume};
 use mcp_proto::http::status;
@@ -39,6 +40,19 @@ fn shows_the_table_of_statuses() {
 #[test]
 fn shows_the_recovery_table() {
     assert_eq!(shown("<!-- recovery table: client::recovery::TABLE -->\n"), recovery::TABLE.draw());
+}
+
+#[test]
+fn shows_the_tables_of_authorization() {
+    for (mark, table) in [
+        ("<!-- refusal table: auth::refusal::TABLE -->\n", refusal::TABLE.draw()),
+        ("<!-- flow table: auth::flow::TABLE -->\n", flow::TABLE.draw()),
+        ("<!-- client table: auth::registration::TABLE -->\n", registration::TABLE.draw()),
+        ("<!-- iss table: auth::redirect::TABLE -->\n", redirect::TABLE.draw()),
+        ("<!-- token table: auth::granted::TABLE -->\n", granted::TABLE.draw()),
+    ] {
+        assert_eq!(shown(mark), table);
+    }
 }
 
 /// What stands between a mark and the next end.

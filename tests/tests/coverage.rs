@@ -22,10 +22,13 @@ struct Series {
 }
 
 /// The bugs of other implementations (`t012_…`), and what fails in connections that live on
-/// (`second_hour_05_…`).
-const SERIES: [Series; 2] = [
+/// (`second_hour_05_…`),
+/// and both for authorization (`auth_a05_…`, `auth_s05_…`).
+const SERIES: [Series; 4] = [
     Series { letter: 'T', words: &[], mark: "t", digits: 3, count: 126 },
     Series { letter: 'H', words: &["second", "hour"], mark: "", digits: 2, count: 28 },
+    Series { letter: 'A', words: &["auth"], mark: "a", digits: 2, count: 50 },
+    Series { letter: 'S', words: &["auth"], mark: "s", digits: 2, count: 20 },
 ];
 
 /// A letter and a number.

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["internals"],
     &["stdio"],
-    &["stream", "http"],
+    &["stream", "http", "auth"],
     &["server", "client"],
     &["negotiate"],
     &["meta"],
@@ -52,6 +52,7 @@ const NARROWER: &[(&str, &[&str])] = &[
         ],
     ),
     ("request_state", &["message", "json", "error", "time"]),
+    ("auth", &["http", "challenge", "json", "decision_table", "error", "time"]),
 ];
 
 /// The crates whose modules `ARCHITECTURE.md` lists, by their folders.

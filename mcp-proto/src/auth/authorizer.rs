@@ -1,0 +1,252 @@
+//! The authorizer: its verbs, and the judgement of refusals.
+//!
+//! In: inputs of the driver, refusals of the server. Out: actions, and the credentials of a request.
+//! [`AuthFlow`] has the states; one flow at a time serves all requests that need a token.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use super::action::{
+    Access, AuthAction, Credentials, FetchAnswer, FetchId, HoldId, RefusalAdvice, SentRequest,
+};
+use super::auth_flow::{AuthFlow, AuthGoal};
+use super::config::Config;
+use super::decisions::AuthDecision;
+use super::error::{AuthError, visible};
+use super::event::AuthEvent;
+use super::held::TokenSource;
+use super::refusal::{self, RefusalChallenge, RefusalStatus, RefusalStep, SentToken};
+use super::scopes::Scopes;
+use super::secret::Secret;
+use super::step_ups::StepUps;
+use crate::challenge::Unauthorized;
+use crate::time::{Duration, Instant};
+
+/// The attempts of one request, with the first.
+const MAX_TRIES: u8 = 4;
+
+/// A client of OAuth for one server. See the [module](super).
+#[derive(Debug)]
+pub struct Authorizer {
+    flow: AuthFlow,
+    step_ups: StepUps,
+}
+
+impl Authorizer {
+    /// An authorizer without tokens. `random` gives 16 random bytes at each call.
+    pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
+        Self { flow: AuthFlow::new(config, random), step_ups: StepUps::default() }
+    }
+
+    /// An answer to [`AuthAction::Fetch`].
+    pub fn handle_fetched(&mut self, now: Instant, id: FetchId, answer: FetchAnswer<'_>) {
+        self.flow.handle(now, AuthEvent::Fetched(id, Some(answer)));
+    }
+
+    /// A request that was not answered.
+    pub fn handle_unfetched(&mut self, now: Instant, id: FetchId) {
+        self.flow.handle(now, AuthEvent::Fetched(id, None));
+    }
+
+    /// The answer to [`AuthAction::Hold`]: the time since the Unix epoch, and the record.
+    pub fn handle_held(&mut self, now: Instant, id: HoldId, unix: Duration, record: Option<&str>) {
+        self.flow.set_clock(now, unix);
+        self.flow.handle(now, AuthEvent::Held(id, record));
+    }
+
+    /// The answer to [`AuthAction::Release`] with a record: whether it is stored.
+    pub fn handle_kept(&mut self, now: Instant, id: HoldId, kept: Result<(), String>) {
+        self.flow.handle(now, AuthEvent::Kept(id, kept));
+    }
+
+    /// The answer to [`AuthAction::Listen`]: the redirect URI with its port, or the reason why nothing
+    /// listens.
+    pub fn handle_listening(&mut self, now: Instant, listening: Result<String, String>) {
+        self.flow.handle(now, AuthEvent::Listening(listening));
+    }
+
+    /// A redirect, as a URL or as its query. One with another `state` is ignored.
+    pub fn handle_redirect(&mut self, now: Instant, redirect: &str) {
+        self.flow.handle(now, AuthEvent::Redirect(redirect));
+    }
+
+    /// The person has said no, or there is none.
+    pub fn handle_refused_consent(&mut self, now: Instant, reason: String) {
+        self.flow.handle(now, AuthEvent::RefusedConsent(reason));
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.flow.outbox.deadline().is_some_and(|deadline| deadline <= now) {
+            self.flow.handle(now, AuthEvent::TimedOut);
+        }
+    }
+
+    /// The server has accepted a request: its operation may step up again.
+    pub fn handle_accepted(&mut self, operation: &str) {
+        self.step_ups.clear(operation);
+    }
+
+    /// The server has refused a request. Returns what becomes of the request.
+    ///
+    /// While a flow is under way a refused request waits for its end, and is sent again.
+    pub fn handle_refusal(
+        &mut self,
+        now: Instant,
+        unauthorized: &Unauthorized,
+        sent: &SentRequest<'_>,
+    ) -> RefusalAdvice {
+        if sent.tries.saturating_add(1) >= MAX_TRIES {
+            return RefusalAdvice::Fail(refused(unauthorized));
+        }
+        if !self.flow.is_idle() {
+            return RefusalAdvice::Wait;
+        }
+        let scope = unauthorized.bearer().and_then(|challenge| challenge.scope());
+        let challenged = scope.map(Scopes::words).filter(|scopes| !scopes.is_empty());
+        let case = self.refusal_case(unauthorized, sent, challenged.as_ref());
+        let row = refusal::TABLE.find(case);
+        self.flow.outbox.decisions.record("refusal", row.map_or("gap", |row| row.name));
+        let named = unauthorized.bearer().and_then(|challenge| challenge.resource_metadata());
+        let named = named.map(String::from);
+        let goal = AuthGoal { challenged, named, ..AuthGoal::default() };
+        match row.map(|row| row.then) {
+            Some(RefusalStep::Repeat) => RefusalAdvice::Repeat,
+            Some(RefusalStep::StepUp) => {
+                self.step_ups.count(sent.operation);
+                self.flow.step_up(now, goal);
+                RefusalAdvice::Wait
+            }
+            Some(RefusalStep::Authorize) => {
+                self.flow.refuse_token();
+                self.flow.read(now, Some(goal));
+                RefusalAdvice::Wait
+            }
+            Some(RefusalStep::Discover) => {
+                self.flow.refuse_token();
+                self.flow.read(now, Some(AuthGoal { renews: true, ..goal }));
+                RefusalAdvice::Wait
+            }
+            Some(RefusalStep::FailScopes) => {
+                let scopes = goal.challenged.unwrap_or_default();
+                RefusalAdvice::Fail(AuthError::Scopes { scopes })
+            }
+            Some(RefusalStep::FailRefused) | None => RefusalAdvice::Fail(refused(unauthorized)),
+        }
+    }
+
+    /// The credentials of the next request. Asks the store the first time, and refreshes a token that is
+    /// about to expire.
+    pub fn access(&mut self, now: Instant) -> Access {
+        let is_idle = self.flow.is_idle();
+        if is_idle && !self.flow.has_read() {
+            self.flow.read(now, None);
+            return Access::Wait;
+        }
+        let Some(tokens) = &self.flow.tokens else {
+            return if is_idle { Access::None } else { Access::Wait };
+        };
+        if is_idle && tokens.is_due(now) {
+            self.flow.refresh(now);
+            return Access::Wait;
+        }
+        // A person may take minutes to widen a grant; other requests go on with the present token.
+        let may_go_on = is_idle || (self.flow.is_asking() && tokens.is_valid(now));
+        if !may_go_on {
+            return Access::Wait;
+        }
+        let value = alloc::format!("Bearer {}", tokens.record.access_token.expose());
+        Access::Ready(Credentials { token: tokens.id, authorization: Secret::new(value) })
+    }
+
+    /// Asks a person for tokens before a server refuses anything. Joins a flow that is under way.
+    pub fn authorize(&mut self, now: Instant, scopes: &Scopes) {
+        if self.flow.is_idle() {
+            let challenged = Some(scopes.clone()).filter(|scopes| !scopes.is_empty());
+            self.flow.read(now, Some(AuthGoal { challenged, ..AuthGoal::default() }));
+        }
+    }
+
+    /// Sets the client that a person has registered at an issuer.
+    pub fn set_client(&mut self, issuer: &str, id: &str, secret: Option<&str>) {
+        self.flow.config.add_client(issuer, id, secret, None);
+    }
+
+    /// Drops the tokens and the registration of the client, here and in the store. Ends a flow that is
+    /// under way.
+    pub fn forget(&mut self) {
+        if !self.flow.is_idle() {
+            self.flow.fail(AuthError::Consent { reason: "the authorization was forgotten".into() });
+        }
+        let issuer = self.flow.tokens.take().filter(|tokens| tokens.record.is_dynamic);
+        let issuer = issuer.map(|tokens| tokens.record.issuer);
+        self.flow.outbox.remove(self.flow.config.server_key());
+        if let Some(issuer) = issuer {
+            self.flow.outbox.remove(self.flow.config.client_key(&issuer));
+        }
+    }
+
+    /// The next action.
+    pub fn poll_action(&mut self) -> Option<AuthAction> {
+        self.flow.outbox.pop()
+    }
+
+    /// The time for [`handle_timeout`](Self::handle_timeout).
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.flow.outbox.deadline()
+    }
+
+    /// The rows of tables that were taken, the last 64.
+    pub fn decisions(&self) -> impl Iterator<Item = AuthDecision> {
+        self.flow.outbox.decisions.iter()
+    }
+
+    fn refusal_case(
+        &self,
+        unauthorized: &Unauthorized,
+        sent: &SentRequest<'_>,
+        challenged: Option<&Scopes>,
+    ) -> (RefusalStatus, RefusalChallenge, SentToken, bool, bool) {
+        let is_forbidden = unauthorized.status == 403;
+        let bearer = unauthorized.bearer();
+        let challenge = match bearer.and_then(|challenge| challenge.error()) {
+            Some("insufficient_scope") => RefusalChallenge::InsufficientScope,
+            _ if bearer.is_some_and(|it| it.resource_metadata().is_some()) => {
+                RefusalChallenge::Metadata
+            }
+            _ => RefusalChallenge::Other,
+        };
+        let token = match (sent.token, &self.flow.tokens) {
+            (_, None) => SentToken::Absent,
+            (Some(id), Some(tokens)) if id == tokens.id => match tokens.source {
+                TokenSource::Authorization if sent.tries > 0 => SentToken::Fresh,
+                TokenSource::Refresh if sent.tries > 0 => SentToken::Refreshed,
+                TokenSource::Authorization | TokenSource::Refresh | TokenSource::Store => {
+                    SentToken::Held
+                }
+            },
+            _ => SentToken::Older,
+        };
+        let wanted = challenged.or(self.flow.site.as_ref().map(|site| &site.scopes));
+        let asked = self.flow.tokens.as_ref().map(|tokens| &tokens.record.asked);
+        let names_new = match (wanted, asked) {
+            (Some(wanted), Some(asked)) => !asked.contains_all(wanted),
+            // Nothing is known of the scopes: an authorization shows them.
+            _ => wanted.is_none_or(|wanted| !wanted.is_empty()),
+        };
+        let status =
+            if is_forbidden { RefusalStatus::Forbidden } else { RefusalStatus::Unauthorized };
+        (status, challenge, token, names_new, self.step_ups.is_left(sent.operation))
+    }
+}
+
+/// The error of a server that refuses.
+fn refused(unauthorized: &Unauthorized) -> AuthError {
+    let challenge = unauthorized.bearer().or(unauthorized.challenges.first());
+    let error = challenge.and_then(|challenge| challenge.error()).map(visible);
+    let description = challenge.and_then(|challenge| challenge.error_description());
+    AuthError::Refused {
+        error: error.unwrap_or_else(|| alloc::format!("HTTP {}", unauthorized.status)),
+        description: description.map(visible),
+    }
+}

@@ -1,0 +1,303 @@
+//! Settings of an authorizer.
+//!
+//! In: the URL of the server, clients, and exceptions that an application allows. Out: answers for the
+//! machines, by issuer.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::metadata::IssuerMetadata;
+use super::policy::UrlPolicy;
+use super::registration::{self, AuthMethod, Preset, RegisteredClient};
+use super::scopes::Scopes;
+use super::secret::Secret;
+use crate::http::{Scheme, Url};
+
+/// The settings for one server.
+///
+/// ```
+/// use mcp_proto::auth::Config;
+/// use mcp_proto::http::Url;
+///
+/// let config = Config::new(Url::parse("https://mcp.example.com/mcp")?)
+///     .client_name("editor")
+///     .client("https://auth.example.com", "id", Some("secret"))
+///     .scopes("files:read");
+/// # Ok::<(), mcp_proto::http::UrlError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(super) server: Url,
+    pub(super) policy: UrlPolicy,
+    pub(super) redirect_uri: String,
+    pub(super) client_name: String,
+    clients: Vec<PresetClient>,
+    document: Option<ClientDocument>,
+    pub(super) scopes: Scopes,
+    s256_issuers: Vec<String>,
+    pub(super) accepted_issuers: Vec<(String, String)>,
+    profile: Option<String>,
+    pub(super) omits_resource: bool,
+    pub(super) guesses_endpoints: bool,
+    pub(super) unattended: bool,
+}
+
+/// A client that was registered by hand.
+#[derive(Clone, Debug)]
+struct PresetClient {
+    issuer: String,
+    id: String,
+    secret: Option<Secret>,
+    method: Option<AuthMethod>,
+}
+
+/// A client metadata document of the application.
+#[derive(Clone, Debug)]
+struct ClientDocument {
+    url: String,
+    redirect_uris: Vec<String>,
+}
+
+impl Config {
+    /// Settings with the redirect URI `http://127.0.0.1/callback` and no client.
+    pub fn new(server: Url) -> Self {
+        Self {
+            policy: UrlPolicy::new(server.clone()),
+            server,
+            redirect_uri: "http://127.0.0.1/callback".into(),
+            client_name: "MCP client".into(),
+            clients: Vec::new(),
+            document: None,
+            scopes: Scopes::none(),
+            s256_issuers: Vec::new(),
+            accepted_issuers: Vec::new(),
+            profile: None,
+            omits_resource: false,
+            guesses_endpoints: false,
+            unattended: false,
+        }
+    }
+
+    /// Sets the redirect URI. A loopback one has no port: the listener chooses it. Some authorization
+    /// servers take only `http://localhost/…`, others only `http://127.0.0.1/…`.
+    pub fn redirect_uri(mut self, uri: &str) -> Self {
+        self.redirect_uri = uri.into();
+        self
+    }
+
+    /// Sets the name that a person reads on the page of the authorization server.
+    pub fn client_name(mut self, name: &str) -> Self {
+        self.client_name = name.into();
+        self
+    }
+
+    /// Adds a client that was registered by hand at this issuer. It is never used at another.
+    pub fn client(mut self, issuer: &str, id: &str, secret: Option<&str>) -> Self {
+        self.add_client(issuer, id, secret, None);
+        self
+    }
+
+    /// The same, with the method of authentication at the token endpoint.
+    pub fn client_with_method(
+        mut self,
+        issuer: &str,
+        id: &str,
+        secret: Option<&str>,
+        method: AuthMethod,
+    ) -> Self {
+        self.add_client(issuer, id, secret, Some(method));
+        self
+    }
+
+    /// Sets the URL of a client metadata document and the redirect URIs in it. Ports of loopback
+    /// redirect URIs do not count.
+    ///
+    /// [Specification: Client ID Metadata
+    /// Documents](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#client-id-metadata-documents)
+    pub fn client_metadata<'a>(
+        mut self,
+        url: &str,
+        redirect_uris: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let redirect_uris = redirect_uris.into_iter().map(String::from).collect();
+        self.document = Some(ClientDocument { url: url.into(), redirect_uris });
+        self
+    }
+
+    /// Sets scopes to ask for in any case, with blanks between them.
+    pub fn scopes(mut self, scopes: &str) -> Self {
+        self.scopes = Scopes::words(scopes);
+        self
+    }
+
+    /// Allows a host of any kind for endpoints, such as an identity provider inside of a network.
+    pub fn allow_host(mut self, host: &str) -> Self {
+        self.policy = self.policy.allow_host(host);
+        self
+    }
+
+    /// Assumes that this issuer supports PKCE with `S256`, though its metadata does not say so.
+    pub fn assumes_s256(mut self, issuer: &str) -> Self {
+        self.s256_issuers.push(issuer.into());
+        self
+    }
+
+    /// Accepts metadata that states another issuer than the one that was asked for, such as one
+    /// without a trailing slash.
+    pub fn accepts_issuer(mut self, expected: &str, stated: &str) -> Self {
+        self.accepted_issuers.push((expected.into(), stated.into()));
+        self
+    }
+
+    /// Leaves out the parameter `resource`, for issuers that refuse it. The specification says that
+    /// clients MUST send it.
+    pub fn omits_resource(mut self) -> Self {
+        self.omits_resource = true;
+        self
+    }
+
+    /// Takes `/authorize`, `/token` and `/register` at a server without any metadata, as clients of
+    /// 2025-03-26 do.
+    pub fn guesses_endpoints(mut self) -> Self {
+        self.guesses_endpoints = true;
+        self
+    }
+
+    /// Says that there is no person: an authorization that needs one fails at once.
+    pub fn unattended(mut self) -> Self {
+        self.unattended = true;
+        self
+    }
+
+    /// Sets a name that keeps the tokens of this authorizer apart from others for the same server.
+    pub fn profile(mut self, name: &str) -> Self {
+        self.profile = Some(name.into());
+        self
+    }
+
+    /// Adds a client for an issuer, in place of an earlier one.
+    pub(super) fn add_client(
+        &mut self,
+        issuer: &str,
+        id: &str,
+        secret: Option<&str>,
+        method: Option<AuthMethod>,
+    ) {
+        self.clients.retain(|client| client.issuer != issuer);
+        let secret = secret.map(Secret::new);
+        self.clients.push(PresetClient { issuer: issuer.into(), id: id.into(), secret, method });
+    }
+
+    /// The key under which the tokens are stored.
+    pub(super) fn server_key(&self) -> String {
+        let mut key = alloc::format!("server:{}", self.server);
+        if let Some(profile) = &self.profile {
+            key.extend(["#", profile]);
+        }
+        key
+    }
+
+    /// The key under which a registration is stored.
+    pub(super) fn client_key(&self, issuer: &str) -> String {
+        alloc::format!("client:{issuer} {}", self.redirect_uri)
+    }
+
+    /// True if clients are configured, for this issuer or for others.
+    pub(super) fn preset(&self, issuer: &str) -> Preset {
+        if self.clients.is_empty() {
+            Preset::Absent
+        } else if self.clients.iter().any(|client| client.issuer == issuer) {
+            Preset::Own
+        } else {
+            Preset::Elsewhere
+        }
+    }
+
+    /// The configured client for an issuer.
+    pub(super) fn preset_client(&self, issuer: &IssuerMetadata) -> Option<RegisteredClient> {
+        let client = self.clients.iter().find(|client| client.issuer == issuer.issuer)?;
+        let method = client.method.unwrap_or_else(|| match client.secret {
+            Some(_) => AuthMethod::of_secret(issuer),
+            None => AuthMethod::None,
+        });
+        Some(RegisteredClient { id: client.id.clone(), secret: client.secret.clone(), method })
+    }
+
+    /// The secret of a configured client.
+    pub(super) fn preset_secret(&self, issuer: &str, id: &str) -> Option<Secret> {
+        let mut clients = self.clients.iter();
+        let client = clients.find(|client| client.issuer == issuer && client.id == id)?;
+        client.secret.clone()
+    }
+
+    /// The client of the metadata document, if the issuer takes it with this redirect URI.
+    pub(super) fn document_client(
+        &self,
+        issuer: &IssuerMetadata,
+        redirect_uri: &str,
+    ) -> Option<RegisteredClient> {
+        let document = self.document.as_ref()?;
+        let is_listed = document.redirect_uris.iter().any(|own| same_redirect(own, redirect_uri));
+        let is_usable = is_listed
+            && issuer.client_id_metadata_document_supported
+            && registration::takes_public_clients(issuer)
+            && Url::parse(&document.url)
+                .is_ok_and(|it| it.scheme() == Scheme::Https && it.target() != "/");
+        is_usable.then(|| RegisteredClient {
+            id: document.url.clone(),
+            secret: None,
+            method: AuthMethod::None,
+        })
+    }
+
+    /// True if PKCE is assumed.
+    pub(super) fn assumes_pkce(&self, issuer: &str) -> bool {
+        self.s256_issuers.iter().any(|own| own == issuer)
+    }
+
+    /// The authorization server to use: the one of the tokens, of a configured client, or the first.
+    pub(super) fn choose_issuer<'a>(
+        &self,
+        offered: &'a [String],
+        held: Option<&str>,
+    ) -> Option<&'a str> {
+        let own = offered.iter().find(|issuer| Some(issuer.as_str()) == held);
+        let preset = || offered.iter().find(|issuer| self.preset(issuer) == Preset::Own);
+        own.or_else(preset).or(offered.first()).map(String::as_str)
+    }
+}
+
+/// True if two redirect URIs are equal but for the port of a loopback host.
+fn same_redirect(own: &str, other: &str) -> bool {
+    let is_loopback = |url: &Url| {
+        super::host_kind::HostKind::of(url.host()) == super::host_kind::HostKind::Loopback
+    };
+    own == other
+        || match (Url::parse(own), Url::parse(other)) {
+            (Ok(own), Ok(other)) => {
+                is_loopback(&own)
+                    && own.scheme() == other.scheme()
+                    && own.host() == other.host()
+                    && own.target() == other.target()
+            }
+            _ => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_of_loopback_redirects_do_not_count() {
+        for (own, other, same) in [
+            ("http://127.0.0.1/callback", "http://127.0.0.1:49152/callback", true),
+            ("http://127.0.0.1/callback", "http://localhost:49152/callback", false),
+            ("http://127.0.0.1/callback", "http://127.0.0.1:49152/other", false),
+            ("https://a.example/cb", "https://a.example:8443/cb", false),
+            ("com.example.app:/cb", "com.example.app:/cb", true),
+        ] {
+            assert_eq!(same_redirect(own, other), same, "{own} {other}");
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Discovery: from the URL of a server to the metadata of its authorization server.
+//!
+//! In: answers to one question after the other. Out: the next URL to ask, a [`Site`], or an error.
+//! [`flow::TABLE`] decides what follows an answer.
+//!
+//! | state | data | left by |
+//! |---|---|---|
+//! | a question about the server | the place, the places to come | its answer |
+//! | a question about the issuer | the same, and the [`IssuerTarget`] that the server has named | its answer |
+//!
+//! Up to three redirects of a question are followed, each checked, and none from `https` to `http`.
+//!
+//! [Specification: Authorization Server
+//! Discovery](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-server-discovery)
+
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::action::FetchAnswer;
+use super::config::Config;
+use super::decisions::Decisions;
+use super::error::{AuthError, shown};
+use super::flow::{self, Answered, MetadataAnswer, MetadataQuestion};
+use super::metadata::{
+    InvalidIssuer, IssuerMetadata, IssuerRules, ResourceMetadata, issuer_places, origin_place,
+    resource_places,
+};
+use super::scopes::Scopes;
+use crate::http::{Scheme, Url};
+
+/// The number of redirects of one question that are followed.
+const MAX_REDIRECTS: u8 = 3;
+
+/// A discovered server.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    /// The identifier of the server, as its metadata states it.
+    pub(super) resource: String,
+    /// The scopes that the server knows.
+    pub(super) scopes: Scopes,
+    pub(super) issuer: IssuerMetadata,
+}
+
+/// A discovery under way.
+#[derive(Debug)]
+pub(super) struct Discovery {
+    question: MetadataQuestion,
+    /// The URL that is asked.
+    url: Url,
+    redirects: u8,
+    /// The places that may be asked next.
+    places: VecDeque<Url>,
+    target: Option<IssuerTarget>,
+    /// True if an earlier place was unavailable.
+    was_unavailable: bool,
+    /// True if an earlier document did not list `S256`.
+    lacked_pkce: bool,
+}
+
+/// The server, and the issuer that it names.
+#[derive(Debug)]
+struct IssuerTarget {
+    resource: String,
+    scopes: Scopes,
+    expected: String,
+}
+
+/// The result of an answer.
+pub(super) enum Discovered {
+    /// Another URL is to be asked.
+    Ask(Discovery),
+    /// All is known.
+    Site(Site),
+}
+
+/// Content of an answer: its class, and a document of the class `Document`.
+type Classified<T> = (MetadataAnswer, Option<T>);
+
+impl Discovery {
+    /// A discovery that begins with the URL of a challenge, or with the well-known places.
+    pub(super) fn start(config: &Config, named: Option<&str>) -> Result<Self, AuthError> {
+        let mut places = resource_places(&config.server);
+        let (question, url) = if let Some(named) = named {
+            (MetadataQuestion::NamedResource, config.policy.check(named)?)
+        } else {
+            let has_path = places.len() > 1;
+            let question = if has_path {
+                MetadataQuestion::PathResource
+            } else {
+                MetadataQuestion::RootResource
+            };
+            (question, places.pop_front().unwrap_or_else(|| config.server.clone()))
+        };
+        Ok(Self {
+            question,
+            url,
+            redirects: 0,
+            places,
+            target: None,
+            was_unavailable: false,
+            lacked_pkce: false,
+        })
+    }
+
+    /// The URL to ask.
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Goes on with an answer; `None` if nothing came. `held` is the issuer of the present tokens.
+    pub(super) fn handle_answer(
+        mut self,
+        config: &Config,
+        answer: Option<&FetchAnswer<'_>>,
+        held: Option<&str>,
+        decisions: &mut Decisions,
+    ) -> Result<Discovered, AuthError> {
+        if let Some(url) = answer.and_then(|answer| self.redirect(config, answer)) {
+            self.url = url;
+            self.redirects += 1;
+            return Ok(Discovered::Ask(self));
+        }
+        match self.target.take() {
+            None => self.handle_resource(config, answer, held, decisions),
+            Some(target) => self.handle_issuer(config, answer, target, decisions),
+        }
+    }
+
+    fn handle_resource(
+        self,
+        config: &Config,
+        answer: Option<&FetchAnswer<'_>>,
+        held: Option<&str>,
+        decisions: &mut Decisions,
+    ) -> Result<Discovered, AuthError> {
+        let (found, document) = classify(answer, |body| {
+            let Some(metadata) = ResourceMetadata::read(body) else {
+                return (MetadataAnswer::Unusable, None);
+            };
+            let covers = metadata.covers(&config.server);
+            (
+                if covers { MetadataAnswer::Document } else { MetadataAnswer::Contradicts },
+                Some(metadata),
+            )
+        });
+        let next = self.decide(found, decisions);
+        match (next, document) {
+            (Answered::AskIssuer, Some(document)) => {
+                let offered = &document.authorization_servers;
+                let expected = config.choose_issuer(offered, held).unwrap_or_default().to_string();
+                let target = IssuerTarget {
+                    resource: document.resource,
+                    scopes: document.scopes_supported,
+                    expected,
+                };
+                self.ask_issuer(config, target)
+            }
+            (Answered::FailResource, Some(document)) => Err(AuthError::Resource {
+                stated: document.resource,
+                server: shown(config.server.as_str()),
+            }),
+            (Answered::AskRoot, _) => self.ask_next(MetadataQuestion::RootResource, None),
+            (Answered::AskOrigin, _) => self.ask_origin(config),
+            (next, _) => Err(self.failure(next, "")),
+        }
+    }
+
+    fn handle_issuer(
+        mut self,
+        config: &Config,
+        answer: Option<&FetchAnswer<'_>>,
+        target: IssuerTarget,
+        decisions: &mut Decisions,
+    ) -> Result<Discovered, AuthError> {
+        let rules = IssuerRules {
+            policy: &config.policy,
+            expected: &target.expected,
+            is_origin: self.question == MetadataQuestion::OriginIssuer,
+            accepted: &config.accepted_issuers,
+            assumes_s256: config.assumes_pkce(&target.expected),
+        };
+        let mut invalid = None;
+        let (found, document) = classify(answer, |body| match IssuerMetadata::read(body, &rules) {
+            Ok(metadata) => (MetadataAnswer::Document, Some(metadata)),
+            Err(error) => {
+                let contradicts = matches!(error, InvalidIssuer::Contradicts { .. });
+                invalid = Some(error);
+                (
+                    if contradicts {
+                        MetadataAnswer::Contradicts
+                    } else {
+                        MetadataAnswer::Unusable
+                    },
+                    None,
+                )
+            }
+        });
+        let mut stated = String::new();
+        match invalid {
+            Some(InvalidIssuer::Url(error)) => return Err(error),
+            Some(InvalidIssuer::NoPkce) => self.lacked_pkce = true,
+            Some(InvalidIssuer::Contradicts { stated: issuer }) => stated = issuer,
+            Some(InvalidIssuer::Unusable) | None => {}
+        }
+        let next = self.decide(found, decisions);
+        self.was_unavailable |= found == MetadataAnswer::Unavailable;
+        let IssuerTarget { resource, scopes, expected } = target;
+        match (next, document) {
+            (Answered::ChooseClient, Some(issuer)) => {
+                Ok(Discovered::Site(Site { resource, scopes, issuer }))
+            }
+            (Answered::AskNext, _) => {
+                let is_last = self.places.len() <= 1;
+                let question =
+                    if is_last { MetadataQuestion::LastIssuer } else { MetadataQuestion::Issuer };
+                self.ask_next(question, Some(IssuerTarget { resource, scopes, expected }))
+            }
+            (Answered::Guess, _) if config.guesses_endpoints => {
+                let issuer = IssuerMetadata::guessed(&config.server);
+                let issuer = issuer.ok_or(AuthError::NoIssuer { issuer: expected })?;
+                Ok(Discovered::Site(Site { resource, scopes, issuer }))
+            }
+            (Answered::FailIssuer, _) => Err(AuthError::Issuer { expected, stated }),
+            (Answered::FailNoIssuer, _) if self.lacked_pkce => {
+                Err(AuthError::NoPkce { issuer: expected })
+            }
+            (next, _) => Err(self.failure(next, &expected)),
+        }
+    }
+
+    fn ask_issuer(
+        mut self,
+        config: &Config,
+        target: IssuerTarget,
+    ) -> Result<Discovered, AuthError> {
+        self.places = issuer_places(&config.policy.check(&target.expected)?);
+        self.ask_next(MetadataQuestion::Issuer, Some(target))
+    }
+
+    fn ask_origin(mut self, config: &Config) -> Result<Discovered, AuthError> {
+        let server = &config.server;
+        let path = server.target().split('?').next().unwrap_or_default();
+        let origin = format!("{}://{}", server.scheme(), server.authority());
+        let resource = format!("{origin}{}", path.strip_suffix('/').unwrap_or(path));
+        self.places = origin_place(server).into_iter().collect();
+        let target = IssuerTarget { resource, scopes: Scopes::none(), expected: origin };
+        self.ask_next(MetadataQuestion::OriginIssuer, Some(target))
+    }
+
+    fn ask_next(
+        mut self,
+        question: MetadataQuestion,
+        target: Option<IssuerTarget>,
+    ) -> Result<Discovered, AuthError> {
+        let issuer = target.as_ref().map_or("", |target| &target.expected);
+        let no_issuer = AuthError::NoIssuer { issuer: issuer.to_string() };
+        self.url = self.places.pop_front().ok_or(no_issuer)?;
+        Ok(Discovered::Ask(Self { question, redirects: 0, target, ..self }))
+    }
+
+    /// The URL of a redirect that may be followed.
+    fn redirect(&self, config: &Config, answer: &FetchAnswer<'_>) -> Option<Url> {
+        let is_redirect = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
+        let location = answer.location.filter(|_| is_redirect && self.redirects < MAX_REDIRECTS)?;
+        let url = self.url.join(location).ok()?;
+        let is_downgrade = self.url.scheme() == Scheme::Https && url.scheme() == Scheme::Http;
+        config.policy.check(url.as_str()).ok().filter(|_| !is_downgrade)
+    }
+
+    fn decide(&self, found: MetadataAnswer, decisions: &mut Decisions) -> Answered {
+        let row = flow::TABLE.find((self.question, found, self.was_unavailable));
+        decisions.record("flow", row.map_or("gap", |row| row.name));
+        row.map_or(Answered::FailNoIssuer, |row| row.then)
+    }
+
+    fn failure(&self, next: Answered, issuer: &str) -> AuthError {
+        let url = shown(self.url.as_str());
+        match next {
+            Answered::FailNamed => AuthError::ResourceMetadata { url },
+            Answered::FailUnavailable => AuthError::Unavailable { url },
+            Answered::AskIssuer
+            | Answered::AskRoot
+            | Answered::AskOrigin
+            | Answered::AskNext
+            | Answered::ChooseClient
+            | Answered::Guess
+            | Answered::FailResource
+            | Answered::FailIssuer
+            | Answered::FailNoIssuer => AuthError::NoIssuer { issuer: issuer.into() },
+        }
+    }
+}
+
+/// The class of an answer; `read` judges a body behind a status from 200 to 299.
+fn classify<T>(
+    answer: Option<&FetchAnswer<'_>>,
+    read: impl FnOnce(&[u8]) -> Classified<T>,
+) -> Classified<T> {
+    match answer.map(|answer| (answer.status, answer.body)) {
+        None | Some((429 | 500.., _)) => (MetadataAnswer::Unavailable, None),
+        Some((200..=299, body)) => read(body),
+        Some((400..=499, _)) => (MetadataAnswer::Missing, None),
+        Some(_) => (MetadataAnswer::Elsewhere, None),
+    }
+}

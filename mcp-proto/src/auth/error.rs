@@ -1,0 +1,244 @@
+//! Reasons why an authorization fails.
+//!
+//! In: the row of a table that decided, and the texts that it looked at. Out: an [`AuthError`] that
+//! says what is wrong, where, and what to do. Texts of peers are cut, and URLs lose their queries.
+
+use alloc::string::String;
+use core::fmt;
+
+use super::host_kind::HostKind;
+use super::scopes::Scopes;
+use crate::error::{UrlError, excerpt};
+
+/// The reason why there is no token.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AuthError {
+    /// The metadata describes another resource than the server.
+    Resource {
+        /// The `resource` of the metadata.
+        stated: String,
+        /// The URL of the server.
+        server: String,
+    },
+    /// The metadata that a challenge names could not be had.
+    ResourceMetadata {
+        /// Its URL, without the query.
+        url: String,
+    },
+    /// The authorization server has no metadata at any well-known place.
+    NoIssuer {
+        /// The issuer that was asked for.
+        issuer: String,
+    },
+    /// The metadata is of another issuer.
+    Issuer {
+        /// The issuer that was asked for.
+        expected: String,
+        /// The `issuer` of the metadata.
+        stated: String,
+    },
+    /// The authorization server does not say that it supports PKCE with `S256`.
+    NoPkce {
+        /// The issuer.
+        issuer: String,
+    },
+    /// There is no client for the authorization server, and no way to get one.
+    NoClient {
+        /// The issuer.
+        issuer: String,
+    },
+    /// The configured clients are those of other authorization servers.
+    ClientOfAnotherIssuer {
+        /// The issuer that the server names.
+        issuer: String,
+    },
+    /// The authorization server did not register the client.
+    Registration {
+        /// The issuer.
+        issuer: String,
+        /// The error of the answer, if it has one.
+        reason: Option<String>,
+    },
+    /// Nobody has consented: the person said no, or the time was over.
+    Consent {
+        /// The reason.
+        reason: String,
+    },
+    /// A person has to consent, and the configuration says that there is none.
+    ConsentNeeded {
+        /// The issuer.
+        issuer: String,
+    },
+    /// The redirect does not come from the authorization server that was asked, or is ambiguous.
+    Redirect {
+        /// The issuer that was asked.
+        issuer: String,
+    },
+    /// The authorization server, or the server with a fresh token, refused.
+    Refused {
+        /// The code, such as `access_denied`.
+        error: String,
+        /// The description of the peer.
+        description: Option<String>,
+    },
+    /// The server wants scopes that a further authorization does not get.
+    Scopes {
+        /// The scopes of the challenge.
+        scopes: Scopes,
+    },
+    /// A peer or a record names a URL that a client must not go to.
+    Url {
+        /// The URL, without its query.
+        url: String,
+        /// The reason.
+        reason: UrlRefusal,
+    },
+    /// A peer was not reached, or had an error of its own.
+    Unavailable {
+        /// The URL, without its query.
+        url: String,
+    },
+    /// The flow would have taken more than 40 requests.
+    TooManyFetches,
+}
+
+/// The reason why a URL is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum UrlRefusal {
+    /// The text is no URL of HTTP.
+    Invalid(UrlError),
+    /// Its scheme is `http`.
+    NotHttps,
+    /// Its host is of a kind that the server is not.
+    Host(HostKind),
+}
+
+impl fmt::Display for AuthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource { stated, server } => write!(
+                f,
+                "the metadata is of the resource {}, which does not cover the server {}; connect to \
+                 the URL that the server is known by",
+                excerpt(stated),
+                excerpt(server)
+            ),
+            Self::ResourceMetadata { url } => write!(
+                f,
+                "the server names metadata at {}, and there is none; tell its operator",
+                excerpt(url)
+            ),
+            Self::NoIssuer { issuer } => write!(
+                f,
+                "the authorization server {} has no metadata at a well-known place; tell its \
+                 operator",
+                excerpt(issuer)
+            ),
+            Self::Issuer { expected, stated } => write!(
+                f,
+                "the metadata of {expected:?} says that it is of {stated:?}; if both are the same \
+                 server, set accepts_issuer({expected:?}, {stated:?})",
+                expected = excerpt(expected),
+                stated = excerpt(stated)
+            ),
+            Self::NoPkce { issuer } => write!(
+                f,
+                "the metadata of {issuer:?} does not list S256 in \
+                 code_challenge_methods_supported; if the server supports it, set \
+                 assumes_s256({issuer:?})",
+                issuer = excerpt(issuer)
+            ),
+            Self::NoClient { issuer } => write!(
+                f,
+                "{} registers no clients; register one there by hand, and set client(…)",
+                excerpt(issuer)
+            ),
+            Self::ClientOfAnotherIssuer { issuer } => write!(
+                f,
+                "the server uses the authorization server {}, and the configured client is of \
+                 another; set client(…) for this one",
+                excerpt(issuer)
+            ),
+            Self::Registration { issuer, reason } => {
+                write!(f, "{} did not register the client", excerpt(issuer))?;
+                if let Some(reason) = reason {
+                    write!(f, " ({})", excerpt(reason))?;
+                }
+                f.write_str("; register one there by hand, and set client(…)")
+            }
+            Self::Consent { reason } => {
+                write!(f, "nobody has consented: {}; sign in again", excerpt(reason))
+            }
+            Self::ConsentNeeded { issuer } => write!(
+                f,
+                "a person has to sign in at {}, and this program runs unattended; sign in with a \
+                 program that asks, and the same store",
+                excerpt(issuer)
+            ),
+            Self::Redirect { issuer } => write!(
+                f,
+                "the redirect is not one of {}: `iss` is missing or another, or a parameter stands \
+                 twice; sign in again, and beware of the page that led here",
+                excerpt(issuer)
+            ),
+            Self::Refused { error, description } => {
+                write!(f, "the authorization was refused: {}", excerpt(error))?;
+                if let Some(description) = description {
+                    write!(f, " ({description})")?;
+                }
+                f.write_str("; sign in again, or ask the operator of the server")?;
+                if error == "invalid_target" || description.as_deref().is_some_and(blames_resource)
+                {
+                    f.write_str("; if it takes no parameter `resource`, set omits_resource()")?;
+                }
+                Ok(())
+            }
+            Self::Scopes { scopes } => write!(
+                f,
+                "the server wants the scopes {:?}, which a new authorization does not get; ask for \
+                 the permission there",
+                excerpt(&scopes.to_param())
+            ),
+            Self::Url { url, reason } => write!(f, "{} is not used: {reason}", excerpt(url)),
+            Self::Unavailable { url } => {
+                write!(f, "{} does not answer; try again later", excerpt(url))
+            }
+            Self::TooManyFetches => {
+                f.write_str("the flow took 40 requests and did not end; tell the operator")
+            }
+        }
+    }
+}
+
+impl fmt::Display for UrlRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(error) => error.fmt(f),
+            Self::NotHttps => f.write_str("it must begin with https://"),
+            Self::Host(kind) => write!(
+                f,
+                "its host is {kind:?}, and the server's is not; if the host is trusted, set \
+                 allow_host(…)"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for AuthError {}
+
+/// Texts of servers (Entra) that refuse the parameter `resource`.
+fn blames_resource(description: &str) -> bool {
+    ["AADSTS9010010", "AADSTS901002"].iter().any(|code| description.contains(code))
+}
+
+/// A URL without what may be secret in it.
+pub(super) fn shown(url: &str) -> String {
+    excerpt(url.split(['?', '#']).next().unwrap_or_default())
+}
+
+/// Text of a peer: at most 200 visible characters.
+pub(super) fn visible(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(200).collect()
+}

@@ -1,0 +1,43 @@
+//! Inputs of an authorizer as values, for the step that waits.
+
+use alloc::string::String;
+
+use super::action::{FetchAnswer, FetchId, HoldId};
+use super::config::Config;
+use super::outbox::AuthOutbox;
+use crate::time::{Duration, Instant};
+
+/// An input.
+pub(super) enum AuthEvent<'a> {
+    /// An answer to a request; `None` if there is none.
+    Fetched(FetchId, Option<FetchAnswer<'a>>),
+    /// A record; `None` if there is none.
+    Held(HoldId, Option<&'a str>),
+    /// The result of storing a record.
+    Kept(HoldId, Result<(), String>),
+    /// The redirect URI, or the reason why nothing listens.
+    Listening(Result<String, String>),
+    /// A redirect.
+    Redirect(&'a str),
+    /// A person, or nobody, refused.
+    RefusedConsent(String),
+    /// The time of the step is over.
+    TimedOut,
+}
+
+/// The surroundings of a step.
+pub(super) struct Surroundings<'a> {
+    pub(super) now: Instant,
+    /// The time since the Unix epoch.
+    pub(super) unix: Duration,
+    pub(super) config: &'a Config,
+    pub(super) outbox: &'a mut AuthOutbox,
+}
+
+/// A step after an input.
+pub(super) enum StepProgress<S, D> {
+    /// It waits for another input.
+    Wait(S),
+    /// It is done.
+    Done(D),
+}

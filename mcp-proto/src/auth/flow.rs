@@ -1,0 +1,134 @@
+//! Decision table for the steps of discovery: the next step after the answer to a question.
+//!
+//! In: the [`MetadataQuestion`], what was [`MetadataAnswer`], and whether an earlier place was unavailable. Out: an
+//! [`Answered`]. `ARCHITECTURE.md` shows [`TABLE`]; a test walks every combination.
+//!
+//! Metadata that a challenge names and that is bad is a failure, and no reason to look elsewhere: a
+//! peer that can make it fail would choose the authorization server.
+
+use crate::decision_table::{Cells, Input, Set, Table, row};
+
+/// A question of discovery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetadataQuestion {
+    /// Metadata of the server, at the URL of the challenge.
+    NamedResource,
+    /// Metadata of the server, at the place of its path.
+    PathResource,
+    /// Metadata of the server, at the root.
+    RootResource,
+    /// Metadata of the issuer, at a place that is not the last.
+    Issuer,
+    /// Metadata of the issuer, at the last place.
+    LastIssuer,
+    /// Metadata of an authorization server at the origin of the server, as in 2025-03-26.
+    OriginIssuer,
+}
+
+/// An answer to a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetadataAnswer {
+    /// 200 and a document with what is needed, whatever its media type.
+    Document,
+    /// A status from 400 to 499, also 401 and 403, but for 429.
+    Missing,
+    /// A status from 200 to 299 without such a document.
+    Unusable,
+    /// A redirect that may not be followed.
+    Elsewhere,
+    /// A status from 500 on, 429, no answer in time, no connection.
+    Unavailable,
+    /// The document of another resource or issuer.
+    Contradicts,
+}
+
+/// The next step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answered {
+    /// Ask for the metadata of the issuer.
+    AskIssuer,
+    /// Ask for the metadata of the server at the root.
+    AskRoot,
+    /// Ask for metadata at the origin of the server.
+    AskOrigin,
+    /// Ask at the next place of the issuer.
+    AskNext,
+    /// Choose a client.
+    ChooseClient,
+    /// Take `/authorize`, `/token` and `/register`, if the configuration guesses endpoints; else fail.
+    Guess,
+    /// The resource is another.
+    FailResource,
+    /// The metadata that the challenge names could not be had.
+    FailNamed,
+    /// The issuer is another.
+    FailIssuer,
+    /// No place has metadata of the issuer.
+    FailNoIssuer,
+    /// A place does not answer.
+    FailUnavailable,
+}
+
+impl Input for MetadataQuestion {
+    const ALL: Set<Self> = &[
+        Self::NamedResource,
+        Self::PathResource,
+        Self::RootResource,
+        Self::Issuer,
+        Self::LastIssuer,
+        Self::OriginIssuer,
+    ];
+}
+
+impl Input for MetadataAnswer {
+    const ALL: Set<Self> = &[
+        Self::Document,
+        Self::Missing,
+        Self::Unusable,
+        Self::Elsewhere,
+        Self::Unavailable,
+        Self::Contradicts,
+    ];
+}
+
+impl Cells for Answered {}
+
+type FlowCase = (Set<MetadataQuestion>, Set<MetadataAnswer>, Set<bool>);
+
+use MetadataAnswer::{Contradicts, Document, Elsewhere, Missing, Unavailable, Unusable};
+use MetadataQuestion::{
+    Issuer, LastIssuer, NamedResource, OriginIssuer, PathResource, RootResource,
+};
+
+const RESOURCES: Set<MetadataQuestion> = &[NamedResource, PathResource, RootResource];
+const ISSUERS: Set<MetadataQuestion> = &[Issuer, LastIssuer, OriginIssuer];
+const ABSENT: Set<MetadataAnswer> = &[Missing, Unusable, Elsewhere];
+const ANY: Set<bool> = bool::ALL;
+
+/// The table; the first row that matches decides.
+pub const TABLE: Table<FlowCase, Answered> = Table::new(
+    &["question", "found", "earlier place unavailable", "next"],
+    &[
+        row("resource", (RESOURCES, &[Document], ANY), Answered::AskIssuer),
+        row("resource-of-another", (RESOURCES, &[Contradicts], ANY), Answered::FailResource),
+        row(
+            "named-resource",
+            (&[NamedResource], &[Missing, Unusable, Elsewhere, Unavailable], ANY),
+            Answered::FailNamed,
+        ),
+        row("resource-unavailable", (RESOURCES, &[Unavailable], ANY), Answered::FailUnavailable),
+        row("resource-at-root", (&[PathResource], ABSENT, ANY), Answered::AskRoot),
+        row("no-resource", (&[RootResource], ABSENT, ANY), Answered::AskOrigin),
+        row("issuer", (ISSUERS, &[Document], ANY), Answered::ChooseClient),
+        row("issuer-of-another", (ISSUERS, &[Contradicts], ANY), Answered::FailIssuer),
+        row(
+            "issuer-elsewhere",
+            (&[Issuer], &[Missing, Unusable, Elsewhere, Unavailable], ANY),
+            Answered::AskNext,
+        ),
+        row("issuer-unavailable", (ISSUERS, &[Unavailable], ANY), Answered::FailUnavailable),
+        row("earlier-unavailable", (&[LastIssuer], ABSENT, &[true]), Answered::FailUnavailable),
+        row("no-issuer", (&[LastIssuer], ABSENT, &[false]), Answered::FailNoIssuer),
+        row("endpoints", (&[OriginIssuer], ABSENT, ANY), Answered::Guess),
+    ],
+);

@@ -1,0 +1,103 @@
+//! The tokens that an authorizer has.
+//!
+//! In: a record, and what happens to its tokens. Out: whether they are good, and when to refresh them.
+//! A refresh comes before the end, by a tenth of the lifetime or a minute, whichever is less. An
+//! unknown lifetime has no end.
+
+use super::action::TokenId;
+use super::granted::GrantedToken;
+use super::record::ServerRecord;
+use crate::time::{Duration, Instant};
+
+const MARGIN: Duration = Duration::from_secs(60);
+const LONGEST_REST: Duration = Duration::from_secs(60);
+
+/// The origin of a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum TokenSource {
+    /// The store.
+    Store,
+    /// A refresh.
+    Refresh,
+    /// An authorization.
+    Authorization,
+}
+
+/// Tokens of one server.
+#[derive(Debug)]
+pub(super) struct HeldTokens {
+    pub(super) id: TokenId,
+    pub(super) source: TokenSource,
+    pub(super) record: ServerRecord,
+    over_at: Instant,
+    refresh_at: Instant,
+    is_refused: bool,
+    /// The number of refreshes in a row that were not answered.
+    unanswered: u32,
+}
+
+impl HeldTokens {
+    /// Tokens of a record, at a time since the Unix epoch.
+    pub(super) fn new(
+        id: TokenId,
+        source: TokenSource,
+        record: ServerRecord,
+        now: Instant,
+        unix: Duration,
+    ) -> Self {
+        let left = record.expires_at.map(|at| at.saturating_sub(unix));
+        let over_at = left.map_or(Instant::NEVER, |left| now + left);
+        let early = left.map(|left| left.saturating_sub(MARGIN.min(left / 10)));
+        let refresh_at = early.map_or(Instant::NEVER, |early| now + early);
+        Self { id, source, record, over_at, refresh_at, is_refused: false, unanswered: 0 }
+    }
+
+    /// True if the access token has not expired, and nobody has refused it.
+    pub(super) fn is_valid(&self, now: Instant) -> bool {
+        now < self.over_at && !self.is_refused
+    }
+
+    /// True if the next request is to wait for a refresh.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.record.refresh_token.is_some() && self.refresh_at <= now
+    }
+
+    /// The server has refused the access token.
+    pub(super) fn refuse(&mut self) {
+        self.is_refused = true;
+    }
+
+    /// The refresh token is of no use any more.
+    pub(super) fn drop_refresh_token(&mut self) {
+        self.is_refused = true;
+        self.record.refresh_token = None;
+    }
+
+    /// No refresh before the access token has expired.
+    pub(super) fn keep_until_over(&mut self) {
+        self.refresh_at = self.over_at;
+    }
+
+    /// The next refresh comes after 1, 2, 4 … 60 s.
+    pub(super) fn rest(&mut self, now: Instant) {
+        let seconds = 1_u64.checked_shl(self.unanswered).unwrap_or(u64::MAX);
+        self.unanswered = (self.unanswered + 1).min(6);
+        self.refresh_at = now + Duration::from_secs(seconds).min(LONGEST_REST);
+    }
+
+    /// The record after a refresh. An answer without a refresh token keeps the earlier one.
+    pub(super) fn refreshed(&self, token: GrantedToken, unix: Duration) -> ServerRecord {
+        let earlier = self.record.clone();
+        ServerRecord {
+            access_token: token.access_token,
+            expires_at: expires_at(token.expires_in, unix),
+            refresh_token: token.refresh_token.or(earlier.refresh_token),
+            ..earlier
+        }
+    }
+}
+
+/// The end of a lifetime in seconds, since the Unix epoch.
+pub(super) fn expires_at(expires_in: Option<u64>, unix: Duration) -> Option<Duration> {
+    expires_in.map(|seconds| unix.saturating_add(Duration::from_secs(seconds)))
+}

@@ -1,0 +1,160 @@
+//! A client of OAuth, as a pure machine: it signs in to servers that want a token.
+//!
+//! An [`Authorizer`] says which requests it wants to be sent, what it wants to be stored, and which
+//! page a person must see. A driver does that. It needs no MCP client: a program that only signs in,
+//! or another HTTP stack, can drive it.
+//!
+//! | in | |
+//! |---|---|
+//! | [`access`](Authorizer::access) | the credentials of a request that is about to be sent |
+//! | [`handle_refusal`](Authorizer::handle_refusal) | a 401 or 403 of the server; says whether to repeat the request, to wait, or to fail |
+//! | [`handle_fetched`](Authorizer::handle_fetched), [`handle_held`](Authorizer::handle_held), … | answers to actions |
+//!
+//! | out | |
+//! |---|---|
+//! | [`AuthAction::Fetch`] | a request to an authorization server, or for metadata |
+//! | [`AuthAction::Hold`], [`AuthAction::Release`] | reading, locking and writing of the store |
+//! | [`AuthAction::Listen`], [`AuthAction::Consent`] | a page for a person, and the redirect at its end |
+//! | [`AuthAction::Changed`] | the end of the wait |
+//!
+//! | decision | table |
+//! |---|---|
+//! | the step after a 401 or 403 | [`refusal::TABLE`] |
+//! | the place of metadata to ask next | [`flow::TABLE`] |
+//! | the client of an authorization server | [`registration::TABLE`] |
+//! | the trust in a redirect | [`redirect::TABLE`] |
+//! | the step after the answer of a token endpoint | [`granted::TABLE`] |
+//!
+//! - **One flow** at a time: all requests that need a token wait for the same one.
+//! - **Bounded**: a flow takes at most 40 requests. A request is sent at most 4 times, and an operation
+//!   is authorized for more scopes at most 3 times. A question follows at most 3 redirects. Every wait
+//!   has a deadline.
+//! - **No secret** is in a `Debug` or `Display` of these types, but for [`Secret::expose`].
+//! - **Tokens go to the server only**, and what was got from one issuer never goes to another.
+//!
+//! Bodies that are longer than [`MAX_BODY_BYTES`] are not read.
+//!
+//! # A sign-in
+//!
+//! ```
+//! use mcp_proto::auth::{Access, AuthAction, AuthState, Authorizer, Config};
+//! use mcp_proto::auth::{FetchAnswer, RefusalAdvice, SentRequest};
+//! use mcp_proto::http::{Unauthorized, Url};
+//! use mcp_proto::{Duration, Instant};
+//!
+//! let now = Instant::ZERO;
+//! let config = Config::new(Url::parse("https://mcp.example.com/mcp")?)
+//!     .client("https://auth.example.com", "editor", None);
+//! let mut authorizer = Authorizer::new(config, Box::new(|| [7; 16]));
+//!
+//! // The store is empty, so the first request goes out without a token. The server refuses it.
+//! assert_eq!(authorizer.access(now), Access::Wait);
+//! let Some(AuthAction::Hold { id, .. }) = authorizer.poll_action() else { panic!() };
+//! authorizer.handle_held(now, id, Duration::from_secs(1_800_000_000), None);
+//! assert!(matches!(authorizer.poll_action(), Some(AuthAction::Changed(_))));
+//! assert_eq!(authorizer.access(now), Access::None);
+//! let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
+//! let sent = SentRequest { token: None, operation: "tools/list", tries: 0 };
+//! assert_eq!(authorizer.handle_refusal(now, &refusal, &sent), RefusalAdvice::Wait);
+//!
+//! // A driver, with the answers of both servers.
+//! let mut log = Vec::new();
+//! while let Some(action) = authorizer.poll_action() {
+//!     match action {
+//!         AuthAction::Hold { id, .. } => {
+//!             authorizer.handle_held(now, id, Duration::from_secs(1_800_000_000), None);
+//!         }
+//!         AuthAction::Release { id, .. } => authorizer.handle_kept(now, id, Ok(())),
+//!         AuthAction::Fetch(fetch) => {
+//!             log.push(fetch.url.to_string());
+//!             let body = match fetch.url.target() {
+//!                 "/.well-known/oauth-protected-resource/mcp" => {
+//!                     r#"{"resource":"https://mcp.example.com/mcp",
+//!                         "authorization_servers":["https://auth.example.com"]}"#
+//!                 }
+//!                 "/.well-known/oauth-authorization-server" => {
+//!                     r#"{"issuer":"https://auth.example.com",
+//!                         "authorization_endpoint":"https://auth.example.com/authorize",
+//!                         "token_endpoint":"https://auth.example.com/token",
+//!                         "code_challenge_methods_supported":["S256"]}"#
+//!                 }
+//!                 _ => r#"{"access_token":"secret","token_type":"Bearer","expires_in":3600}"#,
+//!             };
+//!             let answer = FetchAnswer { status: 200, location: None, body: body.as_bytes() };
+//!             authorizer.handle_fetched(now, fetch.id, answer);
+//!         }
+//!         AuthAction::Listen { .. } => {
+//!             authorizer.handle_listening(now, Ok("http://127.0.0.1:49152/callback".into()));
+//!         }
+//!         AuthAction::Consent(page) => {
+//!             // A browser shows the page, and comes back with a code.
+//!             let redirect = format!("?code=1&state={}", page.state.expose());
+//!             authorizer.handle_redirect(now, &redirect);
+//!         }
+//!         AuthAction::Changed(AuthState::Failed(error)) => panic!("{error}"),
+//!         _ => {}
+//!     }
+//! }
+//! assert_eq!(log, [
+//!     "https://mcp.example.com/.well-known/oauth-protected-resource/mcp",
+//!     "https://auth.example.com/.well-known/oauth-authorization-server",
+//!     "https://auth.example.com/token",
+//! ]);
+//!
+//! // The request is sent again.
+//! let Access::Ready(credentials) = authorizer.access(now) else { panic!() };
+//! assert_eq!(credentials.authorization.expose(), "Bearer secret");
+//! # Ok::<(), mcp_proto::http::UrlError>(())
+//! ```
+//!
+//! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
+
+mod action;
+mod auth_flow;
+mod authorizer;
+mod config;
+mod decisions;
+mod discovery;
+mod document;
+mod error;
+mod event;
+#[doc(hidden)]
+pub mod flow;
+mod form;
+#[doc(hidden)]
+pub mod granted;
+mod held;
+mod host_kind;
+mod metadata;
+mod outbox;
+mod pkce;
+mod policy;
+mod record;
+#[doc(hidden)]
+pub mod redirect;
+mod refresh;
+#[doc(hidden)]
+pub mod refusal;
+#[doc(hidden)]
+pub mod registration;
+mod scopes;
+mod secret;
+mod sign_in;
+mod step_ups;
+mod token_request;
+
+pub use action::{
+    Access, AuthAction, AuthState, ConsentPage, Credentials, Fetch, FetchAnswer, FetchId, HoldId,
+    RefusalAdvice, SentRequest, TokenId,
+};
+pub use authorizer::Authorizer;
+pub use config::Config;
+pub use decisions::AuthDecision;
+pub use document::MAX_BODY_BYTES;
+pub use error::{AuthError, UrlRefusal};
+pub use host_kind::HostKind;
+pub use metadata::{IssuerMetadata, ResourceMetadata};
+pub use policy::{FetchReach, UrlPolicy};
+pub use registration::AuthMethod;
+pub use scopes::Scopes;
+pub use secret::Secret;

@@ -1,0 +1,206 @@
+//! The way out of an authorizer: its actions, and what is outstanding.
+//!
+//! In: wishes of the machines. Out: actions with numbers, and one deadline for the step that waits.
+//! A failed flow gives back here what it holds: a lock, a listener.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::action::{AuthAction, AuthState, ConsentPage, Fetch, FetchId, HoldId};
+use super::decisions::Decisions;
+use super::error::AuthError;
+use super::policy::UrlPolicy;
+use super::secret::Secret;
+use super::token_request::TokenRequest;
+use crate::http::Url;
+use crate::time::{Duration, Instant};
+
+/// The requests of one flow.
+const MAX_FETCHES: u8 = 40;
+
+const METADATA_TIME: Duration = Duration::from_secs(10);
+const TOKEN_TIME: Duration = Duration::from_secs(30);
+const STORE_TIME: Duration = Duration::from_secs(10);
+const CONSENT_TIME: Duration = Duration::from_secs(5 * 60);
+
+/// Actions that were not taken yet, and what is outstanding.
+pub(super) struct AuthOutbox {
+    actions: VecDeque<AuthAction>,
+    last_id: u64,
+    fetches: u8,
+    /// The lock that is held.
+    lock: Option<(HoldId, String)>,
+    is_listening: bool,
+    /// The end of the wait for the present step.
+    deadline: Option<Instant>,
+    random: Box<dyn FnMut() -> [u8; 16] + Send>,
+    pub(super) decisions: Decisions,
+}
+
+impl AuthOutbox {
+    pub(super) fn new(random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
+        Self {
+            actions: VecDeque::new(),
+            last_id: 0,
+            fetches: 0,
+            lock: None,
+            is_listening: false,
+            deadline: None,
+            random,
+            decisions: Decisions::default(),
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<AuthAction> {
+        self.actions.pop_front()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Begins to count the requests of a flow.
+    pub(super) fn begin_flow(&mut self) {
+        self.fetches = 0;
+    }
+
+    /// Ends a flow: unlocks, stops to listen, and reports the state.
+    pub(super) fn end_flow(&mut self, state: AuthState) {
+        self.unlock();
+        self.stop_listening();
+        self.deadline = None;
+        self.actions.push_back(AuthAction::Changed(state));
+    }
+
+    /// Asks for a document.
+    pub(super) fn get(
+        &mut self,
+        now: Instant,
+        url: &Url,
+        policy: &UrlPolicy,
+    ) -> Result<FetchId, AuthError> {
+        let accept = Vec::from([("Accept", Secret::new("application/json"))]);
+        self.deadline = Some(now + METADATA_TIME);
+        self.fetch("GET", url, accept, Secret::default(), policy)
+    }
+
+    /// Registers a client.
+    pub(super) fn register(
+        &mut self,
+        now: Instant,
+        url: &Url,
+        body: String,
+        policy: &UrlPolicy,
+    ) -> Result<FetchId, AuthError> {
+        let fields = [("Accept", "application/json"), ("Content-Type", "application/json")];
+        let fields = fields.map(|(name, value)| (name, Secret::new(value)));
+        self.deadline = Some(now + METADATA_TIME);
+        self.fetch("POST", url, fields.into(), Secret::new(body), policy)
+    }
+
+    /// Asks for a token.
+    pub(super) fn post(
+        &mut self,
+        now: Instant,
+        url: &Url,
+        request: TokenRequest,
+        policy: &UrlPolicy,
+    ) -> Result<FetchId, AuthError> {
+        let form = "application/x-www-form-urlencoded";
+        let fields = [("Accept", "application/json"), ("Content-Type", form)];
+        let mut fields = Vec::from(fields.map(|(name, value)| (name, Secret::new(value))));
+        fields.extend(request.authorization.map(|value| ("Authorization", value)));
+        self.deadline = Some(now + TOKEN_TIME);
+        self.fetch("POST", url, fields, request.body, policy)
+    }
+
+    /// Reads what is stored under a key.
+    pub(super) fn hold(&mut self, now: Instant, key: String, locks: bool) -> HoldId {
+        let id = HoldId(self.next_id());
+        if locks {
+            self.lock = Some((id, key.clone()));
+        }
+        self.deadline = Some(now + STORE_TIME);
+        self.actions.push_back(AuthAction::Hold { id, key, locks });
+        id
+    }
+
+    /// Stores a record; the lock of its key is released with it.
+    pub(super) fn keep(&mut self, now: Instant, key: String, record: Secret) -> HoldId {
+        let id = match self.lock.take_if(|(_, locked)| *locked == key) {
+            Some((id, _)) => id,
+            None => HoldId(self.next_id()),
+        };
+        self.deadline = Some(now + STORE_TIME);
+        self.actions.push_back(AuthAction::Release { id, key, record: Some(record) });
+        id
+    }
+
+    /// Releases the lock, if there is one.
+    pub(super) fn unlock(&mut self) {
+        if let Some((id, key)) = self.lock.take() {
+            self.actions.push_back(AuthAction::Release { id, key, record: None });
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: String) {
+        self.actions.push_back(AuthAction::Remove { key });
+    }
+
+    pub(super) fn listen(&mut self, now: Instant, redirect_uri: &str, port: Option<u16>) {
+        self.is_listening = true;
+        self.deadline = Some(now + STORE_TIME);
+        let redirect_uri = redirect_uri.into();
+        self.actions.push_back(AuthAction::Listen { redirect_uri, port });
+    }
+
+    pub(super) fn stop_listening(&mut self) {
+        if core::mem::take(&mut self.is_listening) {
+            self.actions.push_back(AuthAction::StopListening);
+        }
+    }
+
+    pub(super) fn consent(&mut self, now: Instant, page: ConsentPage) {
+        self.deadline = Some(now + CONSENT_TIME);
+        self.actions.push_back(AuthAction::Changed(AuthState::Asking));
+        self.actions.push_back(AuthAction::Consent(page));
+    }
+
+    /// 16 random bytes.
+    pub(super) fn random(&mut self) -> [u8; 16] {
+        (self.random)()
+    }
+
+    /// A number that was not given before.
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    fn fetch(
+        &mut self,
+        method: &'static str,
+        url: &Url,
+        fields: Vec<(&'static str, Secret)>,
+        body: Secret,
+        policy: &UrlPolicy,
+    ) -> Result<FetchId, AuthError> {
+        if self.fetches >= MAX_FETCHES {
+            return Err(AuthError::TooManyFetches);
+        }
+        self.fetches += 1;
+        let id = FetchId(self.next_id());
+        let (url, reach) = (url.clone(), policy.reach(url));
+        self.actions.push_back(AuthAction::Fetch(Fetch { id, method, url, fields, body, reach }));
+        Ok(id)
+    }
+}
+
+impl fmt::Debug for AuthOutbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbox").field("actions", &self.actions).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,189 @@
+//! Refresh of tokens.
+//!
+//! In: events of the driver. Out: actions, and at the end a [`RefreshOutcome`]. Several programs may share
+//! one store: the key is locked, read again, and a newer record is used in place of a refresh. Where
+//! the store cannot lock, a refused refresh reads once more.
+//!
+//! | state | waits for | at most |
+//! |---|---|---|
+//! | `Holding` | the record, whose key is locked | 10 s, as if there were none |
+//! | `Sent` | the answer of the token endpoint | 30 s |
+//! | `Rereading` | the record, after a refusal | 10 s, as if there were none |
+//!
+//! [Specification: Refresh Tokens](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization),
+//! [RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
+
+use alloc::string::String;
+
+use super::action::{FetchId, HoldId};
+use super::error::AuthError;
+use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::granted::{
+    self, ClientOrigin, GrantAnswer, GrantRequest, GrantStep, GrantedToken, HeldAccess,
+    StoredTokens, TokenAnswer,
+};
+use super::held::HeldTokens;
+use super::record::ServerRecord;
+use super::registration::RegisteredClient;
+use super::token_request::{Grant, TokenRequest};
+
+/// A refresh under way.
+#[derive(Debug)]
+pub(super) enum TokenRefresh {
+    Holding { hold: HoldId },
+    Sent { fetch: FetchId },
+    Rereading { hold: HoldId, refusal: RefusedRefresh },
+}
+
+/// A refusal of the token endpoint.
+#[derive(Debug)]
+pub(super) struct RefusedRefresh {
+    kind: GrantAnswer,
+    error: String,
+    description: Option<String>,
+}
+
+/// The end of a refresh.
+#[derive(Debug)]
+pub(super) enum RefreshOutcome {
+    /// Tokens, which are to be stored.
+    Token(GrantedToken),
+    /// Tokens that somebody else has stored.
+    Adopt(ServerRecord),
+    /// No refresh before the access token has expired.
+    Keep,
+    /// The refresh token is of no use.
+    Reauthorize,
+    /// The client is of no use either.
+    Reregister,
+    /// Nobody answered.
+    Later,
+}
+
+type RefreshStep = Result<StepProgress<TokenRefresh, RefreshOutcome>, AuthError>;
+
+impl TokenRefresh {
+    /// Starts with the lock of the record.
+    pub(super) fn start(around: &mut Surroundings<'_>) -> Self {
+        let key = around.config.server_key();
+        Self::Holding { hold: around.outbox.hold(around.now, key, true) }
+    }
+
+    /// Goes on with an event; one of another step changes nothing.
+    pub(super) fn handle(
+        self,
+        event: AuthEvent<'_>,
+        tokens: &HeldTokens,
+        around: &mut Surroundings<'_>,
+    ) -> RefreshStep {
+        match (self, event) {
+            (Self::Holding { hold }, AuthEvent::Held(id, record)) if id == hold => {
+                match newer(record, tokens) {
+                    Some(record) => Ok(StepProgress::Done(RefreshOutcome::Adopt(record))),
+                    None => send(tokens, around),
+                }
+            }
+            (Self::Holding { .. }, AuthEvent::TimedOut) => {
+                around.outbox.unlock();
+                send(tokens, around)
+            }
+            (Self::Sent { fetch }, AuthEvent::Fetched(id, answer)) if id == fetch => {
+                let answer = answer.as_ref().map(|answer| (answer.status, answer.body));
+                Ok(handle_answer(TokenAnswer::read(answer), around))
+            }
+            (Self::Sent { .. }, AuthEvent::TimedOut) => {
+                Ok(handle_answer(TokenAnswer::Unavailable, around))
+            }
+            (Self::Rereading { hold, refusal }, AuthEvent::Held(id, record)) if id == hold => {
+                refusal.decide(newer(record, tokens), tokens, around)
+            }
+            (Self::Rereading { refusal, .. }, AuthEvent::TimedOut) => {
+                refusal.decide(None, tokens, around)
+            }
+            (step, _) => Ok(StepProgress::Wait(step)),
+        }
+    }
+}
+
+/// A record with other tokens than those that are held.
+fn newer(record: Option<&str>, tokens: &HeldTokens) -> Option<ServerRecord> {
+    let record = ServerRecord::read(record?)?;
+    let own = &tokens.record;
+    let is_other =
+        record.access_token != own.access_token || record.refresh_token != own.refresh_token;
+    (is_other && record.issuer == own.issuer).then_some(record)
+}
+
+/// Sends the refresh token, if its endpoint may be used.
+fn send(tokens: &HeldTokens, around: &mut Surroundings<'_>) -> RefreshStep {
+    let (record, config) = (&tokens.record, around.config);
+    let endpoint = config.policy.check(&record.token_endpoint);
+    let (Ok(endpoint), Some(token)) = (endpoint, &record.refresh_token) else {
+        around.outbox.unlock();
+        return Ok(StepProgress::Done(RefreshOutcome::Reauthorize));
+    };
+    let resource = (!config.omits_resource).then_some(record.resource.as_str());
+    let stored_secret = || record.client.secret.clone().filter(|_| record.is_dynamic);
+    let client = RegisteredClient {
+        secret: stored_secret().or_else(|| config.preset_secret(&record.issuer, &record.client.id)),
+        ..record.client.clone()
+    };
+    let request = TokenRequest::new(&Grant::Refresh(token), resource, &client);
+    let fetch = around.outbox.post(around.now, &endpoint, request, &config.policy)?;
+    Ok(StepProgress::Wait(TokenRefresh::Sent { fetch }))
+}
+
+/// A token ends the refresh, under the lock. No answer ends it as well; a refusal reads once more.
+fn handle_answer(
+    answer: TokenAnswer,
+    around: &mut Surroundings<'_>,
+) -> StepProgress<TokenRefresh, RefreshOutcome> {
+    let kind = answer.kind();
+    let (error, description) = match answer {
+        TokenAnswer::Token(token) => {
+            around.outbox.decisions.record("granted", "token");
+            return StepProgress::Done(RefreshOutcome::Token(token));
+        }
+        TokenAnswer::Unavailable => {
+            around.outbox.decisions.record("granted", "later");
+            around.outbox.unlock();
+            return StepProgress::Done(RefreshOutcome::Later);
+        }
+        TokenAnswer::Error(error, description) => (error, description),
+        TokenAnswer::Unusable => ("no token".into(), None),
+    };
+    around.outbox.unlock();
+    let hold = around.outbox.hold(around.now, around.config.server_key(), false);
+    StepProgress::Wait(TokenRefresh::Rereading {
+        hold,
+        refusal: RefusedRefresh { kind, error, description },
+    })
+}
+
+impl RefusedRefresh {
+    fn decide(
+        self,
+        newer: Option<ServerRecord>,
+        tokens: &HeldTokens,
+        around: &mut Surroundings<'_>,
+    ) -> RefreshStep {
+        let is_dynamic = tokens.record.is_dynamic;
+        let origin = if is_dynamic { ClientOrigin::Dynamic } else { ClientOrigin::Given };
+        let store = if newer.is_some() { StoredTokens::Newer } else { StoredTokens::Same };
+        let is_valid = tokens.is_valid(around.now);
+        let access = if is_valid { HeldAccess::Valid } else { HeldAccess::Over };
+        let row = granted::TABLE.find((GrantRequest::Refresh, self.kind, origin, store, access));
+        around.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
+        let done = match (row.map(|row| row.then), newer) {
+            (Some(GrantStep::Adopt), Some(record)) => RefreshOutcome::Adopt(record),
+            (Some(GrantStep::Keep), _) => RefreshOutcome::Keep,
+            (Some(GrantStep::Reauthorize), _) => RefreshOutcome::Reauthorize,
+            (Some(GrantStep::Reregister), _) => RefreshOutcome::Reregister,
+            _ => {
+                let Self { error, description, .. } = self;
+                return Err(AuthError::Refused { error, description });
+            }
+        };
+        Ok(StepProgress::Done(done))
+    }
+}

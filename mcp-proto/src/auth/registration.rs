@@ -1,0 +1,255 @@
+//! Decision table for the client: which `client_id` an authorization server gets, and registration.
+//!
+//! In: what is configured, stored and offered. Out: a [`ClientChoice`]; the body of a registration, and
+//! the client that its answer names. `ARCHITECTURE.md` shows [`TABLE`]; a test walks every
+//! combination.
+//!
+//! The answer to a registration decides how the client authenticates, not the request. A secret
+//! without a method is sent by the first of `client_secret_basic` and `client_secret_post` that the
+//! metadata lists.
+//!
+//! [Specification: Client
+//! Registration](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#client-registration-approaches),
+//! [RFC 7591](https://www.rfc-editor.org/rfc/rfc7591)
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::document::Document;
+use super::error::visible;
+use super::metadata::IssuerMetadata;
+use super::secret::Secret;
+use crate::decision_table::{Cells, Input, Set, Table, row};
+
+/// A client at one authorization server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegisteredClient {
+    /// Its `client_id`.
+    pub id: String,
+    /// Its `client_secret`, if it has one.
+    pub secret: Option<Secret>,
+    /// The method by which it authenticates at the token endpoint.
+    pub method: AuthMethod,
+}
+
+/// A method of authentication at the token endpoint.
+///
+/// [RFC 6749, section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AuthMethod {
+    /// `none`: a public client, which only names itself.
+    None,
+    /// `client_secret_basic`: the secret in the field `Authorization`.
+    SecretBasic,
+    /// `client_secret_post`: the secret in the form.
+    SecretPost,
+}
+
+/// Configured clients, as the issuer sees them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preset {
+    /// One of them is for this issuer.
+    Own,
+    /// All are for other issuers.
+    Elsewhere,
+    /// There is none.
+    Absent,
+}
+
+/// The client to be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClientChoice {
+    /// The configured one.
+    UsePreset,
+    /// The URL of the configured client metadata document.
+    UseDocument,
+    /// The one that was registered before, for this issuer and this redirect URI.
+    UseStored,
+    /// A new one.
+    Register,
+    /// None: the configured one is of another issuer.
+    FailElsewhere,
+    /// None: a person has to register one.
+    FailNoClient,
+}
+
+impl Input for Preset {
+    const ALL: Set<Self> = &[Self::Own, Self::Elsewhere, Self::Absent];
+}
+
+impl Cells for ClientChoice {}
+
+const ANY: Set<bool> = bool::ALL;
+const ABSENT: Set<Preset> = &[Preset::Absent];
+
+type ClientCase = (Set<Preset>, Set<bool>, Set<bool>, Set<bool>);
+
+/// The table; the first row that matches decides.
+pub const TABLE: Table<ClientCase, ClientChoice> = Table::new(
+    &["configured client", "document is usable", "stored", "registration endpoint", "client"],
+    &[
+        row("preset", (&[Preset::Own], ANY, ANY, ANY), ClientChoice::UsePreset),
+        row("preset-elsewhere", (&[Preset::Elsewhere], ANY, ANY, ANY), ClientChoice::FailElsewhere),
+        row("document", (ABSENT, &[true], ANY, ANY), ClientChoice::UseDocument),
+        row("stored", (ABSENT, &[false], &[true], ANY), ClientChoice::UseStored),
+        row("register", (ABSENT, &[false], &[false], &[true]), ClientChoice::Register),
+        row("nobody", (ABSENT, &[false], &[false], &[false]), ClientChoice::FailNoClient),
+    ],
+);
+
+impl AuthMethod {
+    const ALL: [Self; 3] = [Self::None, Self::SecretBasic, Self::SecretPost];
+
+    /// The name in metadata.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::SecretBasic => "client_secret_basic",
+            Self::SecretPost => "client_secret_post",
+        }
+    }
+
+    /// The method of a name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.name() == name)
+    }
+
+    /// The method to ask for in a registration.
+    fn asked(issuer: &IssuerMetadata) -> Self {
+        Self::ALL.into_iter().find(|method| method.is_listed(issuer)).unwrap_or(Self::None)
+    }
+
+    /// The method of a client with a secret that has no method.
+    pub(super) fn of_secret(issuer: &IssuerMetadata) -> Self {
+        let mut methods = [Self::SecretBasic, Self::SecretPost].into_iter();
+        methods.find(|method| method.is_listed(issuer)).unwrap_or(Self::SecretBasic)
+    }
+
+    fn is_listed(self, issuer: &IssuerMetadata) -> bool {
+        let listed = issuer.token_endpoint_auth_methods_supported.as_ref();
+        listed.is_some_and(|names| names.iter().any(|name| name == self.name()))
+    }
+}
+
+/// True if an authorization server takes clients without a secret.
+pub(super) fn takes_public_clients(issuer: &IssuerMetadata) -> bool {
+    issuer.token_endpoint_auth_methods_supported.is_none() || AuthMethod::None.is_listed(issuer)
+}
+
+/// The body of a registration.
+#[derive(Serialize)]
+struct Registration<'a> {
+    client_name: &'a str,
+    redirect_uris: [&'a str; 1],
+    grant_types: [&'static str; 2],
+    response_types: [&'static str; 1],
+    token_endpoint_auth_method: &'static str,
+    application_type: &'static str,
+}
+
+/// The body of a registration. Redirects to `https` are those of a web application.
+pub(super) fn request(client_name: &str, redirect_uri: &str, issuer: &IssuerMetadata) -> String {
+    let is_web = redirect_uri.starts_with("https:");
+    let registration = Registration {
+        client_name,
+        redirect_uris: [redirect_uri],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        token_endpoint_auth_method: AuthMethod::asked(issuer).name(),
+        application_type: if is_web { "web" } else { "native" },
+    };
+    serde_json::to_string(&registration).unwrap_or_default()
+}
+
+/// A client and the end of its secret, in seconds since the Unix epoch.
+pub(super) type NewClient = (RegisteredClient, Option<u64>);
+
+/// The client that the answer to a registration names; else the error that the answer has.
+pub(super) fn read_answer(
+    status: u16,
+    body: &[u8],
+    issuer: &IssuerMetadata,
+) -> Result<NewClient, Option<String>> {
+    let document = Document::read(body).ok_or(None)?;
+    let error = document.text("error");
+    if status / 100 != 2 || error.is_some() {
+        let description = document.text("error_description").map(|text| visible(&text));
+        let error = error.map(|error| visible(&error));
+        let parts: Vec<String> = error.into_iter().chain(description).collect();
+        return Err(Some(parts.join(": ")).filter(|text| !text.is_empty()));
+    }
+    let id = document.text("client_id").ok_or_else(|| Some("no client_id".into()))?;
+    let secret = document.text("client_secret").map(Secret::new);
+    let method = match document.text("token_endpoint_auth_method") {
+        Some(name) => AuthMethod::named(&name).ok_or_else(|| Some(visible(&name)))?,
+        None if secret.is_some() => AuthMethod::of_secret(issuer),
+        None => AuthMethod::None,
+    };
+    if method != AuthMethod::None && secret.is_none() {
+        return Err(Some("no client_secret".into()));
+    }
+    // 0 is never.
+    let expires = document.number("client_secret_expires_at").filter(|at| *at > 0);
+    Ok((RegisteredClient { id, secret, method }, expires))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::Url;
+
+    fn issuer(methods: Option<&[&str]>) -> IssuerMetadata {
+        let mut issuer =
+            IssuerMetadata::guessed(&Url::parse("https://a.example").unwrap()).unwrap();
+        issuer.token_endpoint_auth_methods_supported =
+            methods.map(|names| names.iter().map(|name| String::from(*name)).collect());
+        issuer
+    }
+
+    #[test]
+    fn a_registration_asks_for_a_method_that_is_listed() {
+        for (listed, expected) in [
+            (None, "none"),
+            (Some(&["client_secret_post", "none"][..]), "none"),
+            (Some(&["client_secret_post", "client_secret_basic"][..]), "client_secret_basic"),
+            (Some(&["client_secret_post"][..]), "client_secret_post"),
+            (Some(&["private_key_jwt"][..]), "none"),
+        ] {
+            let body = request("n", "http://127.0.0.1:1/callback", &issuer(listed));
+            let expected = alloc::format!(r#""token_endpoint_auth_method":"{expected}""#);
+            assert!(body.contains(&expected), "{body}");
+        }
+        let body = request("n\"", "https://app.example/cb", &issuer(None));
+        assert!(
+            body.contains(r#""application_type":"web""#) && body.contains(r#""n\"""#),
+            "{body}"
+        );
+    }
+
+    #[test]
+    fn the_answer_decides_the_method() {
+        let read = |body: &str, listed| read_answer(201, body.as_bytes(), &issuer(listed));
+        let method = |body, listed| read(body, listed).unwrap().0.method;
+        let secret = r#"{"client_id":"i","client_secret":"s"}"#;
+        assert_eq!(method(r#"{"client_id":"i"}"#, None), AuthMethod::None);
+        assert_eq!(method(secret, None), AuthMethod::SecretBasic);
+        assert_eq!(method(secret, Some(&["client_secret_post"][..])), AuthMethod::SecretPost);
+        let named = r#"{"client_id":"i","client_secret":"s","token_endpoint_auth_method":"none"}"#;
+        assert_eq!(method(named, None), AuthMethod::None);
+        for body in [
+            r#"{"client_id":"i","token_endpoint_auth_method":"client_secret_post"}"#,
+            r#"{"client_id":"i","token_endpoint_auth_method":"private_key_jwt"}"#,
+            r#"{"client_secret":"s"}"#,
+            r#"{"client_id":"i","error":"invalid_redirect_uri"}"#,
+            "<html>",
+        ] {
+            assert!(read(body, None).is_err(), "{body}");
+        }
+        let (_, expires) =
+            read(r#"{"client_id":"i","client_secret":"s","client_secret_expires_at":0}"#, None)
+                .unwrap();
+        assert_eq!(expires, None);
+    }
+}

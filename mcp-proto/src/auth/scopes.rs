@@ -1,0 +1,125 @@
+//! Scopes: the words that say what a token is good for.
+//!
+//! In: text of a challenge, names of a metadata document, settings. Out: an ordered set, its unions
+//! and differences, and the value of the parameter `scope`.
+//!
+//! [RFC 6749, section 3.3](https://www.rfc-editor.org/rfc/rfc6749#section-3.3)
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The scope that asks for a refresh token.
+pub(super) const OFFLINE_ACCESS: &str = "offline_access";
+
+/// The number and the length of scopes in a set. A server that names more has the first ones.
+const MAX_SCOPES: usize = 256;
+const MAX_SCOPE_BYTES: usize = 256;
+
+/// A set of scopes in the order in which they were added.
+///
+/// A scope has the characters that RFC 6749 allows: visible ASCII without `"` and `\`. Others, such as
+/// line breaks, never get in. A set holds at most 256 scopes of at most 256 bytes.
+///
+/// ```
+/// use mcp_proto::auth::Scopes;
+///
+/// let asked = Scopes::words("files:read profile");
+/// let challenged = Scopes::words("files:write files:read");
+/// assert!(!asked.contains_all(&challenged));
+/// assert_eq!(asked.union(&challenged).to_param(), "files:read profile files:write");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Scopes(Vec<String>);
+
+impl Scopes {
+    /// The empty set.
+    pub const fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Reads scopes with blanks between them.
+    pub fn words(text: &str) -> Self {
+        text.split([' ', '\t', '\r', '\n']).collect()
+    }
+
+    /// Adds a scope. Ignores one that is no scope, and one that is too many.
+    pub(super) fn insert(&mut self, scope: &str) {
+        let is_valid = !scope.is_empty()
+            && scope.len() <= MAX_SCOPE_BYTES
+            && scope.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
+        if is_valid && self.0.len() < MAX_SCOPES && !self.contains(scope) {
+            self.0.push(scope.into());
+        }
+    }
+
+    /// True if `scope` is in the set.
+    pub fn contains(&self, scope: &str) -> bool {
+        self.0.iter().any(|own| own == scope)
+    }
+
+    /// True if all of `other` is in the set.
+    pub fn contains_all(&self, other: &Self) -> bool {
+        other.iter().all(|scope| self.contains(scope))
+    }
+
+    /// The scopes of this set, then those that only `other` has.
+    pub fn union(&self, other: &Self) -> Self {
+        self.iter().chain(other.iter()).collect()
+    }
+
+    /// The set without `scope`.
+    pub(super) fn without(&self, scope: &str) -> Self {
+        self.iter().filter(|own| *own != scope).collect()
+    }
+
+    /// The scopes in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// True if the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of the parameter `scope`: all, with blanks between them.
+    pub fn to_param(&self) -> String {
+        self.0.join(" ")
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Scopes {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(scopes: I) -> Self {
+        let mut set = Self::none();
+        scopes.into_iter().for_each(|scope| set.insert(scope));
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_characters_of_scopes_get_in() {
+        let set: Scopes =
+            ["a", "", "b c", "d\"e", "f\\g", "h\r\ni", "ä", "a"].into_iter().collect();
+        assert_eq!(set.to_param(), "a");
+        assert_eq!(Scopes::words(" x\t y\r\nX-Evil: z ").to_param(), "x y X-Evil: z");
+    }
+
+    #[test]
+    fn a_set_is_bounded() {
+        let words: Vec<String> = (0..10_000).map(|number| alloc::format!("s{number}")).collect();
+        assert_eq!(Scopes::words(&words.join(" ")).iter().count(), 256);
+        assert!(Scopes::words(&"s".repeat(257)).is_empty());
+    }
+
+    #[test]
+    fn union_keeps_the_order_of_the_first() {
+        let (first, second) = (Scopes::words("a b"), Scopes::words("c a"));
+        assert_eq!(first.union(&second).to_param(), "a b c");
+        assert_eq!(first.without("a").to_param(), "b");
+        assert!(first.union(&second).contains_all(&second));
+    }
+}

@@ -1,0 +1,395 @@
+//! Sign-in of a person: from a discovered server to tokens.
+//!
+//! In: events of the driver. Out: actions, and at the end a [`SignedIn`] or an error.
+//!
+//! | state | waits for | at most |
+//! |---|---|---|
+//! | `HoldingClient` | the stored registration, whose key is locked | 10 s, as if there were none |
+//! | `Listening` | the redirect URI | 10 s |
+//! | `Registering` | the answer to a registration | 10 s |
+//! | `Consenting` | a redirect, or a person who says no | 5 min |
+//! | `Redeeming` | the answer of the token endpoint | 30 s |
+//!
+//! The issuer, the verifier and the state are recorded before a page is shown. Each is used once: a
+//! sign-in that starts over makes others.
+//!
+//! [Specification: Authorization
+//! Flow](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-flow-steps)
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::action::{ConsentPage, FetchAnswer, FetchId, HoldId};
+use super::discovery::Site;
+use super::error::{AuthError, shown};
+use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::form;
+use super::granted::{
+    self, ClientOrigin, GrantRequest, GrantStep, GrantedToken, HeldAccess, StoredTokens,
+    TokenAnswer,
+};
+use super::pkce;
+use super::record::ClientRecord;
+use super::redirect::{Expected, Redirect};
+use super::registration::{self, ClientChoice, Preset, RegisteredClient};
+use super::scopes::{OFFLINE_ACCESS, Scopes};
+use super::secret::Secret;
+use super::token_request::{Grant, TokenRequest};
+use crate::http::Url;
+
+/// A sign-in under way.
+#[derive(Debug)]
+pub(super) enum SignIn {
+    HoldingClient { hold: HoldId, visit: Visit },
+    Listening { visit: Visit, stored: Option<ClientRecord> },
+    Registering { fetch: FetchId, visit: Visit, redirect_uri: String },
+    Consenting(Consenting),
+    Redeeming { fetch: FetchId, consented: Consenting },
+}
+
+/// A wish for tokens of a discovered server.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub(super) site: Site,
+    /// The scopes of the challenge, if it has any.
+    pub(super) challenged: Option<Scopes>,
+    /// The scopes that were asked for before at this issuer.
+    pub(super) asked: Scopes,
+    /// True if the stored registration is of no use.
+    pub(super) reregisters: bool,
+    /// True if `offline_access` was refused.
+    pub(super) omits_offline: bool,
+}
+
+/// A page that is shown, and what its redirect is held against.
+#[derive(Debug)]
+pub(super) struct Consenting {
+    visit: Visit,
+    client: RegisteredClient,
+    origin: ClientOrigin,
+    expected: Expected,
+    verifier: Secret,
+    scopes: Scopes,
+    /// True if `offline_access` is there because the authorization server lists it.
+    adds_offline: bool,
+}
+
+/// Tokens, and what they were asked with.
+#[derive(Debug)]
+pub(super) struct SignedIn {
+    pub(super) site: Site,
+    pub(super) client: RegisteredClient,
+    pub(super) origin: ClientOrigin,
+    pub(super) asked: Scopes,
+    pub(super) token: GrantedToken,
+}
+
+type SignInStep = Result<StepProgress<SignIn, SignedIn>, AuthError>;
+
+impl SignIn {
+    /// Starts with the choice of a client.
+    pub(super) fn start(visit: Visit, around: &mut Surroundings<'_>) -> Result<Self, AuthError> {
+        let issuer = &visit.site.issuer;
+        if around.config.unattended {
+            return Err(AuthError::ConsentNeeded { issuer: issuer.issuer.clone() });
+        }
+        let redirect_uri = &around.config.redirect_uri;
+        let preset = around.config.preset(&issuer.issuer);
+        let document = around.config.document_client(issuer, redirect_uri);
+        if preset == Preset::Absent && document.is_none() {
+            let key = around.config.client_key(&issuer.issuer);
+            let hold = around.outbox.hold(around.now, key, true);
+            return Ok(Self::HoldingClient { hold, visit });
+        }
+        choose(&visit, preset, document.is_some(), false)?;
+        around.outbox.listen(around.now, redirect_uri, None);
+        Ok(Self::Listening { visit, stored: None })
+    }
+
+    /// Goes on with an event; one of another step changes nothing.
+    pub(super) fn handle(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> SignInStep {
+        match (self, event) {
+            (Self::HoldingClient { hold, visit }, AuthEvent::Held(id, record)) if id == hold => {
+                listen(visit, record, around)
+            }
+            (Self::HoldingClient { visit, .. }, AuthEvent::TimedOut) => {
+                around.outbox.unlock();
+                listen(visit, None, around)
+            }
+            (Self::Listening { visit, stored }, AuthEvent::Listening(listening)) => {
+                let redirect_uri = listening.map_err(|reason| AuthError::Consent { reason })?;
+                find_client(visit, stored, redirect_uri, around)
+            }
+            (Self::Listening { .. }, AuthEvent::TimedOut) => {
+                Err(AuthError::Consent { reason: "nothing listens for the redirect".into() })
+            }
+            (Self::Registering { fetch, visit, redirect_uri }, AuthEvent::Fetched(id, answer))
+                if id == fetch =>
+            {
+                handle_registration(visit, redirect_uri, answer.as_ref(), around)
+            }
+            (Self::Registering { visit, redirect_uri, .. }, AuthEvent::TimedOut) => {
+                handle_registration(visit, redirect_uri, None, around)
+            }
+            (Self::Consenting(consenting), AuthEvent::Redirect(text)) => {
+                consenting.handle_redirect(text, around)
+            }
+            (Self::Consenting(_), AuthEvent::RefusedConsent(reason)) => {
+                Err(AuthError::Consent { reason })
+            }
+            (Self::Consenting(_), AuthEvent::TimedOut) => {
+                Err(AuthError::Consent { reason: "nobody answered within 5 minutes".into() })
+            }
+            (Self::Redeeming { fetch, consented }, AuthEvent::Fetched(id, answer))
+                if id == fetch =>
+            {
+                consented.handle_token(answer.as_ref(), around)
+            }
+            (Self::Redeeming { consented, .. }, AuthEvent::TimedOut) => {
+                consented.handle_token(None, around)
+            }
+            (step, _) => Ok(StepProgress::Wait(step)),
+        }
+    }
+}
+
+/// Chooses a client by the table; fails if there is none.
+fn choose(
+    visit: &Visit,
+    preset: Preset,
+    document: bool,
+    stored: bool,
+) -> Result<(ClientChoice, &'static str), AuthError> {
+    let issuer = &visit.site.issuer;
+    let registers = issuer.registration_endpoint.is_some();
+    let row = registration::TABLE.find((preset, document, stored, registers));
+    let issuer = || issuer.issuer.clone();
+    match row.map(|row| (row.then, row.name)) {
+        Some((ClientChoice::FailElsewhere, _)) => {
+            Err(AuthError::ClientOfAnotherIssuer { issuer: issuer() })
+        }
+        None | Some((ClientChoice::FailNoClient, _)) => {
+            Err(AuthError::NoClient { issuer: issuer() })
+        }
+        Some(choice) => Ok(choice),
+    }
+}
+
+/// Listens at the port of the stored registration, if that is free.
+fn listen(visit: Visit, record: Option<&str>, around: &mut Surroundings<'_>) -> SignInStep {
+    let record = record.filter(|_| !visit.reregisters).and_then(ClientRecord::read);
+    choose(&visit, Preset::Absent, false, record.is_some())?;
+    let stored_uri = record.as_ref().and_then(|record| Url::parse(&record.redirect_uri).ok());
+    let port = stored_uri.map(|url| url.port());
+    around.outbox.listen(around.now, &around.config.redirect_uri, port);
+    Ok(StepProgress::Wait(SignIn::Listening { visit, stored: record }))
+}
+
+/// Finds the client for this redirect URI, or registers it.
+fn find_client(
+    visit: Visit,
+    stored: Option<ClientRecord>,
+    redirect_uri: String,
+    around: &mut Surroundings<'_>,
+) -> SignInStep {
+    let issuer = &visit.site.issuer;
+    let preset = around.config.preset(&issuer.issuer);
+    let document = around.config.document_client(issuer, &redirect_uri);
+    let stored = stored.filter(|record| record.is_good(&redirect_uri, around.unix));
+    let (choice, row) = choose(&visit, preset, document.is_some(), stored.is_some())?;
+    around.outbox.decisions.record("registration", row);
+    let client = match choice {
+        ClientChoice::UsePreset => around.config.preset_client(issuer),
+        ClientChoice::UseDocument => document,
+        ClientChoice::UseStored
+        | ClientChoice::Register
+        | ClientChoice::FailElsewhere
+        | ClientChoice::FailNoClient => None,
+    };
+    if let Some(client) = client {
+        return show_page(visit, client, ClientOrigin::Given, redirect_uri, around);
+    }
+    if let Some(record) = stored {
+        around.outbox.unlock();
+        return show_page(visit, record.client, ClientOrigin::Dynamic, redirect_uri, around);
+    }
+    let no_client = || AuthError::NoClient { issuer: issuer.issuer.clone() };
+    let endpoint = issuer.registration_endpoint.as_ref().ok_or_else(no_client)?;
+    let body = registration::request(&around.config.client_name, &redirect_uri, issuer);
+    let policy = &around.config.policy;
+    let fetch = around.outbox.register(around.now, endpoint, body, policy)?;
+    Ok(StepProgress::Wait(SignIn::Registering { fetch, visit, redirect_uri }))
+}
+
+fn handle_registration(
+    visit: Visit,
+    redirect_uri: String,
+    answer: Option<&FetchAnswer<'_>>,
+    around: &mut Surroundings<'_>,
+) -> SignInStep {
+    let issuer = &visit.site.issuer;
+    let read = answer.ok_or_else(|| Some("no answer".into()));
+    let read = read.and_then(|it| registration::read_answer(it.status, it.body, issuer));
+    let (client, secret_expires_at) =
+        read.map_err(|reason| AuthError::Registration { issuer: issuer.issuer.clone(), reason })?;
+    let redirect = redirect_uri.clone();
+    let record = ClientRecord { client, secret_expires_at, redirect_uri: redirect };
+    let key = around.config.client_key(&issuer.issuer);
+    around.outbox.keep(around.now, key, record.write());
+    show_page(visit, record.client, ClientOrigin::Dynamic, redirect_uri, around)
+}
+
+/// Shows a person the page of the authorization server.
+fn show_page(
+    visit: Visit,
+    client: RegisteredClient,
+    origin: ClientOrigin,
+    redirect_uri: String,
+    around: &mut Surroundings<'_>,
+) -> SignInStep {
+    let issuer = &visit.site.issuer;
+    let wanted = visit.challenged.as_ref().unwrap_or(&visit.site.scopes);
+    let mut scopes = around.config.scopes.union(&visit.asked).union(wanted);
+    if visit.omits_offline {
+        scopes = scopes.without(OFFLINE_ACCESS);
+    }
+    let lists_offline = issuer.scopes_supported.contains(OFFLINE_ACCESS);
+    let adds_offline = lists_offline && !visit.omits_offline && !scopes.contains(OFFLINE_ACCESS);
+    if adds_offline {
+        scopes.insert(OFFLINE_ACCESS);
+    }
+    let mut bytes = [0; 32];
+    for half in bytes.chunks_exact_mut(16) {
+        half.copy_from_slice(&around.outbox.random());
+    }
+    let state = Secret::new(URL_SAFE_NO_PAD.encode(around.outbox.random()));
+    let consenting = Consenting {
+        expected: Expected {
+            redirect_uri,
+            state,
+            issuer: issuer.issuer.clone(),
+            promises_iss: issuer.authorization_response_iss_parameter_supported,
+        },
+        verifier: pkce::verifier(bytes),
+        visit,
+        client,
+        origin,
+        scopes,
+        adds_offline,
+    };
+    let page = consenting.page(around)?;
+    around.outbox.consent(around.now, page);
+    Ok(StepProgress::Wait(SignIn::Consenting(consenting)))
+}
+
+impl Consenting {
+    /// The page. A query that the endpoint has stays.
+    fn page(&self, around: &Surroundings<'_>) -> Result<ConsentPage, AuthError> {
+        let challenge = pkce::challenge(&self.verifier);
+        let scope = self.scopes.to_param();
+        let mut params = Vec::from([
+            ("response_type", "code"),
+            ("client_id", &self.client.id),
+            ("redirect_uri", &self.expected.redirect_uri),
+            ("state", self.expected.state.expose()),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", pkce::METHOD),
+        ]);
+        params.extend(self.resource(around).map(|resource| ("resource", resource)));
+        if !scope.is_empty() {
+            params.push(("scope", &scope));
+        }
+        let endpoint = self.visit.site.issuer.authorization_endpoint.as_str();
+        let mark = if endpoint.contains('?') { '&' } else { '?' };
+        let url = format!("{endpoint}{mark}{}", form::encode(params));
+        Ok(ConsentPage {
+            url: around.config.policy.check(&url)?,
+            redirect_uri: self.expected.redirect_uri.clone(),
+            state: self.expected.state.clone(),
+        })
+    }
+
+    fn resource(&self, around: &Surroundings<'_>) -> Option<&str> {
+        (!around.config.omits_resource).then_some(self.visit.site.resource.as_str())
+    }
+
+    fn handle_redirect(self, text: &str, around: &mut Surroundings<'_>) -> SignInStep {
+        let redirect = Redirect::read(text, &self.expected, &mut around.outbox.decisions);
+        if redirect == Redirect::Ignored {
+            return Ok(StepProgress::Wait(SignIn::Consenting(self)));
+        }
+        around.outbox.stop_listening();
+        match redirect {
+            Redirect::Code(code) => self.redeem(&code, around),
+            Redirect::Error(error, description) => self.refused(error, description, around),
+            Redirect::Rejected | Redirect::Ignored => {
+                Err(AuthError::Redirect { issuer: self.expected.issuer })
+            }
+        }
+    }
+
+    fn redeem(self, code: &Secret, around: &mut Surroundings<'_>) -> SignInStep {
+        let redirect_uri = &self.expected.redirect_uri;
+        let grant = Grant::Code { code, redirect_uri, verifier: &self.verifier };
+        let request = TokenRequest::new(&grant, self.resource(around), &self.client);
+        let endpoint = &self.visit.site.issuer.token_endpoint;
+        let policy = &around.config.policy;
+        let fetch = around.outbox.post(around.now, endpoint, request, policy)?;
+        Ok(StepProgress::Wait(SignIn::Redeeming { fetch, consented: self }))
+    }
+
+    fn handle_token(
+        self,
+        answer: Option<&FetchAnswer<'_>>,
+        around: &mut Surroundings<'_>,
+    ) -> SignInStep {
+        let answer = TokenAnswer::read(answer.map(|answer| (answer.status, answer.body)));
+        let case = (
+            GrantRequest::Redeem,
+            answer.kind(),
+            self.origin,
+            StoredTokens::Same,
+            HeldAccess::Over,
+        );
+        let row = granted::TABLE.find(case);
+        around.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
+        match (row.map(|row| row.then), answer) {
+            (Some(GrantStep::Ready), TokenAnswer::Token(token)) => {
+                let Self { visit: Visit { site, .. }, client, origin, scopes: asked, .. } = self;
+                Ok(StepProgress::Done(SignedIn { site, client, origin, asked, token }))
+            }
+            (Some(GrantStep::Reregister), _) if !self.visit.reregisters => {
+                let visit = Visit { reregisters: true, ..self.visit };
+                SignIn::start(visit, around).map(StepProgress::Wait)
+            }
+            (Some(GrantStep::FailUnavailable), _) => {
+                let url = shown(self.visit.site.issuer.token_endpoint.as_str());
+                Err(AuthError::Unavailable { url })
+            }
+            (_, TokenAnswer::Error(error, description)) => self.refused(error, description, around),
+            _ => {
+                let error = "the answer of the token endpoint is no token".to_string();
+                Err(AuthError::Refused { error, description: None })
+            }
+        }
+    }
+
+    /// An error of the authorization server. Scopes that hold an `offline_access` of this client are
+    /// asked for once more without it.
+    fn refused(
+        self,
+        error: String,
+        description: Option<String>,
+        around: &mut Surroundings<'_>,
+    ) -> SignInStep {
+        if error == "invalid_scope" && self.adds_offline {
+            let visit = Visit { omits_offline: true, ..self.visit };
+            return SignIn::start(visit, around).map(StepProgress::Wait);
+        }
+        Err(AuthError::Refused { error, description })
+    }
+}

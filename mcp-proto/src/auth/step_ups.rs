@@ -1,0 +1,58 @@
+//! Numbers of step-ups, by operation.
+//!
+//! In: operations that were refused for their scopes, or accepted. Out: whether another step-up is
+//! left. At most 64 operations are remembered; the one that was counted longest ago is forgotten.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+
+const MAX_STEP_UPS: u8 = 3;
+const MAX_OPERATIONS: usize = 64;
+
+/// Step-ups that were made.
+#[derive(Debug, Default)]
+pub(super) struct StepUps(VecDeque<(String, u8)>);
+
+impl StepUps {
+    /// True if the operation has a step-up left.
+    pub(super) fn is_left(&self, operation: &str) -> bool {
+        let made = self.0.iter().find(|(own, _)| own == operation).map_or(0, |(_, made)| *made);
+        made < MAX_STEP_UPS
+    }
+
+    /// Counts a step-up.
+    pub(super) fn count(&mut self, operation: &str) {
+        let place = self.0.iter().position(|(own, _)| own == operation);
+        let made = place.and_then(|place| self.0.remove(place)).map_or(0, |(_, made)| made);
+        if self.0.len() >= MAX_OPERATIONS {
+            self.0.pop_front();
+        }
+        self.0.push_back((operation.into(), made.saturating_add(1)));
+    }
+
+    /// Forgets an operation that was accepted.
+    pub(super) fn clear(&mut self, operation: &str) {
+        self.0.retain(|(own, _)| own != operation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_has_three_until_it_is_accepted() {
+        let mut steps = StepUps::default();
+        for _ in 0..3 {
+            assert!(steps.is_left("a"));
+            steps.count("a");
+        }
+        assert!(!steps.is_left("a") && steps.is_left("b"));
+        steps.clear("a");
+        assert!(steps.is_left("a"));
+        for number in 0..100 {
+            steps.count(&alloc::format!("{number}"));
+        }
+        assert_eq!(steps.0.len(), MAX_OPERATIONS);
+    }
+}

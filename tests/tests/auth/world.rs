@@ -1,0 +1,347 @@
+//! A protected server, its authorization server, a store and a person, in virtual time.
+//!
+//! [`World::request`] sends a request as a client would: with the credentials of the authorizer, and
+//! again if it says so. Tests change documents and answers, and read what was sent.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+
+use mcp_proto::auth::{
+    Access, AuthAction, AuthDecision, AuthError, AuthState, Authorizer, Config, Fetch, FetchAnswer,
+    RefusalAdvice, SentRequest,
+};
+use mcp_proto::http::{Unauthorized, Url};
+use mcp_proto::{Duration, Instant};
+
+pub(crate) const SERVER: &str = "https://s.example/mcp";
+pub(crate) const ISSUER: &str = "https://a.example";
+pub(crate) const RESOURCE_PLACE: &str =
+    "https://s.example/.well-known/oauth-protected-resource/mcp";
+pub(crate) const ROOT_PLACE: &str = "https://s.example/.well-known/oauth-protected-resource";
+pub(crate) const ISSUER_PLACE: &str = "https://a.example/.well-known/oauth-authorization-server";
+pub(crate) const OPENID_PLACE: &str = "https://a.example/.well-known/openid-configuration";
+
+/// The parameters of a form or a query.
+pub(crate) type Params = BTreeMap<String, String>;
+
+/// A person, by what comes back from the page.
+pub(crate) enum Person {
+    /// A redirect with a code.
+    Consents,
+    /// A redirect with these parameters beside the state.
+    Redirects(&'static str),
+    /// Nothing.
+    Leaves,
+    /// Nothing, and the run ends there.
+    Pauses,
+}
+
+pub(crate) struct World {
+    pub(crate) authorizer: Authorizer,
+    pub(crate) now: Instant,
+    pub(crate) store: BTreeMap<String, String>,
+    /// Whether the store keeps records.
+    pub(crate) keeps: Result<(), String>,
+    /// Status, `Location` and body, by URL.
+    pub(crate) documents: BTreeMap<String, (u16, Option<String>, String)>,
+    /// Answers of the token endpoint in place of its own.
+    pub(crate) token_answers: VecDeque<(u16, String)>,
+    /// Members of each token answer beside the token.
+    pub(crate) token_members: String,
+    pub(crate) gives_refresh_token: bool,
+    pub(crate) person: Person,
+    pub(crate) port: u16,
+    /// The tokens that the server accepts.
+    pub(crate) accepted: Vec<String>,
+    /// The challenge of a 401.
+    pub(crate) challenge: String,
+    /// Scopes that operations need: a 403 names them.
+    pub(crate) needs: BTreeMap<String, String>,
+    /// Methods and URLs without queries, in order.
+    pub(crate) log: Vec<String>,
+    pub(crate) pages: Vec<Params>,
+    pub(crate) page_urls: Vec<String>,
+    pub(crate) forms: Vec<Params>,
+    pub(crate) heads: Vec<BTreeMap<String, String>>,
+    pub(crate) registrations: Vec<String>,
+    pub(crate) registration: (u16, String),
+    pub(crate) ports_asked: Vec<Option<u16>>,
+    pub(crate) states: Vec<AuthState>,
+    /// Everything that `Debug` and `Display` have shown.
+    pub(crate) shown: String,
+    pub(crate) sent: u32,
+    refresh_token: Option<String>,
+    granted: BTreeMap<String, String>,
+    issued: u32,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with(|config| config)
+    }
+
+    pub(crate) fn with(change: impl FnOnce(Config) -> Config) -> Self {
+        Self::at(SERVER, change)
+    }
+
+    pub(crate) fn at(server: &str, change: impl FnOnce(Config) -> Config) -> Self {
+        let mut count = 0;
+        let random = move || {
+            count += 1;
+            [count; 16]
+        };
+        let config = change(Config::new(Url::parse(server).unwrap()));
+        let mut world = Self {
+            authorizer: Authorizer::new(config, Box::new(random)),
+            now: Instant::ZERO,
+            store: BTreeMap::new(),
+            keeps: Ok(()),
+            documents: BTreeMap::new(),
+            token_answers: VecDeque::new(),
+            token_members: r#","expires_in":3600"#.into(),
+            gives_refresh_token: true,
+            person: Person::Consents,
+            port: 49152,
+            accepted: Vec::new(),
+            challenge: "Bearer".into(),
+            needs: BTreeMap::new(),
+            log: Vec::new(),
+            pages: Vec::new(),
+            page_urls: Vec::new(),
+            forms: Vec::new(),
+            heads: Vec::new(),
+            registrations: Vec::new(),
+            registration: (201, r#"{"client_id":"dynamic"}"#.into()),
+            ports_asked: Vec::new(),
+            states: Vec::new(),
+            shown: String::new(),
+            sent: 0,
+            refresh_token: None,
+            granted: BTreeMap::new(),
+            issued: 0,
+        };
+        world.resource(RESOURCE_PLACE, SERVER, ISSUER);
+        world.issuer(ISSUER_PLACE, ISSUER, "");
+        world
+    }
+
+    /// The same servers and store for another process.
+    pub(crate) fn restart(self) -> Self {
+        let fresh = Self::new();
+        Self { authorizer: fresh.authorizer, ..self }
+    }
+
+    pub(crate) fn document(&mut self, url: &str, status: u16, body: &str) {
+        self.documents.insert(url.into(), (status, None, body.into()));
+    }
+
+    pub(crate) fn redirect(&mut self, url: &str, location: &str) {
+        self.documents.insert(url.into(), (302, Some(location.into()), String::new()));
+    }
+
+    /// Metadata of the server; `members` of the second form go in front.
+    pub(crate) fn resource(&mut self, url: &str, resource: &str, issuer: &str) {
+        let body = format!(r#"{{"resource":"{resource}","authorization_servers":["{issuer}"]}}"#);
+        self.document(url, 200, &body);
+    }
+
+    /// Metadata of an authorization server; `members` replace its own.
+    pub(crate) fn issuer(&mut self, url: &str, issuer: &str, members: &str) {
+        // The last of two equal members counts.
+        let body = format!(
+            r#"{{"issuer":"{issuer}","authorization_endpoint":"{issuer}/authorize",
+               "token_endpoint":"{issuer}/token","registration_endpoint":"{issuer}/register",
+               "code_challenge_methods_supported":["S256"]{members}}}"#
+        );
+        self.document(url, 200, &body);
+    }
+
+    pub(crate) fn pass(&mut self, seconds: u64) {
+        self.now = self.now + Duration::from_secs(seconds);
+    }
+
+    /// Sends a request until it is accepted or fails.
+    pub(crate) fn request(&mut self, operation: &str) -> Result<(), AuthError> {
+        let mut tries = 0;
+        loop {
+            let credentials = match self.authorizer.access(self.now) {
+                Access::Ready(credentials) => Some(credentials),
+                Access::None => None,
+                Access::Wait => {
+                    self.run()?;
+                    continue;
+                }
+            };
+            self.sent += 1;
+            let token = credentials.as_ref().map(|it| it.authorization.expose().to_owned());
+            let Some(refusal) = self.judge(token.as_deref(), operation) else {
+                self.authorizer.handle_accepted(operation);
+                return Ok(());
+            };
+            let sent = SentRequest { token: credentials.map(|it| it.token), operation, tries };
+            match self.authorizer.handle_refusal(self.now, &refusal, &sent) {
+                RefusalAdvice::Repeat => {}
+                RefusalAdvice::Wait => self.run()?,
+                RefusalAdvice::Fail(error) => return Err(error),
+            }
+            tries += 1;
+            assert!(tries <= 4, "a request is sent four times at most");
+        }
+    }
+
+    /// The server's refusal.
+    fn judge(&self, authorization: Option<&str>, operation: &str) -> Option<Unauthorized> {
+        let token = authorization.and_then(|value| value.strip_prefix("Bearer "));
+        let Some(token) = token.filter(|token| self.accepted.iter().any(|own| own == token)) else {
+            return Some(Unauthorized::new(401, [self.challenge.as_bytes()]));
+        };
+        let needed = self.needs.get(operation)?;
+        let granted = self.granted.get(token).map(String::as_str).unwrap_or_default();
+        let has = |scope| granted.split(' ').any(|own| own == scope);
+        if needed.split(' ').all(has) {
+            return None;
+        }
+        let value = format!(r#"Bearer error="insufficient_scope", scope="{needed}""#);
+        Some(Unauthorized::new(403, [value.as_bytes()]))
+    }
+
+    /// Does all actions, and lets time pass where nothing else happens.
+    pub(crate) fn run(&mut self) -> Result<(), AuthError> {
+        loop {
+            write!(self.shown, "{:?}", self.authorizer).unwrap();
+            let Some(action) = self.authorizer.poll_action() else {
+                let Some(deadline) = self.authorizer.poll_timeout() else { return Ok(()) };
+                assert!(deadline > self.now, "a deadline in the past");
+                self.now = deadline;
+                self.authorizer.handle_timeout(self.now);
+                continue;
+            };
+            write!(self.shown, "{action:?}").unwrap();
+            match action {
+                AuthAction::Fetch(fetch) => self.fetch(&fetch),
+                AuthAction::Hold { id, key, .. } => {
+                    let unix =
+                        Duration::from_secs(1_800_000_000 + self.now.as_micros() / 1_000_000);
+                    let record = self.store.get(&key).map(String::as_str);
+                    self.authorizer.handle_held(self.now, id, unix, record);
+                }
+                AuthAction::Release { id, key, record: Some(record) } => {
+                    if self.keeps.is_ok() {
+                        self.store.insert(key, record.expose().into());
+                    }
+                    self.authorizer.handle_kept(self.now, id, self.keeps.clone());
+                }
+                AuthAction::Remove { key } => drop(self.store.remove(&key)),
+                AuthAction::Listen { port, .. } => {
+                    self.ports_asked.push(port);
+                    let uri = format!("http://127.0.0.1:{}/callback", self.port);
+                    self.authorizer.handle_listening(self.now, Ok(uri));
+                }
+                AuthAction::Consent(page) => {
+                    self.page_urls.push(page.url.as_str().into());
+                    self.pages.push(params(page.url.as_str()));
+                    let state = page.state.expose();
+                    let redirect = match self.person {
+                        Person::Consents => format!("?code=canary-code&state={state}"),
+                        Person::Redirects(params) => format!("?{params}&state={state}"),
+                        Person::Leaves => continue,
+                        Person::Pauses => return Ok(()),
+                    };
+                    self.authorizer.handle_redirect(self.now, &redirect);
+                }
+                AuthAction::Changed(state) => {
+                    self.states.push(state.clone());
+                    if let AuthState::Failed(error) = state {
+                        write!(self.shown, "{error} {error:?}").unwrap();
+                        return Err(error);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn fetch(&mut self, fetch: &Fetch) {
+        let url = fetch.url.as_str().split('?').next().unwrap();
+        self.log.push(format!("{} {url}", fetch.method));
+        let head = fetch.fields.iter().map(|(name, value)| ((*name).into(), value.expose().into()));
+        self.heads.push(head.collect());
+        let (status, location, body) = match (fetch.method, url.rsplit('/').next()) {
+            ("POST", Some("token")) => {
+                let (status, body) = self.token(params(&format!("?{}", fetch.body.expose())));
+                (status, None, body)
+            }
+            ("POST", Some("register")) => {
+                self.registrations.push(fetch.body.expose().into());
+                let (status, body) = self.registration.clone();
+                (status, None, body)
+            }
+            _ => {
+                let document = self.documents.get(fetch.url.as_str()).cloned();
+                document.unwrap_or((404, None, String::new()))
+            }
+        };
+        if status == 0 {
+            return self.authorizer.handle_unfetched(self.now, fetch.id);
+        }
+        let answer = FetchAnswer { status, location: location.as_deref(), body: body.as_bytes() };
+        self.authorizer.handle_fetched(self.now, fetch.id, answer);
+    }
+
+    /// The token endpoint: a refresh token is good once.
+    fn token(&mut self, form: Params) -> (u16, String) {
+        let refreshes = form["grant_type"] == "refresh_token";
+        let is_current = form.get("refresh_token") == self.refresh_token.as_ref();
+        self.forms.push(form);
+        if let Some(answer) = self.token_answers.pop_front() {
+            return answer;
+        }
+        if refreshes && !is_current {
+            return (400, r#"{"error":"invalid_grant"}"#.into());
+        }
+        self.issued += 1;
+        let token = format!("canary-access-{}", self.issued);
+        let asked = self.pages.last().and_then(|page| page.get("scope")).cloned();
+        self.granted.insert(token.clone(), asked.unwrap_or_default());
+        let mut members = self.token_members.clone();
+        if self.gives_refresh_token {
+            let refresh = format!("canary-refresh-{}", self.issued);
+            write!(members, r#","refresh_token":"{refresh}""#).unwrap();
+            self.refresh_token = Some(refresh);
+        }
+        self.accepted = vec![token.clone()];
+        (200, format!(r#"{{"access_token":"{token}","token_type":"bearer"{members}}}"#))
+    }
+
+    pub(crate) fn rows(&self, table: &str) -> Vec<&'static str> {
+        let rows = self.authorizer.decisions().filter(|it| it.table == table);
+        rows.map(|AuthDecision { row, .. }| row).collect()
+    }
+
+    pub(crate) fn grants(&self) -> Vec<&str> {
+        self.forms.iter().map(|form| form["grant_type"].as_str()).collect()
+    }
+}
+
+/// The parameters behind the question mark.
+pub(crate) fn params(url: &str) -> Params {
+    let (_, query) = url.split_once('?').unwrap_or_default();
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (decode(name), decode(value))).collect()
+}
+
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next().unwrap(), rest.next().unwrap()];
+                u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap()
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).unwrap()
+}
