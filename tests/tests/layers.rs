@@ -106,7 +106,8 @@ const OWNERS: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Functions of more than 60 lines: a table with a row for each error.
-const LONG_FUNCTIONS: &[&str] = &["mcp-proto/src/error/pages.rs subject"];
+const LONG_FUNCTIONS: &[&str] =
+    &["mcp-proto/src/auth/error.rs fmt", "mcp-proto/src/error/pages.rs subject"];
 
 #[test]
 fn imports_point_down() {

@@ -166,6 +166,16 @@ impl Discovery {
         }
     }
 
+    fn issuer_rules<'a>(&self, config: &'a Config, expected: &'a str) -> IssuerRules<'a> {
+        IssuerRules {
+            policy: &config.policy,
+            expected,
+            is_origin: self.question == MetadataQuestion::OriginIssuer,
+            accepted: &config.accepted_issuers,
+            assumes_s256: config.assumes_pkce(expected),
+        }
+    }
+
     fn handle_issuer(
         mut self,
         config: &Config,
@@ -173,27 +183,19 @@ impl Discovery {
         target: IssuerTarget,
         decisions: &mut Decisions,
     ) -> Result<Discovered, AuthError> {
-        let rules = IssuerRules {
-            policy: &config.policy,
-            expected: &target.expected,
-            is_origin: self.question == MetadataQuestion::OriginIssuer,
-            accepted: &config.accepted_issuers,
-            assumes_s256: config.assumes_pkce(&target.expected),
-        };
+        let rules = self.issuer_rules(config, &target.expected);
         let mut invalid = None;
         let (found, document) = classify(answer, |body| match IssuerMetadata::read(body, &rules) {
             Ok(metadata) => (MetadataAnswer::Document, Some(metadata)),
             Err(error) => {
-                let contradicts = matches!(error, InvalidIssuer::Contradicts { .. });
-                invalid = Some(error);
-                (
-                    if contradicts {
-                        MetadataAnswer::Contradicts
-                    } else {
+                let found = match error {
+                    InvalidIssuer::Contradicts { .. } => MetadataAnswer::Contradicts,
+                    InvalidIssuer::Url(_) | InvalidIssuer::NoPkce | InvalidIssuer::Unusable => {
                         MetadataAnswer::Unusable
-                    },
-                    None,
-                )
+                    }
+                };
+                invalid = Some(error);
+                (found, None)
             }
         });
         let mut stated = String::new();
