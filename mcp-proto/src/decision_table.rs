@@ -1,7 +1,7 @@
 //! Cells tables: sets of inputs, and what follows from them.
 //!
 //! In: one value for each column. Out: the first [`Row`] whose sets contain all of them. A table is
-//! data: tests walk every combination ([`Table::cases`]), and `ARCHITECTURE.md` shows every row
+//! data: tests walk every combination ([`Table::cases`]), and `docs/tables.md` shows every row
 //! ([`Table::draw`]).
 
 use alloc::string::String;

@@ -2,7 +2,7 @@
 //!
 //! In: how the connection was opened, the server's policy, the kind of the message, and the version
 //! that its `_meta` claims. A request of a modern client that forgot the version is told apart from
-//! one of a legacy client. Out: the [`Route`] of the message. `ARCHITECTURE.md` shows [`TABLE`]; a
+//! one of a legacy client. Out: the [`Route`] of the message. `docs/tables.md` shows [`TABLE`]; a
 //! test walks every combination.
 //!
 //! Its enums are exhaustive on purpose: whoever matches on them wants to hear of a new value.

@@ -1,4 +1,8 @@
-//! `ARCHITECTURE.md` is equal to the code.
+//! `docs/tables.md` and `ARCHITECTURE.md` are equal to the code.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use mcp_proto::auth::{flow, granted, redirect, refusal, registration};
 use mcp_proto::client::{probe, recovery};
@@ -55,9 +59,43 @@ fn shows_the_tables_of_authorization() {
     }
 }
 
+/// A map that fits in a pocket: it names files, and all of them are there.
+#[test]
+fn map_is_short_and_names_files_that_exist() {
+    let text = include_str!("../../ARCHITECTURE.md");
+    assert!(text.len() <= 14 * 1024, "{} bytes", text.len());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    for folder in
+        ["mcp-proto/src", "mcp-proto/service", "mcp-tokio/src", "mcp-async-std/src", "tests"]
+    {
+        list(&root.join(folder), &mut files);
+    }
+    let is_of_path = |c: char| c.is_ascii_alphanumeric() || "_-/.".contains(c);
+    let named = text.split(|c| !is_of_path(c)).filter(|word| word.ends_with(".rs"));
+    let named: BTreeSet<&str> = named.collect();
+    assert!(named.len() > 30, "{named:?}");
+    for name in named {
+        let end = format!("/{}", name.trim_start_matches("src/"));
+        assert!(files.iter().any(|file| file.ends_with(&end)), "{name} is not there");
+    }
+}
+
+/// The paths of the files in a folder.
+fn list(folder: &Path, files: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            list(&path, files);
+        } else {
+            files.push(path.to_str().unwrap().replace('\\', "/"));
+        }
+    }
+}
+
 /// What stands between a mark and the next end.
 fn shown(mark: &str) -> &'static str {
-    let text = include_str!("../../ARCHITECTURE.md");
+    let text = include_str!("../../docs/tables.md");
     let rest = text.split_once(mark).map_or("no mark", |(_, rest)| rest);
     rest.split_once("<!-- end -->").map_or(rest, |(shown, _)| shown)
 }

@@ -1,7 +1,7 @@
 //! Decision table for the steps of discovery: the next step after the answer to a question.
 //!
 //! In: the [`MetadataQuestion`], what was [`MetadataAnswer`], and whether an earlier place was unavailable. Out: an
-//! [`Answered`]. `ARCHITECTURE.md` shows [`TABLE`]; a test walks every combination.
+//! [`Answered`]. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! Metadata that a challenge names and that is bad is a failure, and no reason to look elsewhere: a
 //! peer that can make it fail would choose the authorization server.

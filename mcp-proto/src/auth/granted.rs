@@ -1,7 +1,7 @@
 //! Decision table for the answers of a token endpoint.
 //!
 //! In: the request, its answer, where the client comes from, what the store has, and whether the
-//! access token is still good. Out: a [`GrantStep`]. `ARCHITECTURE.md` shows [`TABLE`]; a test walks
+//! access token is still good. Out: a [`GrantStep`]. `docs/tables.md` shows [`TABLE`]; a test walks
 //! every combination.
 //!
 //! A member `error` decides also behind 200. No lifetime is invented, and no token is looked into:

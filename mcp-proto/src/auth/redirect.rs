@@ -3,7 +3,7 @@
 //! In: the URL that a browser was sent to, or its query. Out: a code, an error, or nothing. A redirect
 //! is read in this order: path, `state`, repeated parameters, `iss`, `error`, `code`. One with another
 //! path or state is ignored, and the wait goes on: anybody can make a browser open a URL.
-//! `ARCHITECTURE.md` shows [`TABLE`]; a test walks every combination.
+//! `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! [RFC 9207](https://www.rfc-editor.org/rfc/rfc9207),
 //! [Specification: Authorization Code Protection](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)

@@ -1,7 +1,7 @@
 //! Decision table for a server that refuses a request with 401 or 403.
 //!
 //! In: the status and the challenge, the token that the request had, and whether another
-//! authorization can help. Out: a [`RefusalStep`]. `ARCHITECTURE.md` shows [`TABLE`]; a test walks
+//! authorization can help. Out: a [`RefusalStep`]. `docs/tables.md` shows [`TABLE`]; a test walks
 //! every combination.
 //!
 //! Discovery always asks for the metadata of the server again: a change of the authorization server is

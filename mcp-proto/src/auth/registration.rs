@@ -1,7 +1,7 @@
 //! Decision table for the client: which `client_id` an authorization server gets, and registration.
 //!
 //! In: what is configured, stored and offered. Out: a [`ClientChoice`]; the body of a registration, and
-//! the client that its answer names. `ARCHITECTURE.md` shows [`TABLE`]; a test walks every
+//! the client that its answer names. `docs/tables.md` shows [`TABLE`]; a test walks every
 //! combination.
 //!
 //! The answer to a registration decides how the client authenticates, not the request. A secret

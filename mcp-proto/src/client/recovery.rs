@@ -2,7 +2,7 @@
 //!
 //! In: what is [known](Known) of the server, and the [`Refusal`] that a request came back with.
 //! Out: a [`Recovery`]: the refusal is delivered, another session is opened, or the era is
-//! negotiated again; and whether the refused call may be repeated. `ARCHITECTURE.md` shows
+//! negotiated again; and whether the refused call may be repeated. `docs/tables.md` shows
 //! [`TABLE`]; a test walks every combination.
 //!
 //! A call may be repeated in two cases. Its method is idempotent; or the refusal was made before

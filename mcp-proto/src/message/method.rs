@@ -294,7 +294,7 @@ pub(crate) fn is_idempotent(method: &str) -> bool {
     }
 }
 
-/// The table as Markdown, as it stands in `ARCHITECTURE.md`.
+/// The table as Markdown, as it stands in `docs/tables.md`.
 pub fn draw() -> String {
     let heads = ["method", "sent by", "eras", "about", "capability", "twice", "traits"];
     decision_table::draw(heads.into_iter(), TABLE, |row| {

@@ -1,7 +1,7 @@
 //! Decision table for the era of a server.
 //!
 //! In: the [`Step`] of the negotiation, whether the client may fall back to the legacy era, and the
-//! [`Outcome`] of what was sent. Out: the [`Move`] that comes next. `ARCHITECTURE.md` shows
+//! [`Outcome`] of what was sent. Out: the [`Move`] that comes next. `docs/tables.md` shows
 //! [`TABLE`]; a test walks every combination.
 //!
 //! Its enums are exhaustive on purpose: whoever matches on them wants to hear of a new value.

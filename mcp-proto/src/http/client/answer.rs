@@ -1,7 +1,7 @@
 //! Decision table for the meaning of an answer over HTTP.
 //!
 //! In: the purpose of the request, the class of the status, and the kind of the body. Out: the
-//! [`Meaning`]. `ARCHITECTURE.md` shows [`TABLE`]; a test walks every combination.
+//! [`Meaning`]. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)

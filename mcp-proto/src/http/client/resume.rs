@@ -1,7 +1,7 @@
 //! Decision table for exchanges that break before they have served their purpose.
 //!
 //! In: the purpose of the exchange, how it broke, and whether another attempt is allowed. Out: the
-//! next step. `ARCHITECTURE.md` shows [`TABLE`]; a test walks every combination.
+//! next step. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! The first attempt follows after 1 s, or after the server's `retry` (at least 100 ms, at most an
 //! hour). The delay doubles with each failed attempt up to a minute, and up to a quarter of it is

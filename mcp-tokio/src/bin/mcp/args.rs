@@ -223,7 +223,7 @@ const USAGE_PROMPTS: &str = "mcp prompts [OPTIONS] <URL>
 
 const HELP_PROBE: &str = "\
 Each step of the decision has its time since the start, and the name of the row of the table of
-decisions, which is in ARCHITECTURE.md of mcp-proto.
+decisions, which is in docs/tables.md of mcp-proto.
 
 With --json: {\"server\",\"era\",\"version\",\"supported\",\"capabilities\",\"instructions\",\"decisions\"}, where
 a decision is {\"ms\",\"step\",\"outcome\",\"row\",\"then\"}; after a failure {\"error\",\"decisions\"}.";
