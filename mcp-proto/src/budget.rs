@@ -83,12 +83,12 @@ impl Budget {
         Ok(Charge { counters: self.0.clone(), charged })
     }
 
-    /// Whether so much new work may be taken on.
+    /// Returns whether so much new work may be taken on.
     pub(crate) fn has_room(&self, max: usize, bytes: usize) -> bool {
         self.0.work().saturating_add(bytes) <= for_new_work(max)
     }
 
-    /// Whether an answer to what was taken on may be kept.
+    /// Returns whether an answer to what was taken on may be kept.
     pub(crate) fn fits(&self, max: usize, bytes: usize) -> bool {
         self.0.work().saturating_add(bytes) <= max
     }
@@ -103,7 +103,7 @@ impl Budget {
         if self.0.has_refusals() { self.0.refusals.swap(0, Ordering::Relaxed) } else { 0 }
     }
 
-    /// Whether what is kept for resumption has to go.
+    /// Returns whether what is kept for resumption has to go.
     #[cfg(test)]
     fn is_over(&self, max: usize) -> bool {
         self.0.is_over(max)
@@ -147,7 +147,7 @@ impl Counters {
         self.is_over(max) || self.has_refusals()
     }
 
-    /// Whether there are refusals that are not reported yet.
+    /// Returns whether there are refusals that are not reported yet.
     fn has_refusals(&self) -> bool {
         self.refusals.load(Ordering::Relaxed) > 0
     }
@@ -182,23 +182,23 @@ impl Account {
         self.counters.change(self.kind, before, self.charged);
     }
 
-    /// Whether three quarters of the bound are taken, so that no new work is taken on.
+    /// Returns whether three quarters of the bound are taken, so that no new work is taken on.
     pub fn is_tight(&self) -> bool {
         self.counters.work() >= for_new_work(self.max)
     }
 
-    /// Whether the [`Endpoint`](crate::http::Endpoint) of the server is to be visited, to forget
-    /// what it keeps for resumption or to report refusals.
+    /// Returns whether the [`Endpoint`](crate::http::Endpoint) of the server is to be visited, to
+    /// forget what it keeps for resumption or to report refusals.
     pub fn needs_endpoint(&self) -> bool {
         self.counters.needs_endpoint(self.max)
     }
 
-    /// Whether what is kept for resumption has to go.
+    /// Returns whether what is kept for resumption has to go.
     pub(crate) fn is_over(&self) -> bool {
         self.counters.is_over(self.max)
     }
 
-    /// Whether so much is kept for resumption that more would go at once.
+    /// Returns whether so much is kept for resumption that more would go at once.
     pub(crate) fn is_nearly_over(&self) -> bool {
         self.counters.is_over(self.max - self.max / 8)
     }

@@ -49,8 +49,9 @@ pub enum Change {
     ResourceUpdated(String),
 }
 
-/// Whether the resource `uri` is `whole` or a part of it. What is updated "might be a sub-resource
-/// of the one that the client actually subscribed to"; which those are, only the URIs tell.
+/// Returns whether the resource `uri` is `whole` or a part of it. What is updated "might be a
+/// sub-resource of the one that the client actually subscribed to"; which those are, only the URIs
+/// tell.
 pub(crate) fn is_part(uri: &str, whole: &str) -> bool {
     uri.strip_prefix(whole).is_some_and(|rest| {
         rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '?', '#'])

@@ -54,7 +54,7 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.row.iter().find(|(_, other)| *other == reason).map(|(at, _)| *at)
     }
 
-    /// Whether `reason` has a deadline.
+    /// Returns whether `reason` has a deadline.
     pub fn has(&self, reason: K) -> bool {
         self.row.iter().any(|(_, other)| *other == reason)
     }

@@ -40,7 +40,7 @@ pub trait Sets: 'static {
     /// One value for each set.
     type Case: Copy;
 
-    /// Whether each set contains its value.
+    /// Returns whether each set contains its value.
     fn contain(&self, case: Self::Case) -> bool;
 
     /// All combinations of values.

@@ -1,4 +1,4 @@
-//! What bounds a machine.
+//! Bounds of a machine.
 
 use crate::time::Duration;
 
@@ -79,28 +79,31 @@ pub struct Limits {
     /// The most bytes of the items of a list that a client fetches, up to one page more; default
     /// 64 MiB. A longer list is an error.
     pub max_list_bytes: usize,
-    /// How often a request may ask for input; default 10. Then a server answers a legacy one with
+    /// The most times that a request may ask for input; default 10. Then a server answers a legacy
+    /// one with
     /// -32603, and a client ends the call.
     pub max_input_rounds: usize,
-    /// How long a legacy client may take to give input, for all that is asked for at once;
-    /// default 5 minutes. Then the request is answered with -32603. `Duration::MAX` is never.
+    /// The longest time that a legacy client may take to give input, for all that is asked for at
+    /// once; default 5 minutes. Then the request is answered with -32603. `Duration::MAX` is never.
     pub input_timeout: Duration,
-    /// How long a handler may take to answer; default 1 hour. Then the request is answered with
+    /// The longest time that a handler may take to answer; default 1 hour. Then the request is
+    /// answered with
     /// -32603 and the handler is told that it was cancelled. `Duration::MAX` is never.
     pub handler_timeout: Duration,
     /// How long requests in flight may go on after the end of input; default 2 s. Then they are
     /// cancelled and the connection closes.
     pub drain: Duration,
-    /// How long the head of an HTTP request may take from its first byte on; default 10 s. Then
-    /// it is answered with 408.
+    /// The longest time that the head of an HTTP request may take from its first byte on; default
+    /// 10 s. Then it is answered with 408.
     pub head_timeout: Duration,
-    /// How long the body of an HTTP request may take; default 30 s. Then it is answered with 408.
+    /// The longest time that the body of an HTTP request may take; default 30 s. Then it is
+    /// answered with 408.
     pub body_timeout: Duration,
-    /// How long an HTTP connection may be open with nothing in flight; default 75 s. Then it is
-    /// closed.
+    /// The longest time that an HTTP connection may be open with nothing in flight; default 75 s.
+    /// Then it is closed.
     pub connection_idle_timeout: Duration,
-    /// How long an HTTP response may be silent; default 15 s. Then it becomes a stream of events,
-    /// if it was not one, and a comment shows that it is alive.
+    /// The longest time that an HTTP response may be silent; default 15 s. Then it becomes a stream
+    /// of events, if it was not one, and a comment shows that it is alive.
     pub keep_alive: Duration,
     /// The most HTTP connections that an adapter serves at a time; default 16,384. For another one,
     /// a connection ends that has been idle for longest, of the holder that has most; see
@@ -126,11 +129,11 @@ pub struct Limits {
     /// How long a holder that has sent `max_initialize_burst` times `initialize` waits for the next
     /// one; default 10 ms, which is 100 in a second.
     pub initialize_interval: Duration,
-    /// How long a session may be idle: no open stream, nothing in flight, no POST; default 30
-    /// minutes. Then it ends.
+    /// The longest time that a session may be idle: no open stream, nothing in flight, no POST;
+    /// default 30 minutes. Then it ends.
     pub session_idle_timeout: Duration,
-    /// How long a client may take from the answer to `initialize` to whatever it says next;
-    /// default 60 s. Then its session ends.
+    /// The longest time that a client may take from the answer to `initialize` to whatever it says
+    /// next; default 60 s. Then its session ends.
     pub session_init_timeout: Duration,
     /// The most events of a stream that are kept for a client that is not connected, or that
     /// comes back; default 256. Above it the oldest notifications are dropped, then the oldest

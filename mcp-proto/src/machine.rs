@@ -47,7 +47,7 @@ pub trait Machine {
     /// When [`Machine::handle_timeout`] is to be called at the latest.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// Whether the driver should read.
+    /// Returns whether the driver should read.
     fn wants_read(&self) -> bool;
 }
 

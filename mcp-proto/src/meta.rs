@@ -74,7 +74,7 @@ pub(crate) fn missing(params: &Params) -> ProtocolError {
     }
 }
 
-/// Whether `params._meta` is there and is no object.
+/// Returns whether `params._meta` is there and is no object.
 pub(crate) fn is_malformed(params: &Params) -> bool {
     params.raw(Member::Meta).is_some_and(|meta| !meta.is_object())
 }
@@ -97,8 +97,8 @@ pub(crate) fn progress_token(
     }
 }
 
-/// Whether a text is a key of `_meta` with a prefix: "a series of labels separated by dots, followed
-/// by a slash", and a name, which may be empty.
+/// Returns whether a text is a key of `_meta` with a prefix: "a series of labels separated by dots,
+/// followed by a slash", and a name, which may be empty.
 pub(crate) fn is_prefixed_key(key: &str) -> bool {
     let Some((prefix, name)) = key.rsplit_once('/') else { return false };
     let is_label = |label: &str| {
@@ -113,8 +113,8 @@ pub(crate) fn is_prefixed_key(key: &str) -> bool {
     prefix.split('.').all(is_label) && (name.is_empty() || is_name)
 }
 
-/// Whether a value is an `Implementation`: an object with the strings `name` and `version`, each
-/// once.
+/// Returns whether a value is an `Implementation`: an object with the strings `name` and `version`,
+/// each once.
 pub(crate) fn is_implementation(value: &Json) -> bool {
     let mut names = 0;
     let mut versions = 0;

@@ -83,7 +83,7 @@ impl<V> Row<V> {
         self.entries.len()
     }
 
-    /// Whether there are no values.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -90,7 +90,7 @@ pub trait Side {
     /// When [`Side::handle_timeout`] is to be called at the latest.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// Whether more messages are wanted.
+    /// Returns whether more messages are wanted.
     fn wants_read(&self) -> bool;
 }
 

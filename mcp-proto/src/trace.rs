@@ -60,7 +60,7 @@ impl TraceContext {
         *place = Some(value.into());
     }
 
-    /// Whether there is nothing to send.
+    /// Returns whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -97,18 +97,18 @@ impl ProtocolVersion {
         }
     }
 
-    /// Whether the revision has JSON-RPC batches.
+    /// Returns whether the revision has JSON-RPC batches.
     pub(crate) const fn has_batches(self) -> bool {
         matches!(self, Self::V2025_03_26)
     }
 
-    /// Whether a server over HTTP may end a stream before its answer: a first event without data
-    /// gives the client an id from which to resume.
+    /// Returns whether a server over HTTP may end a stream before its answer: a first event without
+    /// data gives the client an id from which to resume.
     pub(crate) const fn has_polling(self) -> bool {
         matches!(self, Self::V2025_11_25)
     }
 
-    /// Whether the revision has `notifications/elicitation/complete`.
+    /// Returns whether the revision has `notifications/elicitation/complete`.
     pub(crate) const fn has_elicitation_complete(self) -> bool {
         matches!(self, Self::V2025_11_25)
     }

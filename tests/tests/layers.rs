@@ -171,7 +171,7 @@ fn verbs_of_a_struct_stand_in_its_file() {
     }
 }
 
-/// Whether a text has an `impl` of a struct that is not one of a trait.
+/// Returns whether a text has an `impl` of a struct that is not one of a trait.
 fn has_verbs_of(text: &str, name: &str) -> bool {
     let text = without_comments(text);
     text.lines().filter_map(|line| line.strip_prefix("impl")).any(|header| {

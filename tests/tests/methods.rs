@@ -67,7 +67,8 @@ fn rows() -> impl Iterator<Item = Row> {
         .filter(|row| !row.method.starts_with("notifications/"))
 }
 
-/// Whether a request with this method, of a client of this era, gets another answer than -32601.
+/// Returns whether a request with this method, of a client of this era, gets another answer than
+/// -32601.
 fn is_found(declaration: &Arc<Declaration>, era: Era, method: &str) -> bool {
     let mut connection = Connection::server(declaration.clone(), Config::default());
     let params = match era {

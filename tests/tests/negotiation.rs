@@ -273,12 +273,12 @@ impl Case {
         self.row().1
     }
 
-    /// Whether it is of a stream of messages, and not a single HTTP request.
+    /// Returns whether it is of a stream of messages, and not a single HTTP request.
     fn is_in_stream(self) -> bool {
         !matches!(self.opened, Opened::Exchange | Opened::ModernExchange)
     }
 
-    /// Whether it is a request that opens no session.
+    /// Returns whether it is a request that opens no session.
     fn is_plain(self) -> bool {
         matches!(self.kind, Kind::Ping | Kind::Request)
     }

@@ -231,7 +231,8 @@ impl Case {
         self.row().1
     }
 
-    /// Whether a negotiation gets to this step, and whether what is out there can have this outcome.
+    /// Returns whether a negotiation gets to this step, and whether what is out there can have this
+    /// outcome.
     fn can_happen(self) -> bool {
         let firsts = firsts(self.falls_back);
         let is_reached = reachable(self.falls_back, &firsts).contains(&self.step);
@@ -264,12 +265,12 @@ fn all() -> impl Iterator<Item = Case> {
     TABLE.cases().map(|((step, falls_back, outcome), _)| Case { step, falls_back, outcome })
 }
 
-/// Whether `server/discover` is out at this step.
+/// Returns whether `server/discover` is out at this step.
 fn discovers(step: Step) -> bool {
     matches!(step, Step::Probe | Step::Correct | Step::Reprobe | Step::Both)
 }
 
-/// Whether `initialize` alone is out.
+/// Returns whether `initialize` alone is out.
 fn initializes(step: Step) -> bool {
     !discovers(step) && step != Step::Unconfirmed
 }

@@ -81,7 +81,7 @@ impl Commands {
         self.waiting.is_empty()
     }
 
-    /// Whether another one of the same peer may wait. Counts it, if so.
+    /// Returns whether another one of the same peer may wait. Counts it, if so.
     fn has_room(&mut self, peer: usize) -> bool {
         if self.waiting.len() < MAX_NOTIFICATIONS {
             return true;

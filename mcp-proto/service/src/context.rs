@@ -59,7 +59,7 @@ impl Context {
         }
     }
 
-    /// Whether the client asked to be told of progress.
+    /// Returns whether the client asked to be told of progress.
     pub fn wants_progress(&self) -> bool {
         self.asked.wants_progress
     }
@@ -132,7 +132,7 @@ impl Context {
         Cancelled { cancel: self.cancel.clone(), watcher: None }
     }
 
-    /// Whether nobody waits for the answer any more; for work on other threads.
+    /// Returns whether nobody waits for the answer any more; for work on other threads.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_set()
     }

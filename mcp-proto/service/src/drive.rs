@@ -47,19 +47,19 @@ pub trait Driven {
     /// When [`Driven::turn`] is to be called at the latest.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// Whether the adapter should read.
+    /// Returns whether the adapter should read.
     fn wants_read(&self) -> bool;
 
-    /// Whether actions wait until some output is written.
+    /// Returns whether actions wait until some output is written.
     fn is_clogged(&self) -> bool;
 
-    /// Whether nothing more will be transmitted than what [`Driven::output`] has.
+    /// Returns whether nothing more will be transmitted than what [`Driven::output`] has.
     fn is_closed(&self) -> bool;
 
     /// Until when what was said last may take to be handed on, once all is said.
     fn patience(&self) -> Option<Instant>;
 
-    /// Whether nobody waits any more for what was written to arrive.
+    /// Returns whether nobody waits any more for what was written to arrive.
     fn has_given_up(&self) -> bool;
 }
 
@@ -73,7 +73,7 @@ pub async fn drive(service: &mut impl Driven, io: &mut impl Io) -> io::Result<()
     ended.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
 }
 
-/// Whether an error says that the peer is gone.
+/// Returns whether an error says that the peer is gone.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }

@@ -38,8 +38,9 @@ pub trait Writer {
 
 /// A network connection. Reading and writing go on at the same time. Dropping it closes it.
 pub trait Socket: Reader + Writer + Send {
-    /// Whether the operating system has no unread input and no end of input for this socket. A
-    /// runtime that has been busy may not have asked it; `true` is right for a stream without one.
+    /// Returns whether the operating system has no unread input and no end of input for this
+    /// socket. A runtime that has been busy may not have asked it; `true` is right for a stream
+    /// without one.
     fn is_quiet(&self) -> bool {
         true
     }

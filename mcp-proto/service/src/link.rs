@@ -15,7 +15,7 @@ use mcp_proto::{RequestId, UsageError};
 
 /// A machine on a byte stream that a [`Service`](super::Service) drives.
 pub trait Link: Scope + Machine<Event = ServerEvent> {
-    /// Whether it has anything to do with others.
+    /// True if it has anything to do with others.
     const MEETS: bool;
 
     /// The server is to stop.

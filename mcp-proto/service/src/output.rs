@@ -59,7 +59,7 @@ impl Output {
         self.waiting
     }
 
-    /// Whether so many bytes wait that nobody is told anything but answers.
+    /// Returns whether so many bytes wait that nobody is told anything but answers.
     pub(super) fn is_full(&self) -> bool {
         self.waiting > MAX_BYTES_IF_TIGHT
             && (self.waiting > MAX_BYTES || self.account.as_ref().is_some_and(Account::is_tight))

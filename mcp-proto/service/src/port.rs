@@ -28,9 +28,9 @@ pub(super) struct Work {
     pub(super) commands: Commands,
     /// The slots of tasks that were woken.
     pub(super) ready: Vec<usize>,
-    /// What has changed.
+    /// The change.
     pub(super) news: News,
-    /// Whether the endpoint asks for a visit.
+    /// True if the endpoint asks for a visit.
     pub(super) visit: bool,
 }
 
@@ -124,7 +124,7 @@ impl Port {
         self.state.look(|State { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
     }
 
-    /// Whether anything has come in.
+    /// Returns whether anything has come in.
     pub(super) fn has_work(&self) -> bool {
         self.state.look(|state| !state.work.is_empty())
     }
@@ -229,7 +229,7 @@ impl Port {
         sleep
     }
 
-    /// Whether a sleep is over; if not, `waker` is woken then.
+    /// Returns whether a sleep is over; if not, `waker` is woken then.
     pub(super) fn has_slept(&self, sleep: u64, waker: &Waker) -> bool {
         let sleeping = self.state.look(|state| {
             let sleeper = state.sleepers.get_mut(&sleep)?;

@@ -82,12 +82,12 @@ impl ReadAhead {
         Some(Piece::End)
     }
 
-    /// Whether the end is held.
+    /// Returns whether the end is held.
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.state, State::Ended(_))
     }
 
-    /// Whether nothing is held.
+    /// Returns whether nothing is held.
     pub(super) fn is_empty(&self) -> bool {
         match &self.state {
             State::Open(chunks) => chunks.queue.is_empty(),
@@ -96,7 +96,7 @@ impl ReadAhead {
         }
     }
 
-    /// Whether another chunk may be held.
+    /// Returns whether another chunk may be held.
     pub(super) fn has_room(&self) -> bool {
         matches!(&self.state, State::Open(chunks) if chunks.bytes <= MAX_BYTES)
     }

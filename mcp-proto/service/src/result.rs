@@ -79,7 +79,7 @@ fn unboxed(error: Box<dyn Error + Send + Sync>) -> Result<Interrupt, Box<dyn Err
     note = "return a String, a ContentBlock, a Structured, a CallToolResult, or a Result of one of these"
 )]
 pub trait IntoToolResult {
-    /// Whether it may be [`Interrupt::InputRequired`]. If not, a request is not kept for another
+    /// True if it may be [`Interrupt::InputRequired`]. If not, a request is not kept for another
     /// round, and input that is asked for all the same is -32603.
     const ASKS: bool = true;
 
@@ -225,7 +225,7 @@ fn not_json() -> ErrorData {
     note = "for other errors use `?` in a function that returns a boxed one"
 )]
 pub trait IntoToolError {
-    /// Whether it may be [`Interrupt::InputRequired`]; see [`IntoToolResult::ASKS`].
+    /// True if it may be [`Interrupt::InputRequired`]; see [`IntoToolResult::ASKS`].
     const ASKS: bool = true;
 
     /// The failure, or what the model is not told of.

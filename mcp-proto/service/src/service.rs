@@ -199,12 +199,12 @@ impl<L: Link> Service<L> {
         self.runner.react(event);
     }
 
-    /// Whether the machine takes input.
+    /// Returns whether the machine takes input.
     fn takes_input(&self) -> bool {
         self.link.wants_read() && !self.is_full()
     }
 
-    /// Whether input goes to the machine as it comes.
+    /// Returns whether input goes to the machine as it comes.
     fn passes_input(&self) -> bool {
         L::MEETS || self.life != Life::Open || self.input.is_empty() && self.takes_input()
     }
@@ -229,7 +229,7 @@ impl<L: Link> Service<L> {
         }
     }
 
-    /// Whether so much waits to be written that nobody is told anything but answers.
+    /// Returns whether so much waits to be written that nobody is told anything but answers.
     fn is_full(&self) -> bool {
         self.output.is_full()
     }

@@ -60,7 +60,7 @@ impl Kept {
         }
     }
 
-    /// Whether there was room.
+    /// Returns whether there was room.
     fn challenge(&mut self, scheme: &[u8], token: Option<&[u8]>) -> bool {
         if self.challenges.len() >= MAX_CHALLENGES {
             return false;

@@ -20,7 +20,7 @@ pub(crate) struct Origin {
     pub(super) call: Option<CallId>,
     /// The status of the HTTP response that it came on.
     pub(super) status: Option<u16>,
-    /// Whether that is the response to a GET for the rest of an answer: the call had been accepted
+    /// True if that is the response to a GET for the rest of an answer: the call had been accepted
     /// before.
     pub(super) is_resumed: bool,
 }

@@ -271,17 +271,17 @@ impl Call {
         asking.missing.is_empty()
     }
 
-    /// Whether the server may see it twice.
+    /// Returns whether the server may see it twice.
     pub(super) fn is_idempotent(&self) -> bool {
         is_idempotent(&self.method)
     }
 
-    /// Whether it is to be sent when there is a connection.
+    /// Returns whether it is to be sent when there is a connection.
     pub(super) fn waits(&self) -> bool {
         matches!(self.state, State::Waiting | State::Parked { .. })
     }
 
-    /// Whether its time is over before then, without a connection.
+    /// Returns whether its time is over before then, without a connection.
     pub(super) fn is_late(&self, now: Instant, then: Instant) -> bool {
         (now + self.options.timeout).min(self.ends) < then
     }
@@ -291,7 +291,7 @@ impl Call {
         if self.is_sent() && !self.is_idempotent() { CallError::Interrupted } else { cause }
     }
 
-    /// Whether it waits to be sent, or to be sent again with its input.
+    /// Returns whether it waits to be sent, or to be sent again with its input.
     pub(super) fn is_held(&self) -> bool {
         match &self.state {
             State::Waiting => true,

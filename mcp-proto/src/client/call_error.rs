@@ -53,8 +53,8 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether the server may have executed the call. If not, the call can be made again without
-    /// the risk of a second execution.
+    /// Returns whether the server may have executed the call. If not, the call can be made again
+    /// without the risk of a second execution.
     pub fn may_have_been_executed(&self) -> bool {
         match self {
             Self::Error { .. }

@@ -100,7 +100,7 @@ impl Calls {
         self.abandoned.insert(number);
     }
 
-    /// Whether the response with this number is of no interest any more, and has not come.
+    /// Returns whether the response with this number is of no interest any more, and has not come.
     pub(super) fn is_abandoned(&self, number: u64) -> bool {
         self.abandoned.contains(&number)
     }
@@ -151,7 +151,7 @@ impl Calls {
         self.table.iter().find(|(_, call)| wanted(call)).map(|(number, _)| number)
     }
 
-    /// Whether there are some calls.
+    /// Returns whether there are some calls.
     pub(super) fn any(&self, wanted: impl Fn(&Call) -> bool) -> bool {
         self.first_of(wanted).is_some()
     }

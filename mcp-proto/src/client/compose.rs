@@ -111,14 +111,14 @@ pub(super) fn compose(
     (out.into(), rest)
 }
 
-/// Whether there may be a member `_meta`; a key can be spelled with escapes.
+/// Returns whether there may be a member `_meta`; a key can be spelled with escapes.
 fn may_have_meta(text: &[u8]) -> bool {
     memchr::memchr2_iter(b'_', b'\\', text)
         .filter_map(|at| text.get(at..))
         .any(|rest| rest.starts_with(b"_meta\"") || rest.starts_with(b"\\"))
 }
 
-/// Whether a member of `_meta` is the machine's to write.
+/// Returns whether a member of `_meta` is the machine's to write.
 fn is_ours(key: Raw<'_>, trace: Option<&TraceContext>) -> bool {
     let key = key.string().unwrap_or_default();
     let is_of_machine = matches!(

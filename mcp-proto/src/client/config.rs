@@ -5,7 +5,7 @@ use crate::limits::Limits;
 use crate::time::Duration;
 use crate::types::{ClientCapabilities, Implementation};
 
-/// How a client behaves.
+/// Settings of a client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
@@ -17,11 +17,11 @@ pub struct Config {
     pub negotiation: Negotiation,
     /// What an earlier client of the same server has found; default none.
     pub verdict: Option<Verdict>,
-    /// How long a server may be silent to `server/discover`, in the beginning, until it is taken
-    /// for a legacy one, or given up if only a modern one will do; default 5 s.
+    /// The longest time that a server may be silent to `server/discover`, in the beginning, until
+    /// it is taken for a legacy one, or given up if only a modern one will do; default 5 s.
     pub probe_timeout: Duration,
-    /// How long a server may take to answer `initialize`, and `server/discover` after that;
-    /// default 60 s.
+    /// The longest time that a server may take to answer `initialize`, and `server/discover` after
+    /// that; default 60 s.
     pub initialize_timeout: Duration,
     /// When a server over a byte stream is started again after it has ended; default never.
     pub restart: Restart,

@@ -234,8 +234,8 @@ impl Client {
         }
     }
 
-    /// Whether something was asked on the strength of a stored verdict, and nothing has shown yet
-    /// that it is right.
+    /// Returns whether something was asked on the strength of a stored verdict, and nothing has
+    /// shown yet that it is right.
     pub(super) fn is_in_doubt(&self) -> bool {
         self.life.is_unconfirmed() && self.work.calls.any(Call::is_sent)
     }
@@ -326,13 +326,14 @@ impl Client {
         Step::first(self.work.config.negotiation, legacy)
     }
 
-    /// Whether there is a way to another connection, or another attempt on this one.
+    /// Returns whether there is a way to another connection, or another attempt on this one.
     fn may_recover(&self, now: Instant) -> bool {
         // A stream that goes on cannot be waited for: what was refused is delivered.
         self.work.binding == Binding::Http || self.pace.next(now) <= now
     }
 
-    /// Whether the loss of the connection leaves the client unconnected, and does not close it.
+    /// Returns whether the loss of the connection leaves the client unconnected, and does not close
+    /// it.
     pub(super) fn recovers(&self) -> bool {
         let restarts = self.work.config.restart != Restart::Never;
         (self.work.binding == Binding::Http || restarts) && self.pace.has_connected()

@@ -1,4 +1,4 @@
-//! What a client machine tells, and what it is told in return.
+//! Events and actions of a client machine, and the handles to reply to them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -18,7 +18,7 @@ use crate::types::{
     InputRequest, LoggingLevel, LoggingMessageNotificationParams, SubscriptionFilter,
 };
 
-/// What a [`Client`](super::Client) wants done.
+/// An action of a [`Client`](super::Client).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientAction {
@@ -33,7 +33,7 @@ pub enum ClientAction {
     Close,
 }
 
-/// What happened.
+/// The event.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientEvent {
@@ -49,14 +49,14 @@ pub enum ClientEvent {
     /// [`Client::handle_opened`](super::Client::handle_opened). If it cannot be started, call
     /// [`Client::handle_eof`](super::Client::handle_eof).
     Reopen,
-    /// What came of a call. Each call has exactly one.
+    /// The outcome of a call. Each call has exactly one.
     Response {
         /// The call.
         call: CallId,
         /// Its result, as it came; or why there is none.
         result: Result<Json, CallError>,
     },
-    /// How far a call has come.
+    /// Progress of a call.
     Progress {
         /// The call.
         call: CallId,
@@ -78,14 +78,14 @@ pub enum ClientEvent {
     Subscribed {
         /// Which one.
         subscription: SubscriptionId,
-        /// What of it the server honours.
+        /// The part that the server honours.
         honoured: SubscriptionFilter,
     },
     /// Something is not what it was.
     Changed {
         /// The subscription that it belongs to. A legacy server tells of its lists without one.
         subscription: Option<SubscriptionId>,
-        /// What has changed.
+        /// The change.
         change: Change,
     },
     /// A subscription has ended, or has not begun. Each subscription has exactly one.
@@ -105,7 +105,7 @@ pub enum ClientEvent {
     ToolRejected {
         /// Its name.
         tool: String,
-        /// What is wrong with its schema.
+        /// The reason why its schema is refused.
         reason: PlanError,
     },
     /// Over HTTP: the server wants to know who asks, and not for a call: it refuses the GET stream of
@@ -114,7 +114,7 @@ pub enum ClientEvent {
     Unauthorized {
         /// The subscription, if there is one.
         subscription: Option<SubscriptionId>,
-        /// What the server wants.
+        /// The challenges of the server.
         unauthorized: Unauthorized,
     },
     /// Over HTTP: a legacy server has no stream for what it sends outside of calls, status 405 or
@@ -170,7 +170,7 @@ pub struct Input {
     pub reply: InputReply,
     /// The call that needs it; a legacy server on a byte stream does not say.
     pub call: Option<CallId>,
-    /// What it is.
+    /// The content.
     pub request: InputRequest,
 }
 
@@ -208,19 +208,20 @@ pub struct InputId(pub(super) u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SubscriptionId(pub(super) u64);
 
-/// How long a call may take, and what it wants to hear meanwhile.
+/// The longest time that a call may take, and what it wants to hear meanwhile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// How long the response may take, from when the request is sent; default 60 s. This time
-    /// rests while the server waits for input, and starts anew after that. `Duration::MAX` is for
-    /// ever.
+    /// The longest time that the response may take, from when the request is sent; default 60 s.
+    /// This time rests while the server waits for input, and starts anew after that.
+    /// `Duration::MAX` is for ever.
     pub timeout: Duration,
-    /// Whether progress starts it anew; default true.
+    /// True if progress starts it anew; default true.
     pub reset_on_progress: bool,
-    /// How long the call may take whatever happens; default 1 hour. `Duration::MAX` is for ever.
+    /// The longest time that the call may take whatever happens; default 1 hour. `Duration::MAX` is
+    /// for ever.
     pub max_total: Duration,
-    /// Whether the server is asked to tell of progress; default false.
+    /// True if the server is asked to tell of progress; default false.
     pub progress: bool,
     /// The least severe log messages that are wanted about this call, in place of those of
     /// [`Client::set_log_level`](super::Client::set_log_level); default `None`. A legacy server

@@ -157,12 +157,12 @@ impl Inputs {
         self.answered.clear();
     }
 
-    /// Whether a request of a legacy server with this id waits.
+    /// Returns whether a request of a legacy server with this id waits.
     pub(super) fn has_request(&self, id: &RequestId) -> bool {
         self.pending.values().any(|(requester, _)| requester.is_request(id))
     }
 
-    /// Whether a legacy server waits for input for the sake of this call, or of any call.
+    /// Returns whether a legacy server waits for input for the sake of this call, or of any call.
     pub(super) fn rests(&self, id: CallId) -> bool {
         self.pending.values().any(|(requester, _)| match requester {
             Requester::Request { call, .. } => call.is_none_or(|call| call == id),

@@ -26,7 +26,7 @@ use crate::types::{CreateMessageRequestParams, ElicitRequestParams, InputRequest
 #[derive(Debug)]
 pub(super) struct Session {
     server: ServerInfo,
-    /// Whether the server was told that it will hear of changes of the roots.
+    /// True if the server was told that it will hear of changes of the roots.
     tells_roots: bool,
     batches: Batches,
 }

@@ -38,7 +38,7 @@ pub(super) struct Modern {
     /// To be stored.
     pub(super) verdict: Verdict,
     pub(super) envelope: Envelope,
-    /// Whether it has answered as one.
+    /// True if it has answered as one.
     pub(super) confirmed: bool,
 }
 
@@ -83,7 +83,7 @@ impl Life {
         if let Self::Negotiating(negotiating) = before { Some(negotiating) } else { None }
     }
 
-    /// Whether messages of a server may come.
+    /// Returns whether messages of a server may come.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self, Self::Unopened | Self::Reopening { .. } | Self::Closed)
     }
@@ -92,7 +92,7 @@ impl Life {
         matches!(self, Self::Closed)
     }
 
-    /// Whether a stored verdict is all that is known of the server.
+    /// Returns whether a stored verdict is all that is known of the server.
     pub(super) fn is_unconfirmed(&self) -> bool {
         self.modern().is_some_and(|modern| !modern.confirmed)
     }
@@ -122,8 +122,8 @@ impl Life {
         if self.is_legacy() { Era::Legacy } else { self.before().era() }
     }
 
-    /// Whether the server has understood the requests that are in flight. One that turns out to be
-    /// a legacy server has not.
+    /// Returns whether the server has understood the requests that are in flight. One that turns
+    /// out to be a legacy server has not.
     pub(super) fn understands(&self) -> bool {
         self.server().is_some() || matches!(self.before(), Before::Here(_))
     }

@@ -241,7 +241,7 @@ impl Client {
         self.send_held(now);
     }
 
-    /// Whether the driver has said that the server does not read.
+    /// Returns whether the driver has said that the server does not read.
     pub fn is_blocked(&self) -> bool {
         self.work.outbox.is_blocked()
     }
@@ -266,8 +266,8 @@ impl Client {
         self.next_deadline().map(|(at, _)| at)
     }
 
-    /// Whether more messages are wanted: a client reads whatever comes, but takes its actions
-    /// first, and nothing after the end.
+    /// Returns whether more messages are wanted: a client reads whatever comes, but takes its
+    /// actions first, and nothing after the end.
     pub fn wants_read(&self) -> bool {
         let is_connected = self.life.is_open() && !matches!(self.life, Life::Unconnected(_));
         is_connected && self.work.outbox.is_empty()

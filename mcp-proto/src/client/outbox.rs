@@ -129,7 +129,7 @@ impl Outbox {
         self.is_blocked
     }
 
-    /// Whether calls are held.
+    /// Returns whether calls are held.
     pub(super) fn holds(&self) -> bool {
         self.is_blocked || self.queued > MAX_QUEUED
     }

@@ -92,7 +92,7 @@ impl Pages {
         Ok(page.next)
     }
 
-    /// Whether no further page may be fetched.
+    /// Returns whether no further page may be fetched.
     pub(super) fn is_full(&self, limits: &Limits) -> bool {
         self.count >= limits.max_pages || self.items.len() > limits.max_list_bytes
     }

@@ -224,12 +224,12 @@ impl Client {
         calls::number(id).and_then(|number| self.work.calls.get(number))
     }
 
-    /// Whether a response to the request with this id is waited for.
+    /// Returns whether a response to the request with this id is waited for.
     pub(crate) fn awaits(&self, id: &RequestId) -> bool {
         self.is_probe(id) || self.work.calls.awaited(id).is_some()
     }
 
-    /// Whether the request with this id asks what the server is.
+    /// Returns whether the request with this id asks what the server is.
     pub(crate) fn is_probe(&self, id: &RequestId) -> bool {
         self.life.negotiating().is_some_and(|negotiating| negotiating.has_in_flight(id))
     }
@@ -239,12 +239,12 @@ impl Client {
         self.work.calls.subscription(calls::number(id)?)
     }
 
-    /// Whether the server has honoured the subscription that the request with this id is.
+    /// Returns whether the server has honoured the subscription that the request with this id is.
     pub(crate) fn has_begun(&self, id: &RequestId) -> bool {
         self.subscription_of(id).is_some_and(|id| self.work.subscriptions.has_begun(id))
     }
 
-    /// Whether the request with this id subscribes to a resource of a legacy server, and a
+    /// Returns whether the request with this id subscribes to a resource of a legacy server, and a
     /// subscription of the application still wants that.
     pub(crate) fn subscribes(&self, id: &RequestId) -> bool {
         let subscription = self.call_of(id).and_then(Call::subscribes);
@@ -302,12 +302,13 @@ impl Client {
     }
 }
 
-/// Whether two ids are those of the same request of ours, however a server has spelled one of them.
+/// Returns whether two ids are those of the same request of ours, however a server has spelled one
+/// of them.
 pub(crate) fn is_same_request(one: &RequestId, other: &RequestId) -> bool {
     one == other || calls::number(one).is_some_and(|number| calls::number(other) == Some(number))
 }
 
-/// Whether only a modern server answers with this code; -32022 is one of these.
+/// Returns whether only a modern server answers with this code; -32022 is one of these.
 pub(crate) fn is_modern_error(code: ErrorCode) -> bool {
     negotiation::is_modern(code) || code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
 }

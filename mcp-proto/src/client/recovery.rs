@@ -206,7 +206,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the server refused the request before it dispatched it to a handler.
+    /// Returns whether the server refused the request before it dispatched it to a handler.
     pub fn is_before_dispatch(self) -> bool {
         match self {
             Self::UnsupportedVersion
@@ -228,7 +228,7 @@ const ENVELOPE: &[&str] = &["_meta", "io.modelcontextprotocol/"];
 /// The longest beginning of a text that is searched.
 const MAX_TEXT: usize = 512;
 
-/// Whether the beginning of a text has one of these words, in small letters or capitals.
+/// Returns whether the beginning of a text has one of these words, in small letters or capitals.
 fn mentions(text: &[u8], words: &[&str]) -> bool {
     let text = text.get(..MAX_TEXT).unwrap_or(text);
     words.iter().any(|word| {
@@ -267,7 +267,7 @@ impl Pace {
         self.last = Connection::Since(now);
     }
 
-    /// Whether there ever was a connection.
+    /// Returns whether there ever was a connection.
     pub(super) fn has_connected(&self) -> bool {
         !matches!(self.last, Connection::Never)
     }

@@ -120,7 +120,7 @@ impl Subscriptions {
         }
     }
 
-    /// Whether the server has honoured a subscription, this one or an earlier one.
+    /// Returns whether the server has honoured a subscription, this one or an earlier one.
     pub(super) fn has_begun(&self, id: SubscriptionId) -> bool {
         self.open.get(&id).is_some_and(|open| !matches!(open.stage, Stage::Asked))
     }
@@ -319,7 +319,7 @@ impl Subscription {
     }
 }
 
-/// Whether a change is of a kind in `filter`, or of one of these resources.
+/// Returns whether a change is of a kind in `filter`, or of one of these resources.
 fn is_among(change: &Change, filter: &SubscriptionFilter, uris: &[String]) -> bool {
     match change {
         Change::ListChanged(List::Tools) => filter.tools_list_changed,

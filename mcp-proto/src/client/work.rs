@@ -425,8 +425,8 @@ impl Work {
         subscriptions
     }
 
-    /// Whether a request outlives the attempts that fail: that of a subscription that has begun. One
-    /// that the server has never honoured fails like a call.
+    /// Returns whether a request outlives the attempts that fail: that of a subscription that has
+    /// begun. One that the server has never honoured fails like a call.
     pub(super) fn lives_on(&self, call: &Call) -> bool {
         call.listens().is_some_and(|id| self.subscriptions.has_begun(id))
     }

@@ -1,4 +1,4 @@
-//! What a peer can do wrong: rung and code.
+//! Errors of a peer, with their step and code.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -75,7 +75,7 @@ pub enum ProtocolError {
     UnexpectedResponse,
     /// A legacy request before `initialize`.
     BeforeInitialize {
-        /// Whether the server would serve it as a modern one.
+        /// True if the server would serve it as a modern one.
         serves_modern: bool,
     },
     /// A second `initialize`, or one inside a batch.
@@ -95,7 +95,7 @@ pub enum ProtocolError {
     InvalidMeta {
         /// The key.
         key: &'static str,
-        /// What its value must be.
+        /// The form of its value.
         expected: &'static str,
     },
     /// A protocol version that is not served.
@@ -116,7 +116,7 @@ pub enum ProtocolError {
     InvalidParam {
         /// The member of `params`.
         member: &'static str,
-        /// What its value must be.
+        /// The form of its value.
         expected: &'static str,
     },
     /// A tool that does not exist.
@@ -219,7 +219,7 @@ pub enum ProtocolError {
     HeaderMismatch {
         /// Which step of the validation it is.
         rung: Rung,
-        /// What is wrong.
+        /// The reason.
         error: Box<HeaderError>,
     },
     /// Over HTTP: a request for a host that is not this server's.
@@ -241,13 +241,13 @@ pub enum ProtocolError {
     },
     /// Over HTTP: a legacy client's `MCP-Protocol-Version` is of a revision that is not served.
     VersionNotServed {
-        /// What the header says.
+        /// The value of the header.
         version: String,
     },
     /// Over HTTP: a legacy client's `MCP-Protocol-Version` is not what its session has, or what its
     /// `initialize` asks for.
     VersionDiffers {
-        /// What the header says.
+        /// The value of the header.
         header: String,
         /// The revision that it should be.
         expected: String,

@@ -1,4 +1,4 @@
-//! What a caller can do wrong.
+//! Errors of a caller.
 
 use alloc::string::String;
 use core::fmt;

@@ -119,8 +119,8 @@ impl LineReader {
         (!blank).then_some(Line::Complete(line))
     }
 
-    /// Whether the unfinished line is too long even if a `\r` at its end is dropped. What may be
-    /// a byte order mark is no line yet.
+    /// Returns whether the unfinished line is too long even if a `\r` at its end is dropped. What
+    /// may be a byte order mark is no line yet.
     fn overlong(&self) -> bool {
         if let State::Start = self.state {
             return false;

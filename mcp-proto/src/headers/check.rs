@@ -160,8 +160,8 @@ impl<'a> Mirrored<'a> {
         same(NAME.into(), &found, name)
     }
 
-    /// Whether `Mcp-Name` is this JSON string as it stands: nearly all are, and need not be decoded,
-    /// which takes 1 % of a call.
+    /// Returns whether `Mcp-Name` is this JSON string as it stands: nearly all are, and need not be
+    /// decoded, which takes 1 % of a call.
     pub(crate) fn repeats(&self, name: Raw<'_>) -> bool {
         let Raw([b'"', name @ .., b'"']) = name else { return false };
         self.name.is_plainly(name) && !name.contains(&b'\\')
@@ -236,7 +236,7 @@ impl<'a> Field<'a> {
         *self = if let Self::Absent = self { Self::Once(value) } else { Self::Repeated };
     }
 
-    /// Whether it says this as nearly all do: once, and as it stands.
+    /// Returns whether it says this as nearly all do: once, and as it stands.
     fn is_plainly(self, text: &[u8]) -> bool {
         let Self::Once(value) = self else { return false };
         value == text && !value.starts_with(b"=?") && is_plain(text)

@@ -17,7 +17,7 @@ pub const PREFIX: &str = "Mcp-Param-";
 /// The key of a schema whose value names a header.
 pub(crate) const ANNOTATION: &str = "x-mcp-header";
 
-/// Whether an `x-mcp-header` may be this: not empty, and nothing but `tchar` of RFC 9110.
+/// Returns whether an `x-mcp-header` may be this: not empty, and nothing but `tchar` of RFC 9110.
 ///
 /// ```
 /// use mcp_proto::headers::is_name;

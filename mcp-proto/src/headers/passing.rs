@@ -134,8 +134,8 @@ impl BodyCheck {
         walked.map_err(|Failure(error)| failed.insert(error).clone())
     }
 
-    /// Whether all of the message was there, and agrees with the head: nothing but blanks may
-    /// follow. A body that ends before is none that a server takes for a message.
+    /// Returns whether all of the message was there, and agrees with the head: nothing but blanks
+    /// may follow. A body that ends before is none that a server takes for a message.
     pub fn is_done(&self) -> bool {
         self.reader.is_done && self.failed.is_none()
     }

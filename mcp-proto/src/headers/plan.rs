@@ -78,7 +78,7 @@ impl Plan {
         &self.by_path
     }
 
-    /// Whether no argument goes into a header.
+    /// Returns whether no argument goes into a header.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -68,7 +68,7 @@ pub(super) fn plain(value: &[u8]) -> Result<&str, ValueError> {
     core::str::from_utf8(value).map_err(|_| ValueError::InvalidCharacter)
 }
 
-/// Whether a header carries `text` as it is, and something is there to be carried.
+/// Returns whether a header carries `text` as it is, and something is there to be carried.
 pub(super) fn is_plain(text: &[u8]) -> bool {
     let blank = |byte: Option<&u8>| matches!(byte, None | Some(b' '));
     !blank(text.first()) && !blank(text.last()) && text.iter().all(|b| matches!(b, b' '..=b'~'))

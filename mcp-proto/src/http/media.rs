@@ -8,7 +8,7 @@ pub(super) type Type = (&'static str, &'static str);
 pub(super) const JSON: Type = ("application", "json");
 pub(super) const EVENTS: Type = ("text", "event-stream");
 
-/// Whether a `Content-Type` is this, with whatever parameters.
+/// Returns whether a `Content-Type` is this, with whatever parameters.
 pub(super) fn is(value: &[u8], (first, second): Type) -> bool {
     // What nearly all clients say.
     if value == b"application/json" {
@@ -23,7 +23,7 @@ pub(super) fn is(value: &[u8], (first, second): Type) -> bool {
 pub(super) struct Accept {
     json: Allows,
     events: Allows,
-    /// Whether there is one at all: without any, everything is allowed.
+    /// True if there is one at all: without any, everything is allowed.
     absent: bool,
 }
 
@@ -86,7 +86,7 @@ impl Allows {
     }
 }
 
-/// Whether the weight of a range is zero.
+/// Returns whether the weight of a range is zero.
 fn is_excluded(range: &[u8]) -> bool {
     let weight = split(range, b';').skip(1).find_map(|parameter| {
         let name = parameter.first()?;

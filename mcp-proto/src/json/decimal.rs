@@ -64,7 +64,7 @@ impl<'a> Decimal<'a> {
 }
 
 impl Whole<'_> {
-    /// Whether it is below zero.
+    /// Returns whether it is below zero.
     pub(crate) fn is_negative(&self) -> bool {
         self.number.negative && self.significant > 0
     }
@@ -81,7 +81,7 @@ impl Whole<'_> {
     }
 }
 
-/// Whether the text begins with one of these bytes, and what follows.
+/// Returns whether the text begins with one of these bytes, and what follows.
 fn strip<'a>(text: &'a [u8], any: &[u8]) -> (bool, &'a [u8]) {
     match text.split_first() {
         Some((first, rest)) if any.contains(first) => (true, rest),

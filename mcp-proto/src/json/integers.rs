@@ -51,7 +51,7 @@ pub(super) fn rewrite(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether a token is a number with a point or an exponent, or the zero with a sign.
+/// Returns whether a token is a number with a point or an exponent, or the zero with a sign.
 fn is_other_spelling(token: &[u8]) -> bool {
     let is_number = matches!(token.first(), Some(b'-' | b'0'..=b'9'));
     is_number && (token == b"-0" || token.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')))

@@ -161,17 +161,17 @@ impl core::error::Error for InvalidJson {}
 pub struct Raw<'a>(pub &'a [u8]);
 
 impl<'a> Raw<'a> {
-    /// Whether the value is an object.
+    /// Returns whether the value is an object.
     pub fn is_object(self) -> bool {
         self.0.first() == Some(&b'{')
     }
 
-    /// Whether the value is an array.
+    /// Returns whether the value is an array.
     pub fn is_array(self) -> bool {
         self.0.first() == Some(&b'[')
     }
 
-    /// Whether [`Raw::string`] is one.
+    /// Returns whether [`Raw::string`] is one.
     pub fn is_string(self) -> bool {
         self.0.first() == Some(&b'"')
             && (memchr::memchr(b'\\', self.0).is_none() || self.string().is_some())
@@ -207,7 +207,7 @@ impl<'a> Raw<'a> {
         found
     }
 
-    /// Whether the value is an object with a member of this name that is an object.
+    /// Returns whether the value is an object with a member of this name that is an object.
     pub fn has_object(self, name: &str) -> bool {
         let mut found = false;
         self.members(|key, value| {

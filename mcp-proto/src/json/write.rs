@@ -109,7 +109,7 @@ impl<'a, S: Sink> List<'a, S> {
         self.out
     }
 
-    /// Whether nothing was written between the brackets.
+    /// Returns whether nothing was written between the brackets.
     pub fn is_empty(&self) -> bool {
         self.empty
     }

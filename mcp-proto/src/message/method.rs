@@ -109,26 +109,26 @@ impl MethodRow {
         Method::known(name).and_then(|method| method.row())
     }
 
-    /// Whether results have caching hints
+    /// Returns whether results have caching hints
     /// ([Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
     pub(crate) fn is_cacheable(&self) -> bool {
         self.traits.contains(&Trait::Cacheable)
     }
 
-    /// Whether a result may be `input_required`
+    /// Returns whether a result may be `input_required`
     /// ([Specification: Supported Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests)).
     pub(crate) fn may_require_input(&self) -> bool {
         self.traits.contains(&Trait::MayRequireInput)
     }
 
-    /// Whether a handler answers it that is registered under its name: it is a request of clients,
-    /// and the machine does not answer it.
+    /// Returns whether a handler answers it that is registered under its name: it is a request of
+    /// clients, and the machine does not answer it.
     pub(crate) fn has_handler(&self) -> bool {
         let is_request = !self.name.starts_with("notifications/");
         is_request && self.sender != Sender::Server && !self.traits.contains(&Trait::Builtin)
     }
 
-    /// Whether servers of this era have the method.
+    /// Returns whether servers of this era have the method.
     pub(crate) fn is_in(&self, era: Era) -> bool {
         match self.eras {
             Eras::Both => true,
@@ -137,13 +137,13 @@ impl MethodRow {
         }
     }
 
-    /// Whether only the machine of a client sends the method, and never an application.
+    /// Returns whether only the machine of a client sends the method, and never an application.
     pub(crate) fn is_reserved_to_clients(&self) -> bool {
         self.traits.contains(&Trait::ClientMachine)
     }
 
-    /// Whether an application of a server never sends the method: the machine of the server does,
-    /// or clients do.
+    /// Returns whether an application of a server never sends the method: the machine of the server
+    /// does, or clients do.
     pub(crate) fn is_reserved_to_servers(&self) -> bool {
         self.sender == Sender::Client || self.traits.contains(&Trait::ServerMachine)
     }
@@ -282,8 +282,8 @@ methods! {
     RootsListChanged = "notifications/roots/list_changed", Client, Legacy, None, None, Idempotent, [];
 }
 
-/// Whether a request or notification with this method has the same effect if the peer sees it twice
-/// ([RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
+/// Returns whether a request or notification with this method has the same effect if the peer sees
+/// it twice ([RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
 ///
 /// The effect of a tool, and of a request of an extension, is not known. A second `initialize` or
 /// `subscriptions/listen` opens another session or subscription, which ends by itself.

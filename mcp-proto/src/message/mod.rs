@@ -63,7 +63,7 @@ pub enum Message {
 pub struct Request {
     /// Its id.
     pub id: RequestId,
-    /// What is asked for.
+    /// The requests.
     pub method: Method,
     /// With which parameters.
     pub params: Params,
@@ -104,7 +104,7 @@ pub struct Malformed {
     pub error: ProtocolError,
     /// Its id, if it could be read: to answer to, or of the request that it seems to answer.
     pub id: Option<RequestId>,
-    /// Whether a server answers it: not if it was a notification or a response.
+    /// True if a server answers it: not if it was a notification or a response.
     pub answerable: bool,
 }
 

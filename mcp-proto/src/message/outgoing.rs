@@ -71,7 +71,7 @@ impl Outgoing {
         Self::Notification { method: method.into(), params }
     }
 
-    /// Whether it answers something.
+    /// Returns whether it answers something.
     pub(crate) fn is_answer(&self) -> bool {
         match self {
             Self::Result { .. } | Self::Error { .. } | Self::Batch(_) => true,

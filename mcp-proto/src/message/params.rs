@@ -115,7 +115,7 @@ impl Params {
         self.members.get(member).map(|span| Raw(span.of(self.json.as_bytes())))
     }
 
-    /// Whether it has one of these members.
+    /// Returns whether it has one of these members.
     pub(crate) fn has_any(&self, members: &[Member]) -> bool {
         self.members.places.iter().any(|(member, _)| members.contains(member))
     }

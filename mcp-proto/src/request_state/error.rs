@@ -36,7 +36,7 @@ pub enum RequestStateError {
     Replayed,
     /// As many states are remembered as there is room for.
     Full {
-        /// How many.
+        /// The number.
         capacity: usize,
     },
     /// It is genuine, and its payload is no JSON of the type that is wanted.

@@ -106,7 +106,7 @@ impl Server {
         self.subscriptions.shrink();
     }
 
-    /// Whether nothing is in flight, and no action is to be taken.
+    /// Returns whether nothing is in flight, and no action is to be taken.
     pub(crate) fn is_idle(&self) -> bool {
         self.calls.len() == 0 && self.context.outbox.is_empty()
     }
@@ -141,7 +141,7 @@ impl Server {
         self.subscriptions.filter()
     }
 
-    /// Whether a handler owes the answer to a request.
+    /// Returns whether a handler owes the answer to a request.
     pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
         self.context.serial(about).is_some_and(|serial| self.calls.is_in_handler(serial))
     }

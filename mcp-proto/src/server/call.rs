@@ -37,7 +37,7 @@ pub(super) struct Call {
     pub(super) size: usize,
     /// The way that the answer goes.
     pub(super) path: ReplyPath,
-    /// Whether its handler may ask for input.
+    /// True if its handler may ask for input.
     pub(super) asks: bool,
     /// What its client may be asked for.
     pub(super) inputs: Inputs,
@@ -69,7 +69,7 @@ pub(super) enum CallKind {
 }
 
 impl CallKind {
-    /// Whether the client may be asked for input, and may bring some along.
+    /// Returns whether the client may be asked for input, and may bring some along.
     pub(super) fn takes_input(self) -> bool {
         match self {
             Self::Tool { .. } | Self::Prompt | Self::Resource { .. } => true,

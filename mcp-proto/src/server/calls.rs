@@ -163,15 +163,15 @@ impl Calls {
         context.config().admit(size.saturating_add(PER_CALL)).map(Some)
     }
 
-    /// Whether so many bytes more may be in flight.
+    /// Returns whether so many bytes more may be in flight.
     fn has_room(&self, context: &Context, bytes: usize) -> bool {
         let batches = context.batches().map_or(0, Batches::bytes);
         let now = self.bytes.saturating_add(batches);
         now.saturating_add(bytes) <= context.limits().max_in_flight_bytes
     }
 
-    /// Whether so many bytes of input may be kept. One request is accepted whatever its size, and
-    /// so it does not count against its own input.
+    /// Returns whether so many bytes of input may be kept. One request is accepted whatever its
+    /// size, and so it does not count against its own input.
     pub(super) fn has_room_for_input(&self, context: &Context, bytes: usize) -> bool {
         let Limits { max_endpoint_bytes, max_in_flight_bytes, .. } = *context.limits();
         if !context.config().budget.has_room(max_endpoint_bytes, bytes) {
@@ -313,7 +313,7 @@ impl Calls {
         self.by_id.len() - self.held
     }
 
-    /// Whether no handler is at work.
+    /// Returns whether no handler is at work.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }

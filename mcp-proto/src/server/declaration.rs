@@ -53,7 +53,7 @@ pub struct Declaration {
     pub(super) input_required_stamp: Bytes,
     /// The same with caching hints.
     cache_stamps: BTreeMap<Cacheable, Bytes>,
-    /// How long the contents of resources may be kept.
+    /// The longest time that the contents of resources may be kept.
     pub(super) contents_hint: CacheHint,
     pub(super) list_changed: BTreeSet<List>,
 }

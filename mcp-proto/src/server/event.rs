@@ -1,4 +1,4 @@
-//! What a server machine tells, and what it is told in return.
+//! Events and actions of a server machine, and the handles to reply to them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -15,7 +15,7 @@ use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 use crate::version::{Era, ProtocolVersion};
 
-/// What a [`Server`](super::Server) wants done.
+/// An action of a [`Server`](super::Server).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServerAction {
@@ -37,7 +37,7 @@ pub enum ServerAction {
     Close,
 }
 
-/// What happened.
+/// The event.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServerEvent {
@@ -65,7 +65,7 @@ pub enum ServerEvent {
     Pong {
         /// Which one.
         ping: PingId,
-        /// Whether the client answered in time.
+        /// True if the client answered in time.
         answered: bool,
     },
     /// What came of a [`Server::request_input`](super::Server::request_input).
@@ -79,7 +79,7 @@ pub enum ServerEvent {
     /// them (see `Limits::max_replay_events`); anywhere, because a handler sent more notifications
     /// than could be sent ([`Notification::Lost`](super::Notification::Lost)).
     MessagesLost {
-        /// How many.
+        /// The number.
         count: u64,
     },
     /// Over HTTP: a limit of the endpoint was reached, so that something ended or was refused. It
@@ -87,7 +87,7 @@ pub enum ServerEvent {
     LimitReached {
         /// The field of `Limits`.
         limit: &'static str,
-        /// How many times it was reached since the last report.
+        /// The number of times that it was reached since the last report.
         count: u64,
     },
     /// Over HTTP: a connection could not be accepted, for want of file descriptors perhaps. It is
@@ -95,7 +95,7 @@ pub enum ServerEvent {
     AcceptFailed {
         /// Why.
         error: String,
-        /// How many times since the last report.
+        /// The number since the last report.
         count: u64,
     },
     /// The peer sent something that was dropped.
@@ -155,7 +155,7 @@ pub struct Request {
     pub input: Option<Box<Input>>,
     /// Who asks.
     pub peer: Peer,
-    /// Whether the client asked to be told of progress.
+    /// True if the client asked to be told of progress.
     pub wants_progress: bool,
     /// The least severe log messages that the client wants about this request; `None` if none.
     pub log_level: Option<LoggingLevel>,

@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HandlerId {
     pub(super) serial: usize,
-    /// Whether it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
+    /// True if it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
     pub(super) asks: bool,
 }
 
@@ -18,7 +18,7 @@ impl fmt::Debug for HandlerId {
 }
 
 impl HandlerId {
-    /// Whether the handler may answer with
+    /// Returns whether the handler may answer with
     /// [`Outcome::InputRequired`](super::Outcome::InputRequired).
     pub fn asks(self) -> bool {
         self.asks

@@ -283,7 +283,8 @@ impl Server {
         self.next_deadline().map(|(at, _)| at)
     }
 
-    /// Whether more messages are wanted: not before all actions are taken, nor after the end.
+    /// Returns whether more messages are wanted: not before all actions are taken, nor after the
+    /// end.
     pub fn wants_read(&self) -> bool {
         self.lifecycle.is_open() && self.context.outbox.is_empty()
     }

@@ -3,13 +3,14 @@
 //! In: a name. Out: whether it is one. Called by the [`Registry`](super::Registry) and by
 //! subscriptions.
 
-/// Whether a name has the specification's "only allowed characters", which some clients enforce.
+/// Returns whether a name has the specification's "only allowed characters", which some clients
+/// enforce.
 pub(super) fn is_tool_name(name: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
     (1..=128).contains(&name.len()) && name.bytes().all(allowed)
 }
 
-/// Whether a text begins as a URI does (RFC 3986, section 3.1).
+/// Returns whether a text begins as a URI does (RFC 3986, section 3.1).
 pub(super) fn has_scheme(uri: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
     uri.split_once(':').is_some_and(|(scheme, _)| {

@@ -29,7 +29,7 @@ pub enum Notification {
     /// [`Registry::logging`](super::Registry::logging) is declared; the application is told by
     /// [`ServerEvent::MessagesLost`](crate::server::ServerEvent::MessagesLost).
     Lost {
-        /// How many.
+        /// The number.
         count: u64,
     },
     /// A notification that the specification does not have, such as one of an extension, or

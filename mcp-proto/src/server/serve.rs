@@ -90,7 +90,7 @@ impl Declaration {
         }
     }
 
-    /// Whether a capability is declared.
+    /// Returns whether a capability is declared.
     pub(super) fn declares(&self, capability: Capability) -> bool {
         let declared = &self.capabilities;
         match capability {

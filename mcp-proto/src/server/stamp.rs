@@ -95,8 +95,8 @@ pub(super) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
     error
 }
 
-/// Whether a result asks for input by itself, past [`Outcome::InputRequired`](super::Outcome) and
-/// its checks.
+/// Returns whether a result asks for input by itself, past
+/// [`Outcome::InputRequired`](super::Outcome) and its checks.
 fn asks(result: &Json) -> bool {
     let mut asks = false;
     result.raw().members(|key, value| {
@@ -126,7 +126,7 @@ fn is_stamp(kind: CallKind, key: Raw<'_>) -> bool {
     }
 }
 
-/// Whether the text, with a `resultType` perhaps, may have such members.
+/// Returns whether the text, with a `resultType` perhaps, may have such members.
 fn mentions_stamp(kind: CallKind, typed: bool, text: &[u8]) -> bool {
     let hints = matches!(kind, CallKind::Resource { .. });
     typed
@@ -220,7 +220,8 @@ fn merge(
     (result_prefix(result_type, declaration.server_info(), meta, cache), Json::trusted(rest))
 }
 
-/// Whether `before`, `rare` and `after` stand together anywhere in `text`; fast where `rare` is.
+/// Returns whether `before`, `rare` and `after` stand together anywhere in `text`; fast where
+/// `rare` is.
 fn mentions(text: &[u8], before: &[u8], rare: u8, after: &[u8]) -> bool {
     memchr::memchr_iter(rare, text).any(|at| {
         let (head, tail) = text.split_at(at);

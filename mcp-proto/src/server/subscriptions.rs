@@ -43,7 +43,7 @@ pub(super) struct Subscriptions {
 struct Listener {
     /// The id of its request; a legacy session has none.
     id: Option<RequestId>,
-    /// Whether it may be told anything yet.
+    /// True if it may be told anything yet.
     ready: bool,
     filter: Filter,
     untold: BTreeSet<Change>,
@@ -151,7 +151,7 @@ impl Subscriptions {
         }
     }
 
-    /// Whether there is something to tell.
+    /// Returns whether there is something to tell.
     pub(super) fn has_news(&self) -> bool {
         !self.stirred.is_empty()
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::{number, open_strings};
 
-/// Who sends a message, or whom it is for.
+/// The role that sends a message, or that it is for.
 ///
 /// [Schema: Role](https://modelcontextprotocol.io/specification/2026-07-28/schema#role)
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

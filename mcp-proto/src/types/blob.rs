@@ -41,8 +41,8 @@ pub(super) fn decode(text: &str) -> Result<Vec<u8>, InvalidBase64> {
     STANDARD.decode(text).map_err(|_| InvalidBase64)
 }
 
-/// Whether a text has the form of Base64. The bits that padding leaves over may have any value: no
-/// receiver loses anything by them.
+/// Returns whether a text has the form of Base64. The bits that padding leaves over may have any
+/// value: no receiver loses anything by them.
 fn is_base64(text: &[u8]) -> bool {
     let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
     let (digits, _) = text.split_at(text.len() - padding);

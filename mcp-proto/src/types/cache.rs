@@ -24,7 +24,7 @@ pub enum CacheScope {
 pub struct CacheHint {
     /// For how many milliseconds the result is fresh; 0 for not at all.
     pub ttl_ms: u64,
-    /// Who may be given the result while it is fresh.
+    /// The scope of the cache that may hold the result while it is fresh.
     pub scope: CacheScope,
 }
 

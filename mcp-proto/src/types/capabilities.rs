@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::codec::is_false;
 use crate::json::Json;
 
-/// What a client supports. A capability that is there is supported; its settings say how far.
+/// The capabilities of a client. A capability that is there is supported; its settings say how far.
 ///
 /// [Schema: `ClientCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct ClientCapabilities {
     pub extensions: BTreeMap<String, Json>,
 }
 
-/// What a server supports. A capability that is there is supported; its settings say how far.
+/// The capabilities of a server. A capability that is there is supported; its settings say how far.
 ///
 /// [Schema: `ServerCapabilities`](https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ pub struct ServerCapabilities {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListChangedCapability {
-    /// Whether it tells when the list changes; default false.
+    /// True if it tells when the list changes; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub list_changed: bool,
 }
@@ -73,10 +73,10 @@ pub struct ListChangedCapability {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourcesCapability {
-    /// Whether one can subscribe to a resource; default false.
+    /// True if one can subscribe to a resource; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub subscribe: bool,
-    /// Whether it tells when the list changes; default false.
+    /// True if it tells when the list changes; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub list_changed: bool,
 }
@@ -106,7 +106,8 @@ pub struct ElicitationCapability {
 }
 
 impl ElicitationCapability {
-    /// Whether the client shows forms; one that names no mode does, as clients before 2025-11-25.
+    /// Returns whether the client shows forms; one that names no mode does, as clients before
+    /// 2025-11-25.
     pub fn accepts_form(&self) -> bool {
         self.form.is_some() || self.url.is_none()
     }

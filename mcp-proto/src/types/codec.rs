@@ -157,7 +157,7 @@ pub(super) fn tagged<'de, A: MapAccess<'de>>(
     Ok(Tagged::Whole(tag, Json::trusted(text)))
 }
 
-/// Whether a flag is left out.
+/// Returns whether a flag is left out.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 pub(super) fn is_false(flag: &bool) -> bool {
     !*flag

@@ -14,7 +14,7 @@ use crate::json::Json;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompleteRequestParams {
-    /// What has the argument.
+    /// The owner of the argument.
     #[serde(rename = "ref")]
     pub reference: CompletionReference,
     /// The argument to complete.
@@ -22,7 +22,7 @@ pub struct CompleteRequestParams {
     /// What is known beside it; since 2025-06-18.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompletionContext>,
-    /// What the request says about itself.
+    /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -39,7 +39,7 @@ impl CompleteRequestParams {
     }
 }
 
-/// What has the argument that is to be completed.
+/// The owner of the argument that is to be completed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum CompletionReference {
@@ -96,7 +96,7 @@ pub struct CompletionArgument {
     pub value: String,
 }
 
-/// What is known beside the argument to complete.
+/// Further values for a completion.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionContext {
@@ -112,18 +112,18 @@ pub struct CompletionContext {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CompleteResult {
-    /// What kind of result it is; the server machine writes it.
+    /// The type of the result; the server machine writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The completions.
     pub completion: Completion,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
 
 impl CompleteResult {
-    /// How many completions a result may have.
+    /// The most completions of a result.
     pub const MAX_VALUES: usize = 100;
 
     /// These are all completions; the first [`MAX_VALUES`](Self::MAX_VALUES) of them are sent.
@@ -143,10 +143,10 @@ impl CompleteResult {
 pub struct Completion {
     /// The values, at most 100.
     pub values: Vec<String>,
-    /// How many there are in all, if known.
+    /// The number of all of them, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// Whether there are more than these; default false.
+    /// True if there are more than these; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub has_more: bool,
 }

@@ -115,7 +115,7 @@ pub(super) fn prompt_arguments<A: JsonSchema>(
     Ok(arguments)
 }
 
-/// Whether only strings are valid, or `null` where a field may be left out.
+/// Returns whether only strings are valid, or `null` where a field may be left out.
 fn is_string(schema: &Value) -> bool {
     let variants = ["oneOf", "anyOf"].iter().find_map(|key| schema.get(*key)?.as_array());
     match (variants, schema.get("type")) {

@@ -70,11 +70,11 @@ impl<'de> Deserialize<'de> for ElicitRequestParams {
 pub struct ElicitRequestFormParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<FormMode>,
-    /// What is asked for, for the user.
+    /// The question for the user.
     pub message: String,
     /// The fields of the form.
     pub requested_schema: RequestedSchema,
-    /// What the request says about itself; legacy.
+    /// Metadata of the request (`_meta`); legacy.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -103,12 +103,12 @@ pub struct ElicitRequestURLParams {
     mode: UrlMode,
     /// Why the user is sent there, for the user.
     pub message: String,
-    /// Where the user is sent.
+    /// The URL that the user is sent to.
     pub url: String,
     /// What `notifications/elicitation/complete` will name; 2025-11-25 alone has it, and needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
-    /// What the request says about itself; legacy.
+    /// Metadata of the request (`_meta`); legacy.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -138,12 +138,12 @@ impl ElicitRequestURLParams {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ElicitResult {
-    /// What the user did.
+    /// The action of the user.
     pub action: ElicitAction,
-    /// What the form holds, if the user accepted one.
+    /// The content of the form, if the user accepted one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Json>,
-    /// What the result says about itself; legacy.
+    /// Metadata of the result (`_meta`); legacy.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -171,7 +171,7 @@ impl ElicitResult {
     }
 }
 
-/// What a user did about an elicitation.
+/// The action of a user about an elicitation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {

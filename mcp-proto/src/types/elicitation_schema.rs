@@ -114,7 +114,7 @@ pub struct StringSchema {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The fewest characters.
@@ -126,7 +126,7 @@ pub struct StringSchema {
     /// What kind of text it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<StringFormat>,
-    /// What the field holds at first; since 2025-11-25.
+    /// The default value of the field; since 2025-11-25.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
@@ -156,7 +156,7 @@ pub struct NumberSchema {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The least.
@@ -165,7 +165,7 @@ pub struct NumberSchema {
     /// The greatest.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub maximum: Option<f64>,
-    /// What the field holds at first; since 2025-11-25.
+    /// The default value of the field; since 2025-11-25.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub default: Option<f64>,
 }
@@ -191,10 +191,10 @@ pub struct BooleanSchema {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What the field holds at first.
+    /// The default value of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<bool>,
 }

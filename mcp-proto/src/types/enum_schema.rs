@@ -15,12 +15,12 @@ pub struct UntitledSingleSelectEnumSchema {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The texts to choose from.
     pub r#enum: Vec<String>,
-    /// What is chosen at first.
+    /// The default choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
@@ -49,12 +49,12 @@ pub struct TitledSingleSelectEnumSchema {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What to choose from.
+    /// The options.
     pub one_of: Vec<EnumOption>,
-    /// What is chosen at first.
+    /// The default choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
@@ -83,7 +83,7 @@ pub struct UntitledMultiSelectEnumSchema {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The fewest to choose.
@@ -92,9 +92,9 @@ pub struct UntitledMultiSelectEnumSchema {
     /// The most to choose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<u64>,
-    /// What to choose from.
+    /// The options.
     pub items: UntitledItems,
-    /// What is chosen at first.
+    /// The default choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Vec<String>>,
 }
@@ -137,7 +137,7 @@ pub struct TitledMultiSelectEnumSchema {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The fewest to choose.
@@ -146,9 +146,9 @@ pub struct TitledMultiSelectEnumSchema {
     /// The most to choose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<u64>,
-    /// What to choose from.
+    /// The options.
     pub items: TitledItems,
-    /// What is chosen at first.
+    /// The default choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Vec<String>>,
 }
@@ -212,14 +212,14 @@ pub struct LegacyTitledEnumSchema {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The texts to choose from.
     pub r#enum: Vec<String>,
     /// Their titles, in the same order.
     pub enum_names: Vec<String>,
-    /// What is chosen at first.
+    /// The default choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }

@@ -44,7 +44,7 @@ impl MissingRequiredClientCapabilityErrorData {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct URLElicitationRequiredErrorData {
-    /// Where to send the user.
+    /// The URL for the user.
     pub elicitations: Vec<ElicitRequestURLParams>,
 }
 

@@ -19,10 +19,10 @@ pub struct Implementation {
     pub title: Option<String>,
     /// The version of the implementation, not of the protocol.
     pub version: String,
-    /// What it does.
+    /// A description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where to read more.
+    /// The URL of further documentation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
     /// For display, in several sizes.

@@ -24,20 +24,20 @@ use crate::json::Json;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InputRequiredResult {
-    /// What kind of result it is: [`ResultType::InputRequired`].
+    /// The type of the result: [`ResultType::InputRequired`].
     pub result_type: ResultType,
-    /// What is asked for.
+    /// The requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<InputRequests>,
-    /// What the client sends back as it is.
+    /// State that the client sends back as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
 
-/// What a server asks for, by keys of its own.
+/// The requests of a server, by keys of its own.
 ///
 /// [Schema: `InputRequests`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests)
 pub type InputRequests = BTreeMap<String, InputRequest>;

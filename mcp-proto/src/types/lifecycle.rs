@@ -16,11 +16,11 @@ use crate::json::Json;
 pub struct InitializeRequestParams {
     /// The latest revision that the client speaks.
     pub protocol_version: String,
-    /// What the client supports.
+    /// The capabilities of the client.
     pub capabilities: ClientCapabilities,
-    /// Who the client is.
+    /// The implementation of the client.
     pub client_info: Implementation,
-    /// What the request says about itself.
+    /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -34,14 +34,14 @@ pub struct InitializeRequestParams {
 pub struct InitializeResult {
     /// The revision that the server wants to speak; a client that does not know it disconnects.
     pub protocol_version: String,
-    /// What the server supports.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// Who the server is.
+    /// The implementation of the server.
     pub server_info: Implementation,
-    /// How to use the server, for the model.
+    /// Instructions for the model: how to use the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -53,23 +53,23 @@ pub struct InitializeResult {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DiscoverResult {
-    /// What kind of result it is.
+    /// The type of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The revisions that the server speaks.
     pub supported_versions: Vec<String>,
-    /// What the server supports.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// How to use the server, for the model.
+    /// Instructions for the model: how to use the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     /// For how many milliseconds the result is fresh; 0 for not at all.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may be given the result while it is fresh.
+    /// The scope of the cache that may hold the result while it is fresh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }

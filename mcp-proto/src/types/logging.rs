@@ -58,14 +58,14 @@ impl LoggingLevel {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LoggingMessageNotificationParams {
-    /// How severe it is.
+    /// The severity.
     pub level: LoggingLevel,
     /// Which part of the server says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logger: Option<String>,
     /// What it says: a string, or any other JSON.
     pub data: Json,
-    /// What the notification says about itself.
+    /// Metadata of the notification (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -85,7 +85,7 @@ impl LoggingMessageNotificationParams {
 pub struct SetLevelRequestParams {
     /// The least severe level that the client wants to see.
     pub level: LoggingLevel,
-    /// What the request says about itself.
+    /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }

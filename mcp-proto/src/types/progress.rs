@@ -18,13 +18,13 @@ pub struct ProgressNotificationParams {
     /// How far the work is; it increases, even if the total is unknown.
     #[serde(serialize_with = "number")]
     pub progress: f64,
-    /// How far there is to go, if that is known.
+    /// The total, if it is known.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub total: Option<f64>,
-    /// What is being done, for display.
+    /// The present work, for display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What the notification says about itself.
+    /// Metadata of the notification (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -42,7 +42,7 @@ pub struct CancelledNotificationParams {
     /// Why, for a log or for display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the notification says about itself.
+    /// Metadata of the notification (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }

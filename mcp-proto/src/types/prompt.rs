@@ -23,7 +23,7 @@ pub struct Prompt {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its arguments.
@@ -32,7 +32,7 @@ pub struct Prompt {
     /// For display, in several sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// What the prompt says about itself.
+    /// Metadata of the prompt (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -102,7 +102,7 @@ impl Prompt {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListPromptsResult {
-    /// What kind of result it is; absent from legacy ones.
+    /// The type of the result; absent from legacy results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The prompts of this page.
@@ -113,10 +113,10 @@ pub struct ListPromptsResult {
     /// For how many milliseconds the result is fresh; 0 for not at all.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may be given the result while it is fresh.
+    /// The scope of the cache that may hold the result while it is fresh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -139,7 +139,7 @@ pub struct GetPromptRequestParams {
     /// The state that the server gave when it was asked before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What the request says about itself.
+    /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -151,15 +151,15 @@ pub struct GetPromptRequestParams {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetPromptResult {
-    /// What kind of result it is; the server machine writes it.
+    /// The type of the result; the server machine writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
-    /// What the prompt is for.
+    /// A description of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages that it consists of.
     pub messages: Vec<PromptMessage>,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -177,9 +177,9 @@ impl GetPromptResult {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// Who says it.
+    /// The role that says it.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: ContentBlock,
 }
 

@@ -15,10 +15,10 @@ pub struct PromptArgument {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it must be given; default false.
+    /// True if it must be given; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub required: bool,
 }

@@ -21,7 +21,7 @@ pub struct Resource {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is, for the model.
+    /// A description for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its media type, if known.
@@ -36,7 +36,7 @@ pub struct Resource {
     /// For display, in several sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// What the resource says about itself.
+    /// Metadata of the resource (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -84,7 +84,7 @@ pub struct ResourceTemplate {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the resources are, for the model.
+    /// A description of the resources, for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Their media type, if it is the same for all.
@@ -96,7 +96,7 @@ pub struct ResourceTemplate {
     /// For display, in several sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// What the template says about itself.
+    /// Metadata of the template (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -136,7 +136,7 @@ impl ResourceTemplate {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListResourcesResult {
-    /// What kind of result it is; absent from legacy ones.
+    /// The type of the result; absent from legacy results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The resources of this page.
@@ -147,10 +147,10 @@ pub struct ListResourcesResult {
     /// For how many milliseconds the result is fresh; 0 for not at all.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may be given the result while it is fresh.
+    /// The scope of the cache that may hold the result while it is fresh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -162,7 +162,7 @@ pub struct ListResourcesResult {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListResourceTemplatesResult {
-    /// What kind of result it is; absent from legacy ones.
+    /// The type of the result; absent from legacy results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The templates of this page.
@@ -173,10 +173,10 @@ pub struct ListResourceTemplatesResult {
     /// For how many milliseconds the result is fresh; 0 for not at all.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may be given the result while it is fresh.
+    /// The scope of the cache that may hold the result while it is fresh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }

@@ -73,7 +73,7 @@ pub struct TextResourceContents {
     pub mime_type: Option<String>,
     /// The text.
     pub text: String,
-    /// What the contents say about themselves.
+    /// Metadata of the contents (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -93,7 +93,7 @@ pub struct BlobResourceContents {
     /// The bytes in Base64; another text cannot be written as JSON.
     #[serde(serialize_with = "blob::serialize")]
     pub blob: String,
-    /// What the contents say about themselves.
+    /// Metadata of the contents (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }

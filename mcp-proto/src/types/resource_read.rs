@@ -22,7 +22,7 @@ pub struct ReadResourceRequestParams {
     /// The state that the server gave when it was asked before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What the request says about itself.
+    /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -34,7 +34,7 @@ pub struct ReadResourceRequestParams {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadResourceResult {
-    /// What kind of result it is; the server machine writes it.
+    /// The type of the result; the server machine writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The contents; several if the resource has parts.
@@ -42,10 +42,10 @@ pub struct ReadResourceResult {
     /// For how many milliseconds the result is fresh; 0 for not at all.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may be given the result while it is fresh.
+    /// The scope of the cache that may hold the result while it is fresh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -65,7 +65,7 @@ impl ReadResourceResult {
 pub struct SubscribeRequestParams {
     /// The resource.
     pub uri: String,
-    /// What the request says about itself.
+    /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -78,7 +78,7 @@ pub struct SubscribeRequestParams {
 pub struct UnsubscribeRequestParams {
     /// The resource.
     pub uri: String,
-    /// What the request says about itself.
+    /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -91,7 +91,7 @@ pub struct UnsubscribeRequestParams {
 pub struct ResourceUpdatedNotificationParams {
     /// The resource that changed; perhaps a part of the one that was subscribed to.
     pub uri: String,
-    /// What the notification says about itself.
+    /// Metadata of the notification (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }

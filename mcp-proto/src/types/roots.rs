@@ -14,7 +14,7 @@ use crate::json::Json;
 pub struct ListRootsResult {
     /// The roots.
     pub roots: Vec<Root>,
-    /// What the result says about itself; legacy.
+    /// Metadata of the result (`_meta`); legacy.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -32,7 +32,7 @@ impl ListRootsResult {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Root {
-    /// Where it is; it starts with `file://`.
+    /// The URI; it starts with `file://`.
     pub uri: String,
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -28,7 +28,7 @@ pub struct CreateMessageRequestParams {
     /// How freely the model chooses; the scale is the model's.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub temperature: Option<f64>,
-    /// How many tokens the answer may have.
+    /// The most tokens of the answer.
     pub max_tokens: u64,
     /// Texts that end the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +42,7 @@ pub struct CreateMessageRequestParams {
     /// How the model uses tools; only for clients with the capability `sampling.tools`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// What the request says about itself; legacy.
+    /// Metadata of the request (`_meta`); legacy.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -71,7 +71,7 @@ impl CreateMessageRequestParams {
         self
     }
 
-    /// Whether it is only for clients with the capability `sampling.tools`.
+    /// Returns whether it is only for clients with the capability `sampling.tools`.
     pub(crate) fn needs_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()
     }
@@ -83,11 +83,11 @@ impl CreateMessageRequestParams {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SamplingMessage {
-    /// Who says it.
+    /// The role that says it.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: SamplingContent,
-    /// What the message says about itself.
+    /// Metadata of the message (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -106,16 +106,16 @@ impl SamplingMessage {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateMessageResult {
-    /// Who says it.
+    /// The role that says it.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: SamplingContent,
     /// The model that says it.
     pub model: String,
     /// Why it ended, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
-    /// What the message says about itself.
+    /// Metadata of the message (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -144,13 +144,13 @@ pub struct ModelPreferences {
     /// Models; the first that the client has counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<ModelHint>,
-    /// How much a low price matters.
+    /// The weight of a low price.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub cost_priority: Option<f64>,
-    /// How much a fast answer matters.
+    /// The weight of a fast answer.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub speed_priority: Option<f64>,
-    /// How much a good answer matters.
+    /// The weight of a good answer.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub intelligence_priority: Option<f64>,
 }
@@ -173,7 +173,7 @@ impl ModelHint {
     }
 }
 
-/// How a model uses tools.
+/// The use of tools by a model.
 ///
 /// [Schema: `ToolChoice`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolchoice)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -109,7 +109,7 @@ pub struct ToolUseContent {
     pub name: String,
     /// Its arguments, an object.
     pub input: Json,
-    /// What the call says about itself; to be kept when the call is sent again.
+    /// Metadata of the call (`_meta`); to be kept when the call is sent again.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -121,7 +121,7 @@ impl ToolUseContent {
     }
 }
 
-/// What a tool returned to a model.
+/// The result of a tool, for a model.
 ///
 /// [Schema: `ToolResultContent`](https://modelcontextprotocol.io/specification/2026-07-28/schema#toolresultcontent)
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -130,15 +130,15 @@ impl ToolUseContent {
 pub struct ToolResultContent {
     /// The `id` of the call.
     pub tool_use_id: String,
-    /// What the model reads.
+    /// The content for the model.
     pub content: Vec<ContentBlock>,
-    /// What a program reads: any JSON, `null` too.
+    /// The content for programs: any JSON, `null` too.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Json>,
-    /// Whether the call failed; default false.
+    /// True if the call failed; default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_error: bool,
-    /// What the result says about itself; to be kept when the result is sent again.
+    /// Metadata of the result (`_meta`); to be kept when the result is sent again.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }

@@ -67,7 +67,7 @@ impl SubscriptionFilter {
 pub struct SubscriptionsListenRequestParams {
     /// What the client wants to hear of.
     pub notifications: SubscriptionFilter,
-    /// What the request says about itself.
+    /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -79,10 +79,10 @@ pub struct SubscriptionsListenRequestParams {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SubscriptionsListenResult {
-    /// What kind of result it is.
+    /// The type of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
-    /// What the result says about itself; `io.modelcontextprotocol/subscriptionId` is the id of
+    /// Metadata of the result (`_meta`); `io.modelcontextprotocol/subscriptionId` is the id of
     /// the request.
     #[serde(rename = "_meta")]
     pub meta: Json,
@@ -96,7 +96,7 @@ pub struct SubscriptionsListenResult {
 pub struct SubscriptionsAcknowledgedNotificationParams {
     /// What the server will tell of, out of what the client wanted.
     pub notifications: SubscriptionFilter,
-    /// What the notification says about itself; `io.modelcontextprotocol/subscriptionId` is the id
+    /// Metadata of the notification (`_meta`); `io.modelcontextprotocol/subscriptionId` is the id
     /// of the request.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,

@@ -25,7 +25,7 @@ pub struct Tool {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it does, for the model.
+    /// A description for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The JSON Schema of its arguments, an object with `"type": "object"`.
@@ -39,7 +39,7 @@ pub struct Tool {
     /// For display, in several sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// What the tool says about itself.
+    /// Metadata of the tool (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -211,7 +211,7 @@ impl ToolAnnotations {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListToolsResult {
-    /// What kind of result it is; absent from legacy ones.
+    /// The type of the result; absent from legacy results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
     /// The tools of this page.
@@ -222,10 +222,10 @@ pub struct ListToolsResult {
     /// For how many milliseconds the result is fresh; 0 for not at all.
     #[serde(default, deserialize_with = "ttl_ms", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may be given the result while it is fresh.
+    /// The scope of the cache that may hold the result while it is fresh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
@@ -248,30 +248,30 @@ pub struct CallToolRequestParams {
     /// The state that the server gave when it was called before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What the request says about itself.
+    /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }
 
-/// What a tool returns.
+/// The result of a tool.
 ///
 /// [Schema: `CallToolResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresult)
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// What kind of result it is; the server machine writes it.
+    /// The type of the result; the server machine writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<ResultType>,
-    /// What the model reads.
+    /// The content for the model.
     pub content: Vec<ContentBlock>,
-    /// What a program reads: any JSON, `null` too.
+    /// The content for programs: any JSON, `null` too.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Json>,
-    /// Whether the call failed, in a way that the model can act on.
+    /// True if the call failed, in a way that the model can act on.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_error: bool,
-    /// What the result says about itself.
+    /// Metadata of the result (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }

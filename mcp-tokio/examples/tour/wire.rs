@@ -127,7 +127,8 @@ fn is_message(text: &str) -> bool {
     text.starts_with('{') || text.starts_with("data: {")
 }
 
-/// Whether a line below the first one is of interest: a message, or a field that has to do with MCP.
+/// Returns whether a line below the first one is of interest: a message, or a field that has to do
+/// with MCP.
 fn matters(text: &str) -> bool {
     let is_field = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("mcp-"));
     is_message(text) || is_field || text == "Content-Type: text/event-stream"

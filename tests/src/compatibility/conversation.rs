@@ -139,7 +139,8 @@ impl Met {
     }
 }
 
-/// Whether the revision has elicitation, which came with 2025-06-18, and whether it can be had.
+/// Returns whether the revision has elicitation, which came with 2025-06-18, and whether it can be
+/// had.
 fn asks(version: ProtocolVersion, asks_legacy: bool) -> bool {
     let legacy = [ProtocolVersion::V2025_06_18, ProtocolVersion::V2025_11_25];
     version.era() == Era::Modern || asks_legacy && legacy.contains(&version)

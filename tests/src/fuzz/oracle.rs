@@ -151,7 +151,7 @@ impl<'a> Object<'a> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.get()))
     }
 
-    /// Whether a key stands twice.
+    /// Returns whether a key stands twice.
     pub(super) fn repeats(&self, keys: &[&str]) -> bool {
         keys.iter().any(|key| self.0.iter().filter(|(name, _)| name == key).count() > 1)
     }
@@ -235,7 +235,7 @@ fn valid_id(id: &str, limits: &Limits, doubtful: &mut bool) -> Option<String> {
     Some(id.to_owned())
 }
 
-/// Whether readers may disagree about these parameters; `None` if they are no object.
+/// Returns whether readers may disagree about these parameters; `None` if they are no object.
 fn ambiguous_params(params: &str) -> Option<bool> {
     if !params.starts_with('{') {
         return None;
@@ -246,7 +246,7 @@ fn ambiguous_params(params: &str) -> Option<bool> {
     Some(object.repeats_any() || meta.is_none_or(|meta| meta.repeats_any()))
 }
 
-/// Whether readers may disagree about this error; `None` if it is none.
+/// Returns whether readers may disagree about this error; `None` if it is none.
 fn ambiguous_error(error: &str) -> Option<bool> {
     if !error.starts_with('{') {
         return None;

@@ -19,7 +19,7 @@ pub(super) struct Run<D> {
     serving: Serving,
     process: RefCell<Process>,
     observed: Observed,
-    /// Whether clients ask for what a server says by itself.
+    /// True if clients ask for what a server says by itself.
     listens: bool,
     drive: D,
 }

@@ -28,7 +28,7 @@ struct Seen {
     changes: Vec<Change>,
     /// The messages of forms.
     forms: Vec<String>,
-    /// Whether the next form is sent.
+    /// True if the next form is sent.
     accepts: bool,
     waker: Option<Waker>,
 }

@@ -21,9 +21,9 @@ pub(super) struct Server {
     pub(super) no_modern: fn(&ConnectError) -> bool,
     /// The same over HTTP.
     pub(super) no_modern_http: fn(&ConnectError) -> bool,
-    /// Whether it ends a call that is cancelled, and writes so.
+    /// True if it ends a call that is cancelled, and writes so.
     pub(super) cancels: bool,
-    /// Whether it ends by itself, within the time that it is given, while a call runs.
+    /// True if it ends by itself, within the time that it is given, while a call runs.
     ends_when_busy: bool,
     /// What it exits with if a client has opened no conversation with it.
     unopened: i32,
@@ -81,7 +81,7 @@ impl Server {
         self.era == "dual"
     }
 
-    /// Whether it has ended as it should.
+    /// Returns whether it has ended as it should.
     pub(super) fn ends_so(&self, doing: Doing, status: ExitStatus) -> bool {
         match doing {
             Doing::Something if !self.ends_when_busy => status.signal() == Some(SIGTERM),
@@ -95,7 +95,7 @@ impl Server {
         if self.cancels { Doing::Nothing } else { Doing::Something }
     }
 
-    /// Whether it speaks this legacy revision, or this modern one if it is a dual server.
+    /// Returns whether it speaks this legacy revision, or this modern one if it is a dual server.
     pub(super) fn speaks(&self, version: ProtocolVersion) -> bool {
         let place = |version| ProtocolVersion::ALL.iter().position(|known| *known == version);
         let newest =

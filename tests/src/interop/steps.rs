@@ -148,7 +148,8 @@ impl<'a> Steps<'a> {
         step("error", self.error()).await
     }
 
-    /// Whether a server refuses a session that it does not know in a way that no client understands.
+    /// Returns whether a server refuses a session that it does not know in a way that no client
+    /// understands.
     fn is_stuck(&self, error: &CallError) -> bool {
         let unknown = self.server.unknown_session;
         let is_of_it = if let CallError::Unauthorized(unauthorized) = error {

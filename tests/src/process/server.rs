@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::SERVER;
 use super::streams::{Kind, Output};
 
-/// How long a server may take for all of its test.
+/// The longest time that a server may take for all of its test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Server {

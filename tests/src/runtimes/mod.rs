@@ -44,10 +44,10 @@ pub trait Runtime: 'static {
 
 /// What an adapter exports.
 pub trait Adapter: 'static {
-    /// Whether clients go to `https` URLs.
+    /// True if clients go to `https` URLs.
     const HAS_TLS: bool;
 
-    /// Whether SIGINT and SIGTERM end `serve_stdio`.
+    /// True if SIGINT and SIGTERM end `serve_stdio`.
     const HAS_SIGNALS: bool = true;
 
     /// `serve`.

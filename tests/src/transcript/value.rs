@@ -121,12 +121,12 @@ impl Transcript {
         self.lines.iter().filter_map(|line| line.text.strip_prefix('#')).map(str::trim)
     }
 
-    /// Whether it is a client that is played.
+    /// Returns whether it is a client that is played.
     pub fn plays_client(&self) -> bool {
         matches!(self.role, Role::Client(_) | Role::HttpClient(_))
     }
 
-    /// Whether it is HTTP that is spoken.
+    /// Returns whether it is HTTP that is spoken.
     pub fn speaks_http(&self) -> bool {
         matches!(self.role, Role::Http(_) | Role::HttpClient(_))
     }

@@ -50,7 +50,7 @@ impl Way {
         self.negotiation == Negotiation::Legacy
     }
 
-    /// Whether a cancellation is the end of a connection, and nothing is said.
+    /// Returns whether a cancellation is the end of a connection, and nothing is said.
     pub(crate) fn cancels_by_closing(self) -> bool {
         self.over == Over::Http && !self.is_legacy()
     }

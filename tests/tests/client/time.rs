@@ -1,4 +1,4 @@
-//! How long calls may take.
+//! The longest time that calls may take.
 
 use std::time::Duration;
 

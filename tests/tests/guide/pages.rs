@@ -180,7 +180,7 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Whether the lines stand in a text, one after the other, perhaps further to the right.
+/// Returns whether the lines stand in a text, one after the other, perhaps further to the right.
 fn has(source: &str, lines: &[String]) -> bool {
     let source: Vec<&str> = source.lines().collect();
     !lines.is_empty()
@@ -195,7 +195,7 @@ fn has(source: &str, lines: &[String]) -> bool {
         })
 }
 
-/// Whether a line can be typed: of an example it is known whether there is one.
+/// Returns whether a line can be typed: of an example it is known whether there is one.
 fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace().skip_while(|word| word.contains('='));
     if words.next() != Some("cargo") {

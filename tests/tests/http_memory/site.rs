@@ -32,7 +32,7 @@ pub(crate) struct Client {
     connection: Connection,
     /// What it has read and nobody has looked at.
     pub(crate) read: Vec<u8>,
-    /// Whether it reads: the driver of one that does not takes no actions and visits nobody.
+    /// True if it reads: the driver of one that does not takes no actions and visits nobody.
     pub(crate) reads: bool,
     pub(crate) closed: bool,
     /// How much it has read.

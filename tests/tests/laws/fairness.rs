@@ -87,7 +87,7 @@ struct Site {
     ended: BTreeSet<usize>,
     clients: Vec<Client>,
     owed: Vec<Reply>,
-    /// Whether each session of the flooder has a request in flight, so that it cannot end.
+    /// True if each session of the flooder has a request in flight, so that it cannot end.
     holds: bool,
 }
 

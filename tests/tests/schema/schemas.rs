@@ -19,7 +19,7 @@ pub(crate) struct Schemas {
 }
 
 impl Schemas {
-    /// Whether a revision has this definition.
+    /// Returns whether a revision has this definition.
     pub(crate) fn defines(&mut self, revision: &str, name: &str) -> bool {
         let schema = self.schema(revision);
         schema[container(schema)].get(name).is_some()

@@ -310,7 +310,7 @@ impl Driven {
         self.future.as_mut().poll(&mut task::Context::from_waker(&waker))
     }
 
-    /// Whether it wants to be polled again.
+    /// Returns whether it wants to be polled again.
     fn is_woken(&self) -> bool {
         std::mem::take(&mut *self.woken.0.lock().unwrap())
     }

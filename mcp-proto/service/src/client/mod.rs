@@ -162,8 +162,8 @@ impl ClientService {
         false
     }
 
-    /// Whether the server is to be started anew: then comes [`ClientService::handle_opened`], or
-    /// [`Driven::handle_eof`] if it cannot be.
+    /// Returns whether the server is to be started anew: then comes
+    /// [`ClientService::handle_opened`], or [`Driven::handle_eof`] if it cannot be.
     pub fn wants_reopen(&self) -> bool {
         self.life == Life::Reopening
     }

@@ -18,7 +18,7 @@ use mcp_proto::{Duration, Instant};
 /// How long to wait when the system has no room for another connection.
 const NO_ROOM: Duration = Duration::from_millis(50);
 
-/// How long connections may take to close beyond `Limits::drain`.
+/// The longest time that connections may take to close beyond `Limits::drain`.
 const GRACE: Duration = Duration::from_millis(500);
 
 impl HttpServer {
@@ -48,9 +48,9 @@ impl HttpServer {
         })
     }
 
-    /// Whether fewer than `Limits::max_connections` are open, so that the one that was accepted
-    /// from `peer` may be served. If not, a connection is told to end that is idle, of the holder that
-    /// has most: ask again when one has closed, or after 50 ms.
+    /// Returns whether fewer than `Limits::max_connections` are open, so that the one that was
+    /// accepted from `peer` may be served. If not, a connection is told to end that is idle, of the
+    /// holder that has most: ask again when one has closed, or after 50 ms.
     pub fn has_room(&self, now: Instant, peer: IpAddr) -> bool {
         let has_room = self.hub.open.count() < self.config().server.limits.max_connections;
         if !has_room {
@@ -85,8 +85,8 @@ impl HttpServer {
         (!is_of_one).then_some(NO_ROOM)
     }
 
-    /// How long connections may take to close once the server is to stop: `Limits::drain`, and
-    /// 500 ms to write the last answers. What is left is to be cut off.
+    /// The longest time that connections may take to close once the server is to stop:
+    /// `Limits::drain`, and 500 ms to write the last answers. What is left is to be cut off.
     pub fn patience(&self) -> Duration {
         self.config().server.limits.drain + GRACE
     }

@@ -57,7 +57,7 @@ impl Meter {
         self.activity.store(now.as_micros() << 2 | activity as u64, Ordering::Relaxed);
     }
 
-    /// Whether the connection is to end. It is told once.
+    /// Returns whether the connection is to end. It is told once.
     pub(super) fn take_end(&self) -> bool {
         self.ends.swap(false, Ordering::Relaxed)
     }

@@ -28,7 +28,8 @@ impl Hub {
         Bytes::from_owner(Held { data, _account: account })
     }
 
-    /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
+    /// Returns whether the endpoint is to forget what it keeps for resumption, or to report
+    /// refusals.
     pub(super) fn needs_room(&self) -> bool {
         self.account.needs_endpoint()
     }

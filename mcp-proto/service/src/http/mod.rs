@@ -181,7 +181,7 @@ struct Todo {
     others: VecDeque<EndpointAction<Visitor>>,
     /// What is offered, if the first thing is a request that a handler owes the answer to.
     offer: Option<Offer>,
-    /// Whether whoever tends is to look sooner.
+    /// True if whoever tends is to look sooner.
     sooner: bool,
 }
 

@@ -41,7 +41,7 @@ impl Signals {
         }
     }
 
-    /// Whether nobody is left; to be asked once the leader is reaped.
+    /// Returns whether nobody is left; to be asked once the leader is reaped.
     pub(super) fn has_nobody_left(&mut self) -> bool {
         if let Some(group) = self.group {
             // Where this process adopts orphans, as the first of a container, it has to reap them.

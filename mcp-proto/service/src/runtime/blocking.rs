@@ -179,7 +179,7 @@ impl<T> Inbox<T> {
         })
     }
 
-    /// Whether every value that the thread has was taken.
+    /// Returns whether every value that the thread has was taken.
     fn is_empty(&self) -> bool {
         self.shared.sent.load(Ordering::Acquire) == self.taken
     }

@@ -69,8 +69,8 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// Runs a future to its end in a task of its own.
     fn spawn(&self, future: impl Future<Output = ()> + Send + 'static);
 
-    /// Whether [`serve`] spawns handlers that are pending after their first poll. If not, they take
-    /// turns in the task that serves.
+    /// Returns whether [`serve`] spawns handlers that are pending after their first poll. If not,
+    /// they take turns in the task that serves.
     fn spawns_handlers(&self) -> bool {
         true
     }

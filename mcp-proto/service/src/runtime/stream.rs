@@ -74,7 +74,7 @@ pub(super) async fn sleep_until(clock: &mut impl Clock, at: Instant) {
     poll_fn(|context| clock.poll_timer(context, at)).await;
 }
 
-/// Whether the environment variable `MCP_WIRE` asks for the conversation on standard error.
+/// Returns whether the environment variable `MCP_WIRE` asks for the conversation on standard error.
 #[expect(clippy::disallowed_methods, reason = "it is for a look from outside of the application")]
 pub(super) fn shows_wire() -> bool {
     std::env::var_os("MCP_WIRE").is_some_and(|value| value == "1")

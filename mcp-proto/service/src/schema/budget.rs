@@ -39,7 +39,7 @@ impl Steps {
     }
 }
 
-/// Whether an error was made before the steps were spent.
+/// Returns whether an error was made before the steps were spent.
 pub(super) fn is_sound(error: &jsonschema::ValidationError<'_>) -> bool {
     **error.instance() == Value::Bool(true)
 }

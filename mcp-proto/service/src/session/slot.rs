@@ -70,7 +70,7 @@ impl<T> Slot<T> {
 pub(in super::super) struct Ticket<T>(Arc<Slot<T>>);
 
 impl<T> Ticket<T> {
-    /// Whether nobody waits any more.
+    /// Returns whether nobody waits any more.
     pub(super) fn is_over(&self) -> bool {
         self.0.0.look(|state| matches!(state, State::Over))
     }

@@ -139,7 +139,7 @@ impl Lane {
         self.under_way.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// Whether nothing can be sent any more.
+    /// Returns whether nothing can be sent any more.
     pub(super) fn has_ended(&self) -> bool {
         self.ended
     }

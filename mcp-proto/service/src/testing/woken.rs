@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Woken(AtomicBool);
 
 impl Woken {
-    /// Whether it was since this was last asked.
+    /// Returns whether it was since this was last asked.
     pub(super) fn look(&self) -> bool {
         self.0.swap(false, Ordering::AcqRel)
     }

@@ -17,7 +17,7 @@ pub(super) struct Lines {
     /// What has come of a body, or of its line, that is not complete. The end of a long one is
     /// dropped.
     body: BytesMut,
-    /// Whether the beginning of what is not complete was shown.
+    /// True if the beginning of what is not complete was shown.
     shown: bool,
 }
 
@@ -44,7 +44,7 @@ enum Place {
 struct Announced {
     length: u64,
     is_chunked: bool,
-    /// Whether the body is a stream of events.
+    /// True if the body is a stream of events.
     is_events: bool,
 }
 

@@ -125,8 +125,8 @@ fn looks_secret(name: &str) -> bool {
     is_secret && !PUBLIC.contains(&key.as_str())
 }
 
-/// Whether one of the words of a key is secret: they are apart by other characters than letters,
-/// or begin with a capital.
+/// Returns whether one of the words of a key is secret: they are apart by other characters than
+/// letters, or begin with a capital.
 fn has_secret_word(key: &str) -> bool {
     let parts = key.split(|mark: char| !mark.is_alphabetic()).filter(|part| !part.is_empty());
     parts

@@ -53,8 +53,9 @@ impl ResourceMetadata {
         (!metadata.authorization_servers.is_empty()).then_some(metadata)
     }
 
-    /// True if `resource` is the server, or a folder that the server is in. The origins are equal, and
-    /// the path is the server's or a prefix of it at a slash. The query of the server does not count.
+    /// True if `resource` is the server, or a folder that the server is in. The origins are equal,
+    /// and the path is the server's or a prefix of it at a slash. The query of the server does not
+    /// count.
     pub fn covers(&self, server: &Url) -> bool {
         let Ok(resource) = Url::parse(&self.resource) else { return false };
         let path = |url: &Url| String::from(url.target().split('?').next().unwrap_or_default());

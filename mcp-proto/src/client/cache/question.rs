@@ -21,7 +21,7 @@ pub(super) struct Question {
     params: Box<[u8]>,
     /// The resource that is read.
     uri: Option<Box<str>>,
-    /// Whether it asks for another page than the first.
+    /// True if it asks for another page than the first.
     pub(super) has_cursor: bool,
 }
 
@@ -53,8 +53,8 @@ impl Question {
         Some(Self { method, params, uri, has_cursor })
     }
 
-    /// Whether the answer is another one when the resource with this URI has changed: it is that
-    /// resource, or one that has it as a part.
+    /// Returns whether the answer is another one when the resource with this URI has changed: it is
+    /// that resource, or one that has it as a part.
     pub(super) fn reads(&self, updated: &str) -> bool {
         let read = self.uri.as_deref().filter(|_| self.method == READ);
         read.is_some_and(|uri| is_part(updated, uri))

@@ -161,8 +161,8 @@ impl Negotiation {
     }
 }
 
-/// Whether this code alone shows a modern server that can be talked to: -32022 needs a look at the
-/// versions that it names.
+/// Returns whether this code alone shows a modern server that can be talked to: -32022 needs a look
+/// at the versions that it names.
 pub(in crate::client) fn is_modern(code: ErrorCode) -> bool {
     [ErrorCode::HEADER_MISMATCH, ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY].contains(&code)
 }

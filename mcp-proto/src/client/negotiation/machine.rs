@@ -37,13 +37,13 @@ use crate::version::Era;
 pub(in crate::client) struct Negotiating {
     step: Step,
     flight: Flight,
-    /// Whether `initialize` said that the server will hear of changes of the roots.
+    /// True if `initialize` said that the server will hear of changes of the roots.
     tells_roots: bool,
     overdue: Overdue,
     /// What the server has sent meanwhile.
     kept: Kept,
     before: Before,
-    /// Whether the server has answered a call without having been asked what it is.
+    /// True if the server has answered a call without having been asked what it is.
     serves: bool,
 }
 
@@ -228,7 +228,7 @@ impl Negotiating {
         self.flight.discover().cloned().into_iter().chain(initialize)
     }
 
-    /// Whether the request with this id asks what the server is, and is in flight.
+    /// Returns whether the request with this id asks what the server is, and is in flight.
     pub(in crate::client) fn has_in_flight(&self, id: &RequestId) -> bool {
         self.flight.find(id).is_some()
     }
@@ -303,7 +303,7 @@ impl Negotiating {
         self.kept.into_messages().into_iter()
     }
 
-    /// Whether `initialize` said that the server will hear of changes of the roots.
+    /// Returns whether `initialize` said that the server will hear of changes of the roots.
     pub(in crate::client) fn tells_roots(&self) -> bool {
         self.tells_roots
     }
@@ -313,7 +313,7 @@ impl Negotiating {
         self.serves = true;
     }
 
-    /// Whether it has done so.
+    /// Returns whether it has done so.
     pub(in crate::client) fn serves(&self) -> bool {
         self.serves
     }

@@ -35,7 +35,7 @@ impl Overdue {
         unanswered.map_or(Self::None, Self::Awaited)
     }
 
-    /// Whether a response with this id is its answer; no other one is after that.
+    /// Returns whether a response with this id is its answer; no other one is after that.
     pub(super) fn settle(&mut self, id: &RequestId) -> bool {
         let is_awaited = matches!(self, Self::Awaited(awaited) if awaited == id);
         if is_awaited {

@@ -273,7 +273,7 @@ impl Step {
         }
     }
 
-    /// Whether `server/discover` is what is out.
+    /// Returns whether `server/discover` is what is out.
     pub(in crate::client) fn discovers(self) -> bool {
         matches!(self, Self::Probe | Self::Correct | Self::Reprobe | Self::Both)
     }

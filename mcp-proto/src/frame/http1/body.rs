@@ -31,12 +31,12 @@ pub enum BodyKind {
 }
 
 impl BodyKind {
-    /// Whether nothing will come.
+    /// Returns whether nothing will come.
     pub fn is_empty(self) -> bool {
         matches!(self, Self::None | Self::Length(0))
     }
 
-    /// Whether there is something to come, and it is not known to be too long.
+    /// Returns whether there is something to come, and it is not known to be too long.
     pub(super) fn is_wanted(self, bounds: &Bounds) -> bool {
         match self {
             Self::None => false,

@@ -49,7 +49,7 @@ impl Buffer {
         self.bytes().len()
     }
 
-    /// Whether no line feed was looked for in what is at the front.
+    /// Returns whether no line feed was looked for in what is at the front.
     pub(super) fn is_unsearched(&self) -> bool {
         self.searched == 0
     }

@@ -78,7 +78,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether the connection may go on behind this message.
+    /// Returns whether the connection may go on behind this message.
     pub(super) fn keeps_alive(&self, version: HttpVersion) -> bool {
         !self.close && (version == HttpVersion::Http11 || self.keep_alive)
     }
@@ -125,7 +125,7 @@ fn length(value: &[u8]) -> Result<u64, Refusal> {
     })
 }
 
-/// Whether a list has this element, in any case.
+/// Returns whether a list has this element, in any case.
 fn has_element(list: &[u8], element: &[u8]) -> bool {
     list.split(|byte| *byte == b',').any(|one| trim(one).eq_ignore_ascii_case(element))
 }

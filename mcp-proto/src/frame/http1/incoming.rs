@@ -18,10 +18,10 @@ pub enum Incoming {
         head: Head,
         /// How the body is framed.
         body: BodyKind,
-        /// Whether the client may wait for [`CONTINUE`](super::CONTINUE) before it sends the body.
+        /// True if the client may wait for [`CONTINUE`](super::CONTINUE) before it sends the body.
         /// That is of no use once some of the body has come.
         expects_continue: bool,
-        /// Whether the connection may serve another request. If not, what follows this one is
+        /// True if the connection may serve another request. If not, what follows this one is
         /// dropped.
         keep_alive: bool,
     },

@@ -21,7 +21,7 @@ pub struct RequestReader {
     bounds: Bounds,
     buffer: Buffer,
     state: State,
-    /// Whether the input has ended.
+    /// True if the input has ended.
     ended: bool,
 }
 
@@ -87,22 +87,22 @@ impl RequestReader {
         Some(data)
     }
 
-    /// Whether it is between two requests, and nothing of the next one has come.
+    /// Returns whether it is between two requests, and nothing of the next one has come.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle | State::Head(_)) && self.buffer.len() == 0
     }
 
-    /// Whether a part of a head has come, or the whole of it and it was not polled.
+    /// Returns whether a part of a head has come, or the whole of it and it was not polled.
     pub fn is_in_head(&self) -> bool {
         matches!(self.state, State::Idle | State::Head(_)) && self.buffer.len() > 0
     }
 
-    /// Whether a head was polled whose `End` was not.
+    /// Returns whether a head was polled whose `End` was not.
     pub fn is_in_body(&self) -> bool {
         matches!(self.state, State::Body { .. })
     }
 
-    /// Whether the input has ended.
+    /// Returns whether the input has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }

@@ -34,11 +34,11 @@ pub struct ResponseHead {
 /// What the framing of a response depends on in its request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestKind {
-    /// Whether the method is HEAD, so that the response has no body.
+    /// True if the method is HEAD, so that the response has no body.
     pub is_head: bool,
     /// The version of the request.
     pub version: HttpVersion,
-    /// Whether the connection is to serve another request.
+    /// True if the connection is to serve another request.
     pub keep_alive: bool,
 }
 
@@ -153,7 +153,7 @@ impl Framing {
         };
     }
 
-    /// Whether the connection may go on behind this body, if the request lets it.
+    /// Returns whether the connection may go on behind this body, if the request lets it.
     pub fn keeps_alive(&self) -> bool {
         match self {
             Self::Nothing | Self::Length(_) | Self::Chunked => true,
@@ -162,7 +162,7 @@ impl Framing {
     }
 }
 
-/// Whether responses with this status never have a body, nor say how long it is.
+/// Returns whether responses with this status never have a body, nor say how long it is.
 fn is_bare(status: u16) -> bool {
     matches!(status, 100..=199 | 204 | 304)
 }

@@ -27,7 +27,7 @@ pub enum IncomingResponse {
         head: StatusHead,
         /// How the body is framed.
         body: BodyKind,
-        /// Whether the connection may serve another request behind the `End`. If not, what follows
+        /// True if the connection may serve another request behind the `End`. If not, what follows
         /// this response is dropped.
         keep_alive: bool,
     },
@@ -58,7 +58,7 @@ pub struct ResponseReader {
     bounds: Bounds,
     buffer: Buffer,
     state: State,
-    /// Whether the input has ended.
+    /// True if the input has ended.
     ended: bool,
 }
 
@@ -69,7 +69,7 @@ enum State {
     /// Before a head or in it.
     Head {
         scan: Scan,
-        /// Whether it answers a HEAD.
+        /// True if it answers a HEAD.
         to_head: bool,
         /// How many interim responses have come.
         interim: usize,
@@ -131,18 +131,18 @@ impl ResponseReader {
         }
     }
 
-    /// Whether a request may be sent: no response is under way, nothing has come that nobody has
-    /// asked for, and the connection goes on.
+    /// Returns whether a request may be sent: no response is under way, nothing has come that
+    /// nobody has asked for, and the connection goes on.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.buffer.len() == 0 && !self.ended
     }
 
-    /// Whether a response is expected of which no head was polled.
+    /// Returns whether a response is expected of which no head was polled.
     pub fn is_waiting(&self) -> bool {
         matches!(self.state, State::Head { .. })
     }
 
-    /// Whether a head was polled whose `End` was not.
+    /// Returns whether a head was polled whose `End` was not.
     pub fn is_in_body(&self) -> bool {
         matches!(self.state, State::Body { .. })
     }

@@ -2,20 +2,21 @@
 //!
 //! [RFC 9110, section 5.6](https://www.rfc-editor.org/rfc/rfc9110#section-5.6)
 
-/// Whether this is a token: a method, the name of a field, a coding.
+/// Returns whether this is a token: a method, the name of a field, a coding.
 pub(super) fn is_token(text: &[u8]) -> bool {
     // Most are lower-case letters and dashes, and seen by words.
     all_words(text, is_plain_name)
         || !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
 }
 
-/// Whether this byte may be in a token.
+/// Returns whether this byte may be in a token.
 pub(super) fn is_token_byte(byte: u8) -> bool {
     TOKEN_BYTES.has(byte)
 }
 
-/// Whether a name, which is a token, is `known`, which has lower-case letters and dashes alone, in
-/// any case. No other byte of a token differs from one of these in the bit that tells cases apart.
+/// Returns whether a name, which is a token, is `known`, which has lower-case letters and dashes
+/// alone, in any case. No other byte of a token differs from one of these in the bit that tells
+/// cases apart.
 pub(crate) fn is_named(name: &[u8], known: &[u8]) -> bool {
     const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
     let differ =
@@ -53,15 +54,15 @@ const TOKEN_BYTES: &Bytes = &{
     Bytes(bytes)
 };
 
-/// Whether this may be the value of a field, or an extension of a chunk: it has no controls but
-/// tabs.
+/// Returns whether this may be the value of a field, or an extension of a chunk: it has no controls
+/// but tabs.
 pub(super) fn is_field_text(text: &[u8]) -> bool {
     // Most have no tabs either, and are seen by words.
     all_words(text, is_plain_text)
         || text.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..))
 }
 
-/// Whether a text that has eight bytes or more has nothing but such words of eight.
+/// Returns whether a text that has eight bytes or more has nothing but such words of eight.
 fn all_words(text: &[u8], is: impl Fn(u64) -> bool) -> bool {
     let (words, _) = text.as_chunks();
     text.last_chunk().is_some_and(|last| {
@@ -81,7 +82,7 @@ fn at_least(word: u64, least: u8) -> u64 {
     word + all(0x80 - least)
 }
 
-/// Whether it is lower-case letters and dashes.
+/// Returns whether it is lower-case letters and dashes.
 fn is_plain_name(word: u64) -> bool {
     if word & HIGH != 0 {
         return false;
@@ -91,14 +92,14 @@ fn is_plain_name(word: u64) -> bool {
     (letters | dashes) & HIGH == HIGH
 }
 
-/// Whether it has no controls.
+/// Returns whether it has no controls.
 fn is_plain_text(word: u64) -> bool {
     let low = word & !HIGH;
     (word | at_least(low, b' ') & !at_least(low, 0x7F)) & HIGH == HIGH
 }
 
-/// Whether this may be a target as far as its bytes go: those of RFC 3986, and those that browsers
-/// do not escape.
+/// Returns whether this may be a target as far as its bytes go: those of RFC 3986, and those that
+/// browsers do not escape.
 pub(super) fn is_target(text: &[u8]) -> bool {
     text.iter().all(|byte| is_target_byte(*byte))
 }
@@ -107,7 +108,8 @@ fn is_target_byte(byte: u8) -> bool {
     matches!(byte, b'!' | b'$'..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'~')
 }
 
-/// Whether this may be a `Host`: a name or an address and perhaps a port. The name may be empty.
+/// Returns whether this may be a `Host`: a name or an address and perhaps a port. The name may be
+/// empty.
 ///
 /// [RFC 3986, section 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2)
 pub(super) fn is_host(text: &[u8]) -> bool {

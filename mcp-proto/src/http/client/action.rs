@@ -12,7 +12,7 @@ use crate::error::UsageError;
 use crate::headers::{PREFIX, is_name};
 use crate::http::Url;
 
-/// What a [`Client`](super::Client) wants done.
+/// An action of a [`Client`](super::Client).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Action {
@@ -61,7 +61,7 @@ pub struct Request {
     pub fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     /// The body; a GET and a DELETE have none.
     pub body: Bytes,
-    /// Whether sending it twice does what sending it once does, so that whoever cannot know whether
+    /// True if sending it twice does what sending it once does, so that whoever cannot know whether
     /// it has arrived may send it once more.
     ///
     /// [RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)
@@ -89,7 +89,7 @@ pub struct Config {
     pub url: Url,
     /// How it behaves on whatever it travels.
     pub client: client::Config,
-    /// Whether a legacy server is asked, with a GET, for what it says by itself; default true.
+    /// True if a legacy server is asked, with a GET, for what it says by itself; default true.
     /// Without it changes are told while a call is in flight, or not at all.
     pub listens: bool,
     /// Fields that every request has.
@@ -163,7 +163,7 @@ const OWN: &[&str] = &[
     "upgrade",
 ];
 
-/// Whether this may be the value of a field.
+/// Returns whether this may be the value of a field.
 pub(super) fn is_value(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }

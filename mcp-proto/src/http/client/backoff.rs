@@ -55,7 +55,7 @@ impl Backoff {
         self.waited
     }
 
-    /// Whether fewer attempts have failed than may.
+    /// Returns whether fewer attempts have failed than may.
     pub(super) fn may_try(&self) -> bool {
         self.tries < resume::MAX_TRIES
     }

@@ -31,7 +31,7 @@ pub(super) struct Call {
     pub(super) stream: Streaming,
     /// The call of a tool of a modern server, as it was sent the first time.
     pub(super) sent: Option<Sent>,
-    /// Whether its headers were refused before.
+    /// True if its headers were refused before.
     pub(super) is_second: bool,
     /// What was wrong with what has come.
     pub(super) fault: Option<ProtocolError>,
@@ -53,12 +53,12 @@ pub(super) struct Streaming {
     /// The last id.
     last: Option<Bytes>,
     pub(super) backoff: Backoff,
-    /// Whether it was ever open.
+    /// True if it was ever open.
     pub(super) was_open: bool,
 }
 
 impl Call {
-    /// Whether an answer with this status, an error or not, leaves it open.
+    /// Returns whether an answer with this status, an error or not, leaves it open.
     pub(super) fn outlives(&self, status: u16, is_error: bool) -> bool {
         let broke = Break::of(status);
         // A server that is down does not end a subscription that it has accepted.
@@ -69,7 +69,7 @@ impl Call {
             || is_accepted && matches!(broke, Break::Unavailable | Break::Conflict)
     }
 
-    /// Whether what is out is a GET for the rest of an answer, once it is over.
+    /// Returns whether what is out is a GET for the rest of an answer, once it is over.
     pub(super) fn is_resumed(&self) -> bool {
         self.stream.last_id().is_some()
     }

@@ -72,7 +72,7 @@ impl Connections {
         Some(id)
     }
 
-    /// Whether an exchange has a connection.
+    /// Returns whether an exchange has a connection.
     pub(super) fn is_open(&self, id: ExchangeId) -> bool {
         self.open.contains_key(&id)
     }
@@ -86,7 +86,7 @@ impl Connections {
         }
     }
 
-    /// Whether another stream would wait for one that stays open to end.
+    /// Returns whether another stream would wait for one that stays open to end.
     pub(super) fn is_full_of_streams(&self) -> bool {
         self.count(Share::Stream) + self.streams.len() >= self.max_streams()
     }

@@ -94,17 +94,17 @@ impl Delivery {
         }
     }
 
-    /// Whether the server has had its time to accept it.
+    /// Returns whether the server has had its time to accept it.
     pub(super) fn is_late(&self, now: Instant) -> bool {
         now >= self.since + ACCEPT_TIMEOUT
     }
 
-    /// Whether others wait until it is delivered.
+    /// Returns whether others wait until it is delivered.
     pub(super) fn begins(&self) -> bool {
         matches!(self.kind, Delivered::Beginning)
     }
 
-    /// Whether it answers the request with this id and no other.
+    /// Returns whether it answers the request with this id and no other.
     pub(super) fn answers(&self, id: &RequestId) -> bool {
         matches!(&self.kind, Delivered::Answer(ids, _) if ids.len() == 1 && ids.contains(id))
     }

@@ -22,7 +22,7 @@ pub(super) struct Exchange {
     pub(super) moved: Option<Url>,
     pub(super) purpose: Purpose,
     pub(super) answer: Option<Answer>,
-    /// Whether the answer has ended, and is being read.
+    /// True if the answer has ended, and is being read.
     pub(super) has_ended: bool,
 }
 
@@ -62,7 +62,7 @@ impl Purpose {
         }
     }
 
-    /// Whether it is the request with this id.
+    /// Returns whether it is the request with this id.
     pub(super) fn asks(&self, id: &RequestId) -> bool {
         match self {
             Self::Call(call) => call.id == *id,
@@ -71,12 +71,12 @@ impl Purpose {
         }
     }
 
-    /// Whether it answers the request with this id and no other.
+    /// Returns whether it answers the request with this id and no other.
     pub(super) fn answers(&self, id: &RequestId) -> bool {
         matches!(self, Self::Message(delivery) if delivery.answers(id))
     }
 
-    /// Whether it is a message without a response.
+    /// Returns whether it is a message without a response.
     pub(super) fn is_message(&self) -> bool {
         matches!(self, Self::Message(_))
     }

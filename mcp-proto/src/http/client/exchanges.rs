@@ -48,7 +48,7 @@ pub(super) struct Exchanges {
 #[derive(Debug)]
 struct Sleeper {
     purpose: Purpose,
-    /// Whether other credentials may end the wait.
+    /// True if other credentials may end the wait.
     is_unauthorized: bool,
 }
 
@@ -167,7 +167,7 @@ impl Exchanges {
         self.all.get_mut(&id)
     }
 
-    /// Whether an exchange has a connection.
+    /// Returns whether an exchange has a connection.
     pub(super) fn is_open(&self, id: ExchangeId) -> bool {
         self.connections.is_open(id)
     }

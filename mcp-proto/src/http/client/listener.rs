@@ -25,7 +25,7 @@ use crate::time::Instant;
 pub(super) struct Listener {
     state: State,
     stream: Streaming,
-    /// Whether the server may have accepted a GET since the last one that has opened: what it sent
+    /// True if the server may have accepted a GET since the last one that has opened: what it sent
     /// there is lost, unless the next GET resumes it.
     may_have_missed: bool,
 }
@@ -51,7 +51,7 @@ impl Listener {
         }
     }
 
-    /// Whether the next GET waits for other credentials.
+    /// Returns whether the next GET waits for other credentials.
     pub(super) fn is_unauthorized(&self) -> bool {
         matches!(self.state, State::Unauthorized(_))
     }

@@ -388,7 +388,7 @@ impl Client {
     }
 }
 
-/// Whether something else than the answer that it came on may be over for it.
+/// Returns whether something else than the answer that it came on may be over for it.
 fn may_settle(incoming: &Incoming) -> bool {
     match incoming {
         Incoming::Message(Message::Response(_)) | Incoming::Batch(_) => true,

@@ -127,7 +127,7 @@ pub(super) fn name_request(
     Ok(())
 }
 
-/// Whether a message has the same effect if the server sees it twice.
+/// Returns whether a message has the same effect if the server sees it twice.
 fn is_idempotent(message: &Outgoing) -> bool {
     match message {
         Outgoing::Request { method, .. } | Outgoing::Notification { method, .. } => {

@@ -42,7 +42,7 @@ pub(super) struct Session {
 #[derive(Debug)]
 pub(super) struct EndedSession {
     pub(super) serial: u64,
-    /// Whether `notifications/initialized` was sent.
+    /// True if `notifications/initialized` was sent.
     pub(super) has_begun: bool,
     /// The requests that were not sent.
     pub(super) unsent: Vec<RequestId>,
@@ -61,7 +61,7 @@ impl Session {
         self.id.is_some()
     }
 
-    /// Whether the server knows of it.
+    /// Returns whether the server knows of it.
     pub(super) fn is_some(&self) -> bool {
         self.id.is_some() || self.version.is_some()
     }

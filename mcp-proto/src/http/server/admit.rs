@@ -235,7 +235,7 @@ fn methods(config: &Config, head: &Head) -> &'static str {
     if config.has_sessions() && !claims_modern(config, head) { LEGACY_METHODS } else { POST }
 }
 
-/// Whether a header says that the client is modern, and anybody here understands that.
+/// Returns whether a header says that the client is modern, and anybody here understands that.
 fn claims_modern(config: &Config, head: &Head) -> bool {
     let version = head.field(PROTOCOL_VERSION).and_then(|value| core::str::from_utf8(value).ok());
     let version = version.and_then(ProtocolVersion::from_name);

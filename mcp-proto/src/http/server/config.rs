@@ -1,4 +1,4 @@
-//! How a server behaves over HTTP.
+//! Settings of a server over HTTP.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -10,7 +10,7 @@ use crate::frame::http1::Head;
 use crate::server;
 use crate::version::EraPolicy;
 
-/// How a server behaves over HTTP.
+/// Settings of a server over HTTP.
 ///
 /// ```
 /// let mut config = mcp_proto::http::Config::default();
@@ -46,7 +46,7 @@ pub struct Config {
     ///
     /// [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
     pub authorize: Option<Arc<Authorize>>,
-    /// Whether requests come through a proxy, so that many clients have its address; default
+    /// True if requests come through a proxy, so that many clients have its address; default
     /// false. Limits per holder then count principals only, and not addresses. Set it for servers
     /// behind a proxy or a load balancer.
     pub behind_proxy: bool,
@@ -105,7 +105,7 @@ pub enum Sessions {
 /// Decides about a request by its head.
 pub type Authorize = dyn Fn(&Head) -> Authorization + Send + Sync;
 
-/// What is decided about a request.
+/// The decision about a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Authorization {
     /// It is served. With a principal, its session is bound to it, and handlers are told.
@@ -139,7 +139,7 @@ impl Config {
         }
     }
 
-    /// Whether legacy clients have sessions, and so GET and DELETE.
+    /// Returns whether legacy clients have sessions, and so GET and DELETE.
     pub(super) fn has_sessions(&self) -> bool {
         self.sessions == Sessions::Sessions && self.policy() != EraPolicy::ModernOnly
     }

@@ -124,7 +124,7 @@ impl Connection {
         }
     }
 
-    /// Whether a visit to the endpoint is due, beside those that it is woken for.
+    /// Returns whether a visit to the endpoint is due, beside those that it is woken for.
     pub fn needs_endpoint(&self) -> bool {
         match &self.state {
             State::Answering(answering) if answering.exchange.needs_endpoint() => true,

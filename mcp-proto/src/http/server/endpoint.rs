@@ -193,7 +193,7 @@ impl<W: Clone> Endpoint<W> {
         self.queue.pop_front()
     }
 
-    /// Whether a handler owes the answer to a request that
+    /// Returns whether a handler owes the answer to a request that
     /// [belongs to a session](Reply::is_shared): it is neither answered nor cancelled.
     pub fn is_owed(&self, about: ReplyId) -> bool {
         self.sessions.is_owed(about)

@@ -36,13 +36,14 @@ impl Intake {
         Ok(())
     }
 
-    /// Whether more is to be read while a request is being answered.
+    /// Returns whether more is to be read while a request is being answered.
     pub(super) fn wants_ahead(&self) -> bool {
         let buffered = self.reader.buffered();
         buffered == 0 || buffered < AHEAD && !self.account.is_tight()
     }
 
-    /// Whether the endpoint is to forget what it keeps for resumption, or to report refusals.
+    /// Returns whether the endpoint is to forget what it keeps for resumption, or to report
+    /// refusals.
     pub(super) fn needs_room(&self) -> bool {
         self.account.needs_endpoint()
     }

@@ -48,7 +48,7 @@ struct Listener<W> {
     holder: Holder,
     filter: Filter,
     changed: BTreeSet<Change>,
-    /// Whether it is to end.
+    /// True if it is to end.
     ends: bool,
 }
 
@@ -56,7 +56,7 @@ struct Listener<W> {
 #[derive(Debug, Default)]
 pub(super) struct Untold {
     pub(super) changes: BTreeSet<Change>,
-    /// Whether nothing follows.
+    /// True if nothing follows.
     pub(super) ends: bool,
 }
 

@@ -36,7 +36,7 @@ impl Outgoing {
         framing.end(&mut self.bytes);
     }
 
-    /// Whether there is enough to be handed on.
+    /// Returns whether there is enough to be handed on.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() >= CHUNK
     }

@@ -152,7 +152,7 @@ impl Answering {
         self.ended = true;
     }
 
-    /// Whether nothing more is to be sent, and the endpoint knows.
+    /// Returns whether nothing more is to be sent, and the endpoint knows.
     pub(super) fn is_over(&self) -> bool {
         let visits = self.exchange.needs_endpoint();
         (self.ended && !visits) || self.exchange.is_over()

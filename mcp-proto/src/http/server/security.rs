@@ -21,7 +21,7 @@ pub(super) enum Allowed {
 }
 
 impl Config {
-    /// Whether requests may be for this host.
+    /// Returns whether requests may be for this host.
     pub(super) fn allows_host(&self, host: &[u8]) -> bool {
         let (name, port) = split_port(host);
         if !port.is_none_or(is_port) {
@@ -93,7 +93,7 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Whether a text is the number of a port.
+/// Returns whether a text is the number of a port.
 fn is_port(text: &[u8]) -> bool {
     let number = text.iter().try_fold(0_u16, |number, byte| {
         let digit = byte.is_ascii_digit().then(|| byte - b'0')?;

@@ -39,7 +39,7 @@ impl Holder {
         }
     }
 
-    /// Whether limits per holder apply.
+    /// Returns whether limits per holder apply.
     pub fn is_known(&self) -> bool {
         *self != Self::Unknown
     }

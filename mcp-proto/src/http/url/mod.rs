@@ -116,8 +116,8 @@ impl Url {
         &self.text
     }
 
-    /// Whether scheme, host and port are the same. What was meant for this server alone, such as
-    /// credentials, must not be sent to one of another origin.
+    /// Returns whether scheme, host and port are the same. What was meant for this server alone,
+    /// such as credentials, must not be sent to one of another origin.
     pub fn same_origin(&self, other: &Self) -> bool {
         self.scheme == other.scheme && self.host() == other.host() && self.port == other.port
     }

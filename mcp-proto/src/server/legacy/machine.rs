@@ -163,7 +163,7 @@ impl Server {
         self.context.leave(path);
     }
 
-    /// Whether the answers of a batch are as long as they may be.
+    /// Returns whether the answers of a batch are as long as they may be.
     fn is_answered_enough(&self, path: ReplyPath) -> bool {
         let max_batch_bytes = self.context.limits().max_batch_bytes;
         let answered = path.batch.and_then(|id| Some(self.context.batches()?.answered(id)));

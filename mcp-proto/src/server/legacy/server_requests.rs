@@ -75,7 +75,7 @@ struct Waiting {
     input: Input,
 }
 
-/// What a deadline is for.
+/// The purpose of a deadline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Reason {
     /// The input that a request waits for, by the serial number of the request.

@@ -32,7 +32,7 @@ pub(in super::super) struct Session {
     inputs: Inputs,
     /// The least severe log messages that it wants; all until it says so.
     log_level: LoggingLevel,
-    /// Whether it has sent `notifications/initialized`.
+    /// True if it has sent `notifications/initialized`.
     initialized: bool,
 }
 

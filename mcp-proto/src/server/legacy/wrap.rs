@@ -124,7 +124,8 @@ fn below(position: Position, name: &str) -> Position {
     }
 }
 
-/// Whether references inside are to a document of its own: it has an `$id` that is no fragment.
+/// Returns whether references inside are to a document of its own: it has an `$id` that is no
+/// fragment.
 fn has_base(value: Raw<'_>, position: Position) -> bool {
     let mut found = false;
     value.members(|key, value| {

@@ -101,8 +101,8 @@ pub(crate) struct Common {
     /// 2025-11-25
     #[arg(long, value_name = "ERA", default_value = "auto", value_parser = era)]
     pub(crate) era: Negotiation,
-    /// How long the server may take to answer each request; time in which you are asked something
-    /// does not count, and progress starts it anew
+    /// The longest time that the server may take to answer each request; time in which you are
+    /// asked something does not count, and progress starts it anew
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub(crate) timeout: Duration,
     /// A header of each HTTP request; may be repeated
@@ -132,7 +132,7 @@ pub(crate) struct Variable {
 }
 
 impl Do {
-    /// Whether programs read the output.
+    /// Returns whether programs read the output.
     pub(crate) fn json(&self) -> bool {
         match self {
             Self::Probe(args) | Self::Resources(args) | Self::Prompts(args) => args.common.json,

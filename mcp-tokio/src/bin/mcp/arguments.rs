@@ -106,7 +106,7 @@ impl Schema {
         required.is_some_and(|all| all.iter().any(|it| it == name))
     }
 
-    /// Whether there may be arguments that are not named: it is said, or nothing is.
+    /// Returns whether there may be arguments that are not named: it is said, or nothing is.
     fn is_open(&self) -> bool {
         match self.0.get("additionalProperties") {
             Some(Value::Bool(is_open)) => *is_open,

@@ -21,7 +21,7 @@ impl Output {
         Self { json }
     }
 
-    /// Whether programs read it.
+    /// Returns whether programs read it.
     pub(crate) fn is_json(self) -> bool {
         self.json
     }

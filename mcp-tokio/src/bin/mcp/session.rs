@@ -21,8 +21,8 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt::unless_interrupted;
 use crate::target::Target;
 
-/// How long the end of a connection may take: longer than a server that has to be killed, and than one
-/// over HTTP may take to end a session.
+/// The longest time that the end of a connection may take: longer than a server that has to be
+/// killed, and than one over HTTP may take to end a session.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// How long what was dropped has to say so.

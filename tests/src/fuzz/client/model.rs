@@ -17,7 +17,7 @@ pub(super) struct Model {
     limits: Limits,
     negotiation: Negotiation,
     phase: Phase,
-    /// Whether there has been a connection.
+    /// True if there has been a connection.
     connected: bool,
     calls: BTreeMap<CallId, Call>,
     /// The calls that have had their response, and the subscriptions that have ended.
@@ -35,7 +35,7 @@ pub(super) struct Model {
     replied: Option<BTreeSet<String>>,
     /// What a legacy server was asked about each resource last: to tell of it, or not to.
     resources: BTreeMap<String, bool>,
-    /// Whether the last `initialize` said that roots change.
+    /// True if the last `initialize` said that roots change.
     tells_roots: bool,
     /// How many actions there have been.
     actions: usize,

@@ -58,7 +58,7 @@ struct Play {
     asked: VecDeque<InputReply>,
     /// How many calls were made, successful or not.
     tags: u64,
-    /// Whether a call may take for ever.
+    /// True if a call may take for ever.
     endless: bool,
     /// What could be seen from outside, in order.
     log: Vec<String>,

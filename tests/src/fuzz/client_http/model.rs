@@ -39,9 +39,9 @@ pub(super) struct Exchange {
     pub(super) id: ExchangeId,
     /// The JSON-RPC request that it carries, or that it resumes the answer to.
     pub(super) read: Option<Read>,
-    /// Whether it carries a message that has no response.
+    /// True if it carries a message that has no response.
     is_message: bool,
-    /// Whether its answer may still bring something.
+    /// True if its answer may still bring something.
     pub(super) is_open: bool,
     pub(super) has_events: bool,
 }
@@ -204,7 +204,7 @@ impl Model {
         assert_eq!(open, 0, "requests are out after the end");
     }
 
-    /// Whether nothing is wanted any more but to be told of changes.
+    /// Returns whether nothing is wanted any more but to be told of changes.
     pub(super) fn only_subscribes(&self) -> bool {
         self.open_calls.is_empty() && !self.open_subscriptions.is_empty()
     }

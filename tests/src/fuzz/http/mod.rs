@@ -47,7 +47,7 @@ struct Link {
     model: wire::Reader,
     /// All that it has read.
     read: Vec<u8>,
-    /// Whether its driver looks at it.
+    /// True if its driver looks at it.
     driven: bool,
     woken: bool,
     closed: bool,

@@ -258,7 +258,7 @@ impl Model {
         assert!(!first, "said twice: {text}");
     }
 
-    /// Whether an exchange says this for the first time.
+    /// Returns whether an exchange says this for the first time.
     fn once(&mut self, (link, at): Exchange, text: &str) -> bool {
         let key = (format!("{link} {at}"), text.to_owned());
         self.events.insert(key, String::new()).is_none()

@@ -10,7 +10,7 @@ pub(super) struct Reader {
     /// How many responses are complete.
     pub(super) complete: usize,
     pub(super) found: VecDeque<Found>,
-    /// Whether the server will close when this response is complete.
+    /// True if the server will close when this response is complete.
     closes: bool,
 }
 
@@ -49,7 +49,7 @@ impl Reader {
         while self.step() {}
     }
 
-    /// Whether a response is begun and not complete.
+    /// Returns whether a response is begun and not complete.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some() || !self.bytes.is_empty()
     }

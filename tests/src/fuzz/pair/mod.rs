@@ -90,7 +90,7 @@ struct Play {
     subscribing: Vec<Waiting<Result<Subscription, CallError>>>,
     open: Vec<Open>,
     outside: Outside,
-    /// Whether nothing was broken or closed so far.
+    /// True if nothing was broken or closed so far.
     whole: bool,
     fits: bool,
     tools: usize,

@@ -93,7 +93,7 @@ pub(super) struct PairScript {
     pub(super) era_policy: EraPolicy,
     pub(super) config: client::Config,
     pub(super) network: Network,
-    /// Whether each way takes seconds.
+    /// True if each way takes seconds.
     pub(super) is_slow: bool,
     pub(super) seed: u64,
     /// How the application gives input.
@@ -205,7 +205,7 @@ impl PairScript {
         }
     }
 
-    /// Whether there is a version that both sides may speak.
+    /// Returns whether there is a version that both sides may speak.
     pub(super) fn fits(&self) -> bool {
         let is_off = matches!(self.over, Over::Http { sessions: Sessions::Off, .. });
         let serves = |era: Era| match self.era_policy {
@@ -221,7 +221,7 @@ impl PairScript {
         }
     }
 
-    /// Whether the version to speak has forms.
+    /// Returns whether the version to speak has forms.
     pub(super) fn elicits(&self) -> bool {
         let without = [ProtocolVersion::V2024_11_05, ProtocolVersion::V2025_03_26];
         let pinned =
@@ -229,13 +229,13 @@ impl PairScript {
         !without.iter().any(pinned) && !self.is_stateless()
     }
 
-    /// Whether whoever wants to hear of changes does.
+    /// Returns whether whoever wants to hear of changes does.
     pub(super) fn hears(&self) -> bool {
         self.over == Over::Pipe
             || self.over == Over::Http { sessions: Sessions::Sessions, listens: true }
     }
 
-    /// Whether a legacy client is not known from one request to the next.
+    /// Returns whether a legacy client is not known from one request to the next.
     pub(super) fn is_stateless(&self) -> bool {
         matches!(self.over, Over::Http { sessions: Sessions::Stateless, .. })
     }

@@ -46,7 +46,7 @@ pub(super) struct Asked {
     pub(super) era: Era,
     pub(super) wants_progress: bool,
     pub(super) log_level: Option<LoggingLevel>,
-    /// Whether it brings input.
+    /// True if it brings input.
     pub(super) input: bool,
 }
 

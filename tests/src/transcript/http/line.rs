@@ -34,7 +34,7 @@ pub(in super::super) enum Part {
     Raw(Vec<u8>),
 }
 
-/// Whether a line beginning like this is of a connection.
+/// Returns whether a line beginning like this is of a connection.
 pub(in super::super) fn is_mark(mark: &str) -> bool {
     let number = mark.strip_suffix(['>', '<', '*']);
     number.is_some_and(|number| number.parse::<usize>().is_ok())
@@ -91,7 +91,7 @@ pub(in super::super) fn act(event: &str) -> Result<Option<Act>> {
     }))
 }
 
-/// Whether a `!` line is what a machine over HTTP reports, beside what any reports.
+/// Returns whether a `!` line is what a machine over HTTP reports, beside what any reports.
 pub(in super::super) fn is_report(event: &str) -> bool {
     let reports = ["counted ", "disconnected ", "limit-reached ", "lost "];
     reports.iter().any(|verb| event.starts_with(verb))

@@ -15,7 +15,7 @@ pub(super) struct Session {
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) bytes: Vec<u8>,
-    /// Whether it is a HEAD request; its answer has no body.
+    /// True if it is a HEAD request; its answer has no body.
     pub(super) is_head: bool,
     pub(super) is_request: bool,
 }

@@ -56,7 +56,7 @@ impl Reader {
         lines
     }
 
-    /// Whether nothing of a response is missing but events.
+    /// Returns whether nothing of a response is missing but events.
     pub(super) fn is_whole(&self) -> bool {
         match &self.state {
             State::Head => self.data.is_empty(),

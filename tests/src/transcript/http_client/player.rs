@@ -31,9 +31,9 @@ pub(in super::super) struct Player {
 
 struct Exchange {
     id: ExchangeId,
-    /// Whether its answer ends by itself.
+    /// True if its answer ends by itself.
     is_whole: bool,
-    /// Whether the client still waits for something.
+    /// True if the client still waits for something.
     open: bool,
 }
 

@@ -10,7 +10,7 @@ use mcp_proto::http::Url;
 use mcp_proto::http::client::{Config, set_field};
 use mcp_proto::{UsageError, http::UrlError};
 
-/// How long a connection may take by default.
+/// The longest time that a connection may take by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where a client finds its server over HTTP, and how; [`client::Config`] has the rest.
@@ -27,10 +27,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct HttpClientConfig {
     /// Where the server is.
     pub url: Url,
-    /// Whether a legacy server is asked, with a GET, for what it says by itself; default true.
+    /// True if a legacy server is asked, with a GET, for what it says by itself; default true.
     /// Without it changes are told while a call is in flight, or not at all.
     pub listens: bool,
-    /// How long a connection may take to be made, TLS included; default 10 s.
+    /// The longest time that a connection may take to be made, TLS included; default 10 s.
     pub connect_timeout: Duration,
     /// For `https`, the certificates of the authorities to trust, as PEM; default `None`, which are
     /// those of the platform.

@@ -30,9 +30,9 @@ pub(super) struct Connection {
     reader: ResponseReader,
     output: Output,
     writing: Writing,
-    /// Whether there was another request before.
+    /// True if there was another request before.
     is_reused: bool,
-    /// Whether anything has come since the request.
+    /// True if anything has come since the request.
     is_answered: bool,
     wire: Option<Wire>,
 }
@@ -201,13 +201,14 @@ impl Connection {
         }
     }
 
-    /// Whether there may be another request, as far as is known.
+    /// Returns whether there may be another request, as far as is known.
     pub(super) fn is_idle(&self) -> bool {
         let is_said = self.output.waiting() == 0 && self.writing == Writing::Flushed;
         is_said && self.reader.is_idle()
     }
 
-    /// Whether the server has said nothing since the last answer, and has not closed the connection.
+    /// Returns whether the server has said nothing since the last answer, and has not closed the
+    /// connection.
     pub(super) fn is_silent(&mut self) -> bool {
         self.socket.poll_read(&mut Context::from_waker(Waker::noop())).is_pending()
             && self.socket.is_quiet()

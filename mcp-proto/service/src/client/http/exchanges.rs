@@ -68,7 +68,7 @@ enum Reuse {
 /// Shows the connection with a number.
 pub(super) type Shown = dyn FnMut(u64) -> Wire + Send;
 
-/// What a deadline is for.
+/// The purpose of a deadline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Reason {
     /// A connection is to be made.

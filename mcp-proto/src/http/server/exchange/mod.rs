@@ -56,9 +56,9 @@ pub struct Exchange {
     config: Arc<Config>,
     state: State,
     answer: Answer,
-    /// Whether there is more to read from the endpoint than was taken.
+    /// True if there is more to read from the endpoint than was taken.
     more: bool,
-    /// Whether the client is gone.
+    /// True if the client is gone.
     gone: bool,
 }
 
@@ -370,7 +370,7 @@ impl Exchange {
         server.request_id(about)
     }
 
-    /// Whether all is said and done.
+    /// Returns whether all is said and done.
     pub fn is_over(&self) -> bool {
         self.answer.is_over()
             && self.answer.is_empty()
@@ -378,7 +378,7 @@ impl Exchange {
             && !matches!(self.state, State::Alone(_) | State::Reading(_) | State::Listening { .. })
     }
 
-    /// Whether it has a stream that answers no request.
+    /// Returns whether it has a stream that answers no request.
     pub(super) fn only_listens(&self) -> bool {
         match &self.state {
             State::Listening { .. } => true,
@@ -387,7 +387,8 @@ impl Exchange {
         }
     }
 
-    /// Whether the client's going away cancels what is in flight, as it does for modern ones.
+    /// Returns whether the client's going away cancels what is in flight, as it does for modern
+    /// ones.
     pub(super) fn ends_with_input(&self) -> bool {
         match &self.state {
             State::Alone(_) => self.answer.era == Era::Modern,

@@ -19,7 +19,7 @@ use crate::version::{Era, ProtocolVersion};
 const VISIT: usize = 256 * 1024;
 
 impl Exchange {
-    /// Whether a visit is due, beside those that it is woken for.
+    /// Returns whether a visit is due, beside those that it is woken for.
     pub fn needs_endpoint(&self) -> bool {
         match &self.state {
             State::Waiting(_) => true,

@@ -94,7 +94,7 @@ impl Named {
         }
     }
 
-    /// Whether it names a modern revision.
+    /// Returns whether it names a modern revision.
     pub(in super::super) fn is_modern(&self) -> bool {
         matches!(self, Self::Known(version) if version.era() == Era::Modern)
     }
@@ -119,7 +119,7 @@ pub(in super::super) struct Place {
     pub(super) reader: u64,
     /// The event that it had last.
     pub(super) after: u64,
-    /// Whether the client knows events without data.
+    /// True if the client knows events without data.
     pub(super) primes: bool,
 }
 
@@ -192,7 +192,7 @@ impl Place {
         alloc::format!("{:032x}", self.session)
     }
 
-    /// Whether it is at the stream of a GET, which answers no request.
+    /// Returns whether it is at the stream of a GET, which answers no request.
     pub(in super::super) fn is_common(&self) -> bool {
         self.stream == super::streams::COMMON
     }

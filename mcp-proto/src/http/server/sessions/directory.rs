@@ -78,7 +78,7 @@ impl<W: Clone> Directory<W> {
         Some((key, self.get_mut(&key)?))
     }
 
-    /// Whether a handler owes the answer to a request.
+    /// Returns whether a handler owes the answer to a request.
     pub(super) fn is_owed(&self, about: ReplyId) -> bool {
         self.of_request(about).is_some_and(|session| session.server.is_owed(about))
     }

@@ -26,7 +26,7 @@ impl<W: Clone> Sessions<W> {
         Ok(result)
     }
 
-    /// How long a client may take to give input, unless it is said.
+    /// The longest time that a client may take to give input, unless it is said.
     pub(in super::super) fn limits(&self) -> &Limits {
         &self.config.server.limits
     }

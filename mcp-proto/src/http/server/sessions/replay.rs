@@ -79,7 +79,7 @@ pub(super) struct Replay {
 struct Kept {
     number: u64,
     event: Event,
-    /// Whether it is kept once it is taken.
+    /// True if it is kept once it is taken.
     stays: bool,
 }
 
@@ -136,7 +136,7 @@ impl Replay {
         Some(kept.number <= self.taken)
     }
 
-    /// Whether [`Self::forget_one`] finds something.
+    /// Returns whether [`Self::forget_one`] finds something.
     pub(super) fn can_forget(&self) -> bool {
         self.all().any(|kept| kept.stays && kept.event.kind.status().is_none())
     }
@@ -190,12 +190,12 @@ impl Replay {
         self.bytes.saturating_add(self.passing)
     }
 
-    /// Whether there are events that nobody has taken.
+    /// Returns whether there are events that nobody has taken.
     pub(super) fn has_untaken(&self) -> bool {
         self.newest.as_ref().or(self.older.back()).is_some_and(|kept| kept.number > self.taken)
     }
 
-    /// Whether an event waits that cannot be kept.
+    /// Returns whether an event waits that cannot be kept.
     pub(super) fn has_passing(&self) -> bool {
         self.passing > 0
     }

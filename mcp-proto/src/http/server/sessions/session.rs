@@ -35,9 +35,9 @@ pub(super) struct Session<W> {
     readers: u64,
     /// When the client was last seen, or heard, or had something in flight.
     used: Instant,
-    /// Whether the client has said anything since `initialize`.
+    /// True if the client has said anything since `initialize`.
     begun: bool,
-    /// Whether it has given back the memory that it does not need.
+    /// True if it has given back the memory that it does not need.
     rested: bool,
     /// When it is looked at next; see `Schedule`.
     pub(super) scheduled: Instant,

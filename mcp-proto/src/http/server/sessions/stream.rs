@@ -21,9 +21,9 @@ pub(super) struct Stream<W> {
     /// The request that its answer ends it for; `None` for a batch, and for the stream of a GET.
     pub(super) request: Option<RequestId>,
     replay: Replay,
-    /// Whether all is said.
+    /// True if all is said.
     finished: bool,
-    /// Whether whoever reads it is to go away, and to come back.
+    /// True if whoever reads it is to go away, and to come back.
     polls: bool,
     reader: Option<Reader<W>>,
     /// Until when it is kept, once all is said and nobody reads it: `Limits::replay_timeout` after
@@ -184,12 +184,12 @@ impl<W: Clone> Stream<W> {
         self.replay.held()
     }
 
-    /// Whether a reader that is there has not taken all.
+    /// Returns whether a reader that is there has not taken all.
     pub(super) fn is_awaited(&self) -> bool {
         self.reader.is_some() && self.replay.has_untaken()
     }
 
-    /// Whether nothing was said on it, and more is to be.
+    /// Returns whether nothing was said on it, and more is to be.
     pub(super) fn is_silent(&self) -> bool {
         !self.finished && self.replay.count() == 0
     }
@@ -199,12 +199,12 @@ impl<W: Clone> Stream<W> {
         self.kept_until
     }
 
-    /// Whether there are events to forget.
+    /// Returns whether there are events to forget.
     pub(super) fn can_forget(&self) -> bool {
         self.replay.can_forget()
     }
 
-    /// Whether an event waits for a reader that is gone, and is too long to be kept.
+    /// Returns whether an event waits for a reader that is gone, and is too long to be kept.
     pub(super) fn is_stranded(&self) -> bool {
         self.reader.is_none() && self.replay.has_passing()
     }

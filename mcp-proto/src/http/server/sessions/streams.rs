@@ -154,7 +154,7 @@ impl<W: Clone> Streams<W> {
         self.row.shrink();
     }
 
-    /// Whether anybody reads a stream.
+    /// Returns whether anybody reads a stream.
     pub(super) fn is_read(&self) -> bool {
         self.sums.read > 0
     }
@@ -199,7 +199,7 @@ impl<W: Clone> Streams<W> {
     }
 }
 
-/// Whether a stream is forgotten at some time.
+/// Returns whether a stream is forgotten at some time.
 fn is_over<W: Clone>(stream: &Stream<W>) -> bool {
     stream.kept_until() != Instant::NEVER
 }

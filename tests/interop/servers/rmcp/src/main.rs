@@ -79,7 +79,7 @@ struct Fixtures(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     touches: u32,
-    /// Whether a client of the legacy era wants to know of updates of the counter.
+    /// True if a client of the legacy era wants to know of updates of the counter.
     is_subscribed: bool,
     /// How many subscriptions of the modern era there are, also those that are over.
     accepted: usize,

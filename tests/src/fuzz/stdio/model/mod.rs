@@ -43,13 +43,13 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Whether this is its id.
+    /// Returns whether this is its id.
     fn is(&self, id: &str) -> bool {
         same_id(&self.id, id)
     }
 }
 
-/// Whether two ids mean the same.
+/// Returns whether two ids mean the same.
 pub(super) fn same_id(one: &str, other: &str) -> bool {
     let value = oracle::id_value(one);
     value.is_some() && value == oracle::id_value(other)
@@ -91,7 +91,7 @@ pub(super) struct Model {
 /// What `initialize` established.
 pub(super) struct Session {
     pub(super) initialized: bool,
-    /// Whether the client can be asked for its roots.
+    /// True if the client can be asked for its roots.
     pub(super) roots: bool,
     /// `None` if it is not known.
     pub(super) level: Option<LoggingLevel>,
@@ -369,7 +369,7 @@ impl Model {
         }
     }
 
-    /// Whether the next event is this request on its way to a handler.
+    /// Returns whether the next event is this request on its way to a handler.
     fn enters(&self, method: &str, params: &str, size: usize, seen: &Seen) -> bool {
         let next = seen.events.front();
         let same = matches!(next, Some(Event::Request(asked))
@@ -377,7 +377,7 @@ impl Model {
         self.admits(size) && same
     }
 
-    /// Whether another request of so many bytes may be in flight.
+    /// Returns whether another request of so many bytes may be in flight.
     fn admits(&self, size: usize) -> bool {
         let requests = self.calls.len() + self.questions.waiting.len();
         requests < self.limits.max_in_flight && (requests == 0 || self.has_room(size))
@@ -432,7 +432,7 @@ impl Model {
         batches.map(|batch| batch.size).chain(calls).sum()
     }
 
-    /// Whether so many bytes more may be in flight.
+    /// Returns whether so many bytes more may be in flight.
     fn has_room(&self, bytes: usize) -> bool {
         self.bytes_in_flight() + bytes <= self.limits.max_in_flight_bytes
     }
@@ -456,7 +456,7 @@ impl Model {
         self.find(id).is_some() || self.find_waiting(id).is_some() || self.listeners.has(id)
     }
 
-    /// Whether an element of the batch before this one has its id.
+    /// Returns whether an element of the batch before this one has its id.
     fn repeats(&self, batch: Option<usize>, id: &str) -> bool {
         let batch = batch.and_then(|at| self.batches.get(at));
         batch.is_some_and(|batch| batch.ids.iter().any(|other| same_id(other, id)))
@@ -530,7 +530,7 @@ impl Model {
         }
     }
 
-    /// Whether a message is an error, and not about a request in flight.
+    /// Returns whether a message is an error, and not about a request in flight.
     fn refuses(&self, message: &Written) -> bool {
         message.error.is_some() && !message.id.as_ref().is_some_and(|id| self.holds(id))
     }
