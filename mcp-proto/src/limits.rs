@@ -90,8 +90,8 @@ pub struct Limits {
     /// answered with
     /// -32603 and the handler is told that it was cancelled. `Duration::MAX` is never.
     pub handler_timeout: Duration,
-    /// How long requests in flight may go on after the end of input; default 2 s. Then they are
-    /// cancelled and the connection closes.
+    /// The longest time that requests in flight may go on after the end of input; default 2 s. Then
+    /// they are cancelled and the connection closes.
     pub drain: Duration,
     /// The longest time that the head of an HTTP request may take from its first byte on; default
     /// 10 s. Then it is answered with 408.
@@ -123,11 +123,11 @@ pub struct Limits {
     /// another one, the session of the same holder ends that has been idle for longest; if none can
     /// end, `initialize` is answered with 503.
     pub max_sessions_per_holder: usize,
-    /// How many times a holder may send `initialize` at once; default 1,000. After that it may once
-    /// for each `initialize_interval`. More often it is answered with 503.
+    /// The most times that a holder may send `initialize` at once; default 1,000. After that it may
+    /// once for each `initialize_interval`. More often it is answered with 503.
     pub max_initialize_burst: usize,
-    /// How long a holder that has sent `max_initialize_burst` times `initialize` waits for the next
-    /// one; default 10 ms, which is 100 in a second.
+    /// The time that a holder that has sent `max_initialize_burst` times `initialize` waits for the
+    /// next one; default 10 ms, which is 100 in a second.
     pub initialize_interval: Duration,
     /// The longest time that a session may be idle: no open stream, nothing in flight, no POST;
     /// default 30 minutes. Then it ends.
@@ -143,10 +143,10 @@ pub struct Limits {
     /// Above it events are dropped in the same order. An answer that is longer than this goes to a
     /// client that is there, and is not kept for one that comes back: that one gets -32603.
     pub max_replay_bytes: usize,
-    /// How long the events of a stream are kept once all is said; default 60 s.
+    /// The time for which the events of a stream are kept once all is said; default 60 s.
     pub replay_timeout: Duration,
-    /// How long a legacy HTTP client should wait before it comes back for an answer whose stream
-    /// was closed meanwhile, by `http::Endpoint::close_stream` for one; default 1 s.
+    /// The time that a legacy HTTP client should wait before it comes back for an answer whose
+    /// stream was closed meanwhile, by `http::Endpoint::close_stream` for one; default 1 s.
     pub retry: Duration,
 }
 

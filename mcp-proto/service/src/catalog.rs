@@ -16,7 +16,7 @@ use super::trace::Hook;
 use mcp_proto::UsageError;
 use mcp_proto::server::{Change, Declaration};
 
-/// What a server offers, to be changed while it runs. Cheap to clone; all clones are the same
+/// The offer of a server, to be changed while it runs. Cheap to clone; all clones are the same
 /// catalog.
 ///
 /// ```
@@ -62,7 +62,7 @@ struct State {
 pub(super) struct Offer {
     pub(super) registry: Arc<Registry>,
     pub(super) declaration: Arc<Declaration>,
-    /// How many there were before.
+    /// The number of offers before it.
     pub(super) generation: u64,
 }
 
@@ -140,17 +140,17 @@ impl Catalog {
         })
     }
 
-    /// What is offered.
+    /// The offer.
     pub(super) fn offer(&self) -> Offer {
         self.with(|state| state.offer.clone())
     }
 
-    /// How many offers there were before this one.
+    /// The number of offers before this one.
     pub(super) fn generation(&self) -> u64 {
         self.shared.generation.load(Ordering::Acquire)
     }
 
-    /// Who is told of spans.
+    /// The hook for spans.
     pub(super) fn hook(&self) -> &Hook {
         &self.shared.hook
     }

@@ -1,4 +1,4 @@
-//! What a handler knows and may do while it runs.
+//! Context of a handler: its request, and its ways to the client.
 
 use alloc::sync::Arc;
 use core::future::Future;
@@ -30,7 +30,7 @@ pub struct Context {
     pub(super) asked: Asked,
 }
 
-/// What a request says about itself.
+/// Context of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) peer: Peer,
@@ -121,7 +121,7 @@ impl Context {
         self.catalog().publish(change)
     }
 
-    /// What the server offers.
+    /// The offer of the server.
     pub fn catalog(&self) -> &Catalog {
         self.port.catalog()
     }

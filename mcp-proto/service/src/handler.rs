@@ -35,14 +35,14 @@ enum Kind {
 type Call = dyn Fn(Given, Context) -> Running + Send + Sync;
 type Notify = dyn Fn(&Json, Session) + Send + Sync;
 
-/// What a request brings. It may be the whole buffer that arrived, so it is dropped once it is
+/// The content of a request. It may be the whole buffer that arrived, so it is dropped once it is
 /// typed.
 pub(super) struct Given {
     pub(super) params: Json,
     pub(super) arguments: Json,
 }
 
-/// What a handler's call comes to.
+/// The future of a handler's outcome.
 pub(super) type BoxFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// A handler that was called.
@@ -230,7 +230,7 @@ impl Handler {
     }
 }
 
-/// What is said of a URI whose variables do not fit. There is no such resource, unless no URI can
+/// The error for a URI whose variables do not fit. There is no such resource, unless no URI can
 /// fit: then it is the server's fault, which should not look like the client's.
 fn misfit(uri: &str, known: Option<&[String]>, error: &serde_json::Error) -> ErrorData {
     let what = without_place(error);

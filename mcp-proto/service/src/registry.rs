@@ -17,7 +17,7 @@ use mcp_proto::{Json, UsageError};
 use crate::handler::Handler;
 use crate::validation::Validation;
 
-/// What a server offers, each entry with its handler: a [`server::Registry`] that also makes
+/// The offer of a server, each entry with its handler: a [`server::Registry`] that also makes
 /// handlers from async functions, and validates calls.
 ///
 /// ```
@@ -161,7 +161,7 @@ impl<H> Registry<H> {
         self.entries.handler(id)
     }
 
-    /// What the machines need to know; see [`server::Registry::declaration`].
+    /// The declaration for the machines; see [`server::Registry::declaration`].
     pub fn declaration(&self) -> Arc<Declaration> {
         self.entries.declaration()
     }

@@ -9,13 +9,13 @@ use crate::types::{ClientCapabilities, Implementation};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Who it is.
+    /// The implementation of the client.
     pub client_info: Implementation,
-    /// What it supports; see [`Client::set_capabilities`](super::Client::set_capabilities).
+    /// The capabilities; see [`Client::set_capabilities`](super::Client::set_capabilities).
     pub capabilities: ClientCapabilities,
-    /// How it finds a version that the server speaks; default [`Negotiation::Auto`].
+    /// The way to find a version that the server speaks; default [`Negotiation::Auto`].
     pub negotiation: Negotiation,
-    /// What an earlier client of the same server has found; default none.
+    /// The verdict of an earlier client of the same server; default none.
     pub verdict: Option<Verdict>,
     /// The longest time that a server may be silent to `server/discover`, in the beginning, until
     /// it is taken for a legacy one, or given up if only a modern one will do; default 5 s.
@@ -23,7 +23,7 @@ pub struct Config {
     /// The longest time that a server may take to answer `initialize`, and `server/discover` after
     /// that; default 60 s.
     pub initialize_timeout: Duration,
-    /// When a server over a byte stream is started again after it has ended; default never.
+    /// The policy of restarts of a server over a byte stream that has ended; default never.
     pub restart: Restart,
     /// Its bounds.
     pub limits: Limits,

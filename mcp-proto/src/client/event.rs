@@ -60,14 +60,14 @@ pub enum ClientEvent {
     Progress {
         /// The call.
         call: CallId,
-        /// How far.
+        /// The progress.
         progress: Progress,
     },
     /// The server needs input; give its [`InputReply`] back with `answer`.
     Input(Input),
     /// A [`ClientEvent::Input`] is no longer of interest; its reply is void.
     InputCancelled {
-        /// Which one.
+        /// The input.
         input: InputId,
     },
     /// Something worth a log.
@@ -76,7 +76,7 @@ pub enum ClientEvent {
     /// lost. In that case [`ClientEvent::Changed`] follows for everything that is honoured, as the
     /// server may have changed it meanwhile.
     Subscribed {
-        /// Which one.
+        /// The subscription.
         subscription: SubscriptionId,
         /// The part that the server honours.
         honoured: SubscriptionFilter,
@@ -90,7 +90,7 @@ pub enum ClientEvent {
     },
     /// A subscription has ended, or has not begun. Each subscription has exactly one.
     SubscriptionEnded {
-        /// Which one.
+        /// The subscription.
         subscription: SubscriptionId,
         /// `Ok` if the server has ended it with a result; else why it has ended.
         cause: Result<(), CallError>,
@@ -120,7 +120,7 @@ pub enum ClientEvent {
     /// Over HTTP: a legacy server has no stream for what it sends outside of calls, status 405 or
     /// 501. Every subscription ends with the same error, those to come as well.
     NoStream {
-        /// How it refuses.
+        /// The refusal.
         error: CallError,
     },
     /// Over HTTP: the server has not accepted a message that has no response. An answer was sent
@@ -151,7 +151,7 @@ pub enum ClientEvent {
 pub enum Undelivered {
     /// An answer to a request of the server.
     Answer {
-        /// What [`InputReply::id`] called the input that it gives; `None` if the client has
+        /// The id of the input, as [`InputReply::id`] gives it; `None` if the client has
         /// answered by itself, or in a batch.
         input: Option<InputId>,
     },
@@ -166,7 +166,7 @@ pub enum Undelivered {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Input {
-    /// What to answer with. Linear: answering twice does not compile.
+    /// The handle to answer with. Linear: answering twice does not compile.
     pub reply: InputReply,
     /// The call that needs it; a legacy server on a byte stream does not say.
     pub call: Option<CallId>,
@@ -182,7 +182,7 @@ pub struct InputReply {
 }
 
 impl InputReply {
-    /// What [`ClientEvent::InputCancelled`] calls it.
+    /// The id of the input, which [`ClientEvent::InputCancelled`] names.
     pub fn id(&self) -> InputId {
         self.id
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with the headers of a message: with those that came, or those to be sent.
+//! Errors of the headers of a message that was received, or that is to be sent.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -20,7 +20,7 @@ pub enum HeaderError {
     Missing {
         /// Its name.
         header: Cow<'static, str>,
-        /// What the body has in its place; `None` if the body was not looked at.
+        /// The value in the body; `None` if the body was not looked at.
         expected: Option<String>,
     },
     /// A header that may stand once stands twice.
@@ -32,30 +32,30 @@ pub enum HeaderError {
     Mismatch {
         /// Its name.
         header: Cow<'static, str>,
-        /// What it says.
+        /// The value of the header.
         found: String,
-        /// What the body says.
+        /// The value in the body.
         expected: String,
     },
     /// A header repeats an argument that is absent, `null`, an array or an object.
     Unexpected {
         /// Its name.
         header: Cow<'static, str>,
-        /// What it says.
+        /// The value of the header.
         found: String,
     },
     /// The bytes of a header are no text.
     NotDecodable {
         /// Its name.
         header: Cow<'static, str>,
-        /// What is wrong with them.
+        /// The reason.
         reason: ValueError,
     },
     /// An integer is not within ±(2<sup>53</sup>−1).
     OutOfRange {
         /// The name of the header.
         header: Cow<'static, str>,
-        /// Where the integer is.
+        /// The place of the integer.
         place: Place,
         /// The integer, as it stands there.
         value: String,
@@ -64,7 +64,7 @@ pub enum HeaderError {
     NotWhole {
         /// The name of the header.
         header: Cow<'static, str>,
-        /// Where the number is.
+        /// The place of the number.
         place: Place,
         /// The number, as it stands there.
         value: String,
@@ -82,7 +82,7 @@ pub enum HeaderError {
     },
 }
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// In the header.
@@ -99,9 +99,9 @@ pub enum Place {
 pub enum ValueError {
     /// A byte is neither visible ASCII nor a space or tab.
     InvalidCharacter,
-    /// What `=?base64?…?=` wraps is no Base64, or not the one spelling of its bytes.
+    /// The text in `=?base64?…?=` is no Base64, or not the one spelling of its bytes.
     InvalidBase64,
-    /// What `=?base64?…?=` wraps is not UTF-8.
+    /// The bytes in `=?base64?…?=` are not UTF-8.
     InvalidUtf8,
 }
 

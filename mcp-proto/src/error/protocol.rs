@@ -30,7 +30,7 @@ pub enum ProtocolError {
     /// A byte stream of another framing than lines holds something that is no message of that
     /// framing.
     InvalidFrame {
-        /// What is wrong, in the words of the framing.
+        /// The reason, in the words of the framing.
         reason: Cow<'static, str>,
     },
     /// A message is neither an object nor an array.
@@ -139,7 +139,7 @@ pub enum ProtocolError {
         /// Its name.
         name: String,
     },
-    /// What is to be completed is neither a prompt nor a resource template here.
+    /// The reference is neither a prompt nor a resource template of the server.
     UnknownReference {
         /// Its name or URI template.
         reference: String,
@@ -173,7 +173,7 @@ pub enum ProtocolError {
     },
     /// A modern server asked for something; it may not.
     UnexpectedRequest {
-        /// What it asked for.
+        /// The method.
         method: String,
     },
     /// Over HTTP: the answer has a `Content-Encoding` that was not asked for.
@@ -190,7 +190,7 @@ pub enum ProtocolError {
     },
     /// The result of a request cannot be used.
     InvalidResult {
-        /// What it must be.
+        /// The expected form.
         expected: &'static str,
     },
     /// The result of a request does not fit its schema.
@@ -200,7 +200,7 @@ pub enum ProtocolError {
     },
     /// The result of a request is of a kind that the specification does not have.
     UnknownResultType {
-        /// What it says that it is; at most 100 characters.
+        /// The name of the type; at most 100 characters.
         name: String,
     },
     /// A list is longer than `Limits::max_pages` or `Limits::max_list_bytes`.
@@ -217,19 +217,19 @@ pub enum ProtocolError {
     },
     /// Over HTTP: a header does not repeat what the body says.
     HeaderMismatch {
-        /// Which step of the validation it is.
+        /// The step of the validation.
         rung: Rung,
         /// The reason.
         error: Box<HeaderError>,
     },
     /// Over HTTP: a request for a host that is not this server's.
     HostNotAllowed {
-        /// What `Host` says.
+        /// The value of `Host`.
         host: String,
     },
     /// Over HTTP: a request of a page that may not send any.
     OriginNotAllowed {
-        /// What `Origin` says.
+        /// The value of `Origin`.
         origin: String,
     },
     /// Over HTTP: the body of a POST is no `application/json`.

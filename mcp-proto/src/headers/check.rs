@@ -1,4 +1,4 @@
-//! What the head of a request says about the message in its body, and whether that is so.
+//! The fields of a head that repeat the message in the body, and their comparison with it.
 //!
 //! In: the fields of a head as pairs of name and value, whoever parsed them. Out: what they claim,
 //! or the [`HeaderError`] that a server answers with. A server that has read the body checks one
@@ -20,7 +20,7 @@ use crate::error::{HeaderError, Place, ValueError, excerpt};
 use crate::json::{Json, Raw};
 use crate::version::{Era, ProtocolVersion};
 
-/// What a head says about the message in the body: the fields of SEP-2243.
+/// The fields of SEP-2243, in which a head repeats the message in the body.
 ///
 /// ```
 /// use mcp_proto::headers::Mirrored;
@@ -49,7 +49,7 @@ pub struct Mirrored<'a> {
     params: SmallVec<[(&'a str, &'a [u8]); 4]>,
 }
 
-/// What a head alone says: nobody has compared it with the body.
+/// The claim of a head alone: nobody has compared it with the body.
 ///
 /// A server behind the gateway that speaks the version does compare; see [`Mirrored::claim`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,7 +59,7 @@ pub struct Claim<'a> {
     pub protocol_version: &'a str,
     /// The method, `Mcp-Method`.
     pub method: &'a str,
-    /// What the method is about, `Mcp-Name` decoded: a tool, a prompt, a resource, a task. `None`
+    /// The subject of the method, `Mcp-Name` decoded: a tool, a prompt, a resource, a task. `None`
     /// if the method needs none.
     pub name: Option<Cow<'a, str>>,
 }
@@ -94,7 +94,7 @@ impl<'a> Mirrored<'a> {
         head
     }
 
-    /// What the head claims, for those who route by it and do not read the body.
+    /// The claim of the head, for those who route by it and do not read the body.
     ///
     /// An error if a header is missing, stands twice or is no text, or if the version is a legacy
     /// one, whose servers do not compare headers with bodies. A version that is not known passes:
@@ -113,7 +113,7 @@ impl<'a> Mirrored<'a> {
         Ok(Claim { protocol_version, method, name })
     }
 
-    /// What `Mcp-Param-<name>` says, decoded; `None` if it is absent.
+    /// The value of `Mcp-Param-<name>`, decoded; `None` if it is absent.
     pub fn param(&self, name: &str) -> Result<Option<Cow<'_, str>>, HeaderError> {
         let header = || [PREFIX, &excerpt(name)].concat().into();
         match self.params(name) {
@@ -126,7 +126,7 @@ impl<'a> Mirrored<'a> {
         }
     }
 
-    /// Whether `MCP-Protocol-Version` is what `params._meta` claims.
+    /// Checks that `MCP-Protocol-Version` is what `params._meta` claims.
     ///
     /// Fails with a [`HeaderError`]: the header is missing, stands twice, or says something else.
     pub fn check_version(&self, claimed: &str) -> Result<(), HeaderError> {
@@ -137,7 +137,7 @@ impl<'a> Mirrored<'a> {
         same(PROTOCOL_VERSION.into(), found, claimed)
     }
 
-    /// Whether `Mcp-Method` is the method of the request.
+    /// Checks that `Mcp-Method` is the method of the request.
     ///
     /// Fails with a [`HeaderError`]: the header is missing, stands twice, or says something else.
     pub fn check_method(&self, method: &str) -> Result<(), HeaderError> {
@@ -148,8 +148,8 @@ impl<'a> Mirrored<'a> {
         same(METHOD.into(), found, method)
     }
 
-    /// Whether `Mcp-Name` says what the request is about. `name` is the string that the body has
-    /// where [`name_member`] says, `None` if it has none: then the parameters are wrong, and
+    /// Checks that `Mcp-Name` says what the request is about. `name` is the string that the body
+    /// has where [`name_member`] says, `None` if it has none: then the parameters are wrong, and
     /// the header is not looked at, as it is not for methods that need none.
     pub fn check_name(&self, method: &str, name: Option<&str>) -> Result<(), HeaderError> {
         let (Some(_), Some(name)) = (name_member(method), name) else { return Ok(()) };
@@ -167,8 +167,8 @@ impl<'a> Mirrored<'a> {
         self.name.is_plainly(name) && !name.contains(&b'\\')
     }
 
-    /// Whether `Mcp-Param-*` say what the arguments of a tool do. Those that the plan does not have
-    /// are ignored.
+    /// Checks that `Mcp-Param-*` say what the arguments of a tool do. Those that the plan does not
+    /// have are ignored.
     ///
     /// Where the schema says that a number is an integer, numbers are compared, exactly and within
     /// ±(2<sup>53</sup>−1); else texts are. An argument that is an array or an object is wrong
@@ -242,12 +242,12 @@ impl<'a> Field<'a> {
         value == text && !value.starts_with(b"=?") && is_plain(text)
     }
 
-    /// What it says, for headers that are never wrapped.
+    /// The value, for headers that are never wrapped.
     fn plain(self, header: &'static str, expected: Option<&str>) -> Result<&'a str, HeaderError> {
         self.read(header, expected, plain)
     }
 
-    /// What it says, for headers that may be wrapped.
+    /// The value, for headers that may be wrapped.
     fn decoded(
         self,
         header: &'static str,

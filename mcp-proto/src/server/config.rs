@@ -5,7 +5,7 @@ use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::version::EraPolicy;
 
-/// How a server behaves. Clones share one budget of [`Limits::max_endpoint_bytes`].
+/// Settings of a server. Clones share one budget of [`Limits::max_endpoint_bytes`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Config {

@@ -23,7 +23,7 @@ pub enum ServerAction {
     Send {
         /// The message.
         message: Outgoing,
-        /// Where to, over HTTP: `None` is the stream that belongs to no request.
+        /// The destination, over HTTP: `None` is the stream that belongs to no request.
         stream: Option<StreamId>,
         /// Of an error with which the machine itself refuses a request: the rung at which it
         /// failed.
@@ -61,16 +61,16 @@ pub enum ServerEvent {
         /// Its parameters, as they came.
         params: Json,
     },
-    /// What came of a [`Server::ping`](super::Server::ping).
+    /// The outcome of a [`Server::ping`](super::Server::ping).
     Pong {
-        /// Which one.
+        /// The ping.
         ping: PingId,
         /// True if the client answered in time.
         answered: bool,
     },
-    /// What came of a [`Server::request_input`](super::Server::request_input).
+    /// The outcome of a [`Server::request_input`](super::Server::request_input).
     InputAnswered {
-        /// Which one.
+        /// The input.
         input: InputId,
         /// The result, a JSON object, as it came.
         answer: Result<Json, InputFailure>,
@@ -138,7 +138,7 @@ pub enum CancelCause {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Request {
-    /// What to answer with. Linear: answering twice does not compile.
+    /// The handle to answer with. Linear: answering twice does not compile.
     pub reply: Reply,
     /// Whose request it is; [`Registry::handler`](super::Registry::handler) knows it.
     pub handler: HandlerId,
@@ -146,14 +146,14 @@ pub struct Request {
     pub method: Method,
     /// Its parameters, as they came.
     pub params: Json,
-    /// What a handler wants of them: `params.arguments` of `tools/call` and `prompts/get`, `{}` if
+    /// The part for the handler: `params.arguments` of `tools/call` and `prompts/get`, `{}` if
     /// absent; of `resources/read` the variables of the template, `{}` without one; else all of
     /// them.
     pub arguments: Json,
-    /// What the client has given after [`Outcome::InputRequired`](super::Outcome::InputRequired);
+    /// The input of the client after [`Outcome::InputRequired`](super::Outcome::InputRequired);
     /// `None` the first time.
     pub input: Option<Box<Input>>,
-    /// Who asks.
+    /// The peer that asks.
     pub peer: Peer,
     /// True if the client asked to be told of progress.
     pub wants_progress: bool,
@@ -222,7 +222,7 @@ impl PartialEq for Reply {
 impl Eq for Reply {}
 
 impl Reply {
-    /// What `notify` and [`ServerEvent::Cancelled`] call the request.
+    /// The id of the request, for `notify` and [`ServerEvent::Cancelled`].
     pub fn id(&self) -> ReplyId {
         self.id
     }
@@ -251,8 +251,8 @@ impl InputId {
     }
 }
 
-/// How many requests its client was sent before it; whose it is depends on what else the process
-/// does.
+/// The number of requests that its client was sent before; whose it is depends on what else the
+/// process does.
 impl fmt::Debug for InputId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "InputId({})", self.number)
@@ -299,7 +299,7 @@ impl SessionRef {
     }
 }
 
-/// Which one it is depends on what else the process does.
+/// The client depends on what else the process does.
 impl fmt::Debug for SessionRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SessionRef")
@@ -336,7 +336,7 @@ impl ReplyId {
     }
 }
 
-/// How many requests came before it; whose it is depends on what else the process does.
+/// The number of requests that came before; whose it is depends on what else the process does.
 impl fmt::Debug for ReplyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ReplyId({})", self.serial)

@@ -27,10 +27,10 @@ pub struct Annotations {
     /// Whom it is meant for; empty if that is not said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<Role>,
-    /// How important it is, from 0, entirely optional, to 1, effectively required.
+    /// The importance, from 0, entirely optional, to 1, effectively required.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub priority: Option<f64>,
-    /// When it was last changed, in ISO 8601: `2025-01-12T15:00:58Z`.
+    /// The time of the last change, in ISO 8601: `2025-01-12T15:00:58Z`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
 }
@@ -42,7 +42,7 @@ pub struct Annotations {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Icon {
-    /// Where it is: an `http`, `https` or `data` URI. Whoever fetches it should trust its domain,
+    /// The URI: `http`, `https` or `data`. Whoever fetches it should trust its domain,
     /// and take care with SVG, which may hold scripts.
     pub src: String,
     /// Its media type, if the source does not say it or is too general.

@@ -12,7 +12,7 @@ use crate::json::Json;
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// What no specification defines, by name.
+    /// Capabilities that no specification defines, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub experimental: BTreeMap<String, Json>,
     /// It has roots to list.
@@ -35,7 +35,7 @@ pub struct ClientCapabilities {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ServerCapabilities {
-    /// What no specification defines, by name.
+    /// Capabilities that no specification defines, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub experimental: BTreeMap<String, Json>,
     /// It sends log messages.

@@ -19,7 +19,7 @@ pub struct CompleteRequestParams {
     pub reference: CompletionReference,
     /// The argument to complete.
     pub argument: CompletionArgument,
-    /// What is known beside it; since 2025-06-18.
+    /// Further values for the completion; since 2025-06-18.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompletionContext>,
     /// Metadata of the request (`_meta`).

@@ -105,7 +105,8 @@ pub struct ElicitRequestURLParams {
     pub message: String,
     /// The URL that the user is sent to.
     pub url: String,
-    /// What `notifications/elicitation/complete` will name; 2025-11-25 alone has it, and needs it.
+    /// The id that `notifications/elicitation/complete` will name; 2025-11-25 alone has it, and
+    /// needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
     /// Metadata of the request (`_meta`); legacy.

@@ -1,4 +1,4 @@
-//! What a user fills into a form.
+//! Content of a form that a user has filled in.
 //!
 //! In: a form and the content that a user accepted it with. Out: the answer, with the defaults of
 //! the fields that were left out, or the fields that are at fault. Called by the handlers of a
@@ -127,7 +127,7 @@ impl core::error::Error for ContentError {
     }
 }
 
-/// What is wrong with a field of a form.
+/// An error of a field of a form.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum FieldError {

@@ -123,7 +123,7 @@ pub struct StringSchema {
     /// The most characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u64>,
-    /// What kind of text it is.
+    /// The format of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<StringFormat>,
     /// The default value of the field; since 2025-11-25.

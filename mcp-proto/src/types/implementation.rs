@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Icon;
 
-/// Who an implementation is: a client's `clientInfo`, a server's `serverInfo`.
+/// The identity of an implementation: a client's `clientInfo`, a server's `serverInfo`.
 ///
 /// [Schema: Implementation](https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation)
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

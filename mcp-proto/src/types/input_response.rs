@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
 
-/// What a client answers, by the keys of the [`InputRequests`](crate::types::InputRequests).
+/// The answers of a client, by the keys of the [`InputRequests`](crate::types::InputRequests).
 ///
 /// [Schema: `InputResponses`](https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses)
 pub type InputResponses = BTreeMap<String, InputResponse>;

@@ -60,10 +60,10 @@ impl LoggingLevel {
 pub struct LoggingMessageNotificationParams {
     /// The severity.
     pub level: LoggingLevel,
-    /// Which part of the server says it.
+    /// The part of the server that logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logger: Option<String>,
-    /// What it says: a string, or any other JSON.
+    /// The content: a string, or any other JSON.
     pub data: Json,
     /// Metadata of the notification (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

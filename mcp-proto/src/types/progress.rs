@@ -15,7 +15,7 @@ use crate::message::{ProgressToken, RequestId};
 pub struct ProgressNotificationParams {
     /// The token that the request gave.
     pub progress_token: ProgressToken,
-    /// How far the work is; it increases, even if the total is unknown.
+    /// The progress; it increases, even if the total is unknown.
     #[serde(serialize_with = "number")]
     pub progress: f64,
     /// The total, if it is known.

@@ -18,7 +18,7 @@ use crate::json::Json;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Prompt {
-    /// What it is asked for by, and for display if there is no title.
+    /// The name, and the text for display if there is no title.
     pub name: String,
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,7 @@ pub struct GetPromptRequestParams {
     /// Its arguments.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
-    /// What the server asked for when it was asked before.
+    /// The answers to what the server asked for before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
     /// The state that the server gave when it was asked before.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::codec::open_strings;
 use crate::json::Json;
 
-/// What the parameters of every request may hold; those of `ping`, `roots/list` and
+/// The members that the parameters of every request may hold; those of `ping`, `roots/list` and
 /// `server/discover` hold nothing else.
 ///
 /// [Schema: `RequestParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams)
@@ -17,8 +17,8 @@ pub struct RequestParams {
     pub meta: Option<Json>,
 }
 
-/// What the parameters of every notification may hold; those of `notifications/initialized` and of
-/// `list_changed` hold nothing else.
+/// The members that the parameters of every notification may hold; those of
+/// `notifications/initialized` and of `list_changed` hold nothing else.
 ///
 /// [Schema: `NotificationParams`](https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct PaginatedRequestParams {
     pub meta: Option<Json>,
 }
 
-/// What every result may hold; a result that is this alone indicates success.
+/// The members that every result may hold; a result that is this alone indicates success.
 ///
 /// [Schema: `EmptyResult`](https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult)
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ pub struct EmptyResult {
 }
 
 open_strings! {
-    /// What kind of result a modern result is; the server machine writes it.
+    /// The type of a modern result; the server machine writes it.
     ///
     /// [Schema: `ResultType`](https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype)
     ResultType {

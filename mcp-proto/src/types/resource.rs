@@ -14,7 +14,7 @@ use crate::json::Json;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resource {
-    /// What it is read by.
+    /// The URI to read it by.
     pub uri: String,
     /// For programs, and for display if there is no title.
     pub name: String,

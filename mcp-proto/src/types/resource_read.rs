@@ -16,7 +16,7 @@ use crate::json::Json;
 pub struct ReadResourceRequestParams {
     /// The resource.
     pub uri: String,
-    /// What the server asked for when it was asked before.
+    /// The answers to what the server asked for before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
     /// The state that the server gave when it was asked before.

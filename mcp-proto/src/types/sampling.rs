@@ -16,16 +16,16 @@ use crate::json::Json;
 pub struct CreateMessageRequestParams {
     /// The conversation so far.
     pub messages: Vec<SamplingMessage>,
-    /// Which model the server would like; the client may choose another.
+    /// The preferred model; the client may choose another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_preferences: Option<ModelPreferences>,
-    /// What the model is told first; the client may change it.
+    /// The system prompt; the client may change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// What the client should add of other conversations; default none.
+    /// The context of other conversations that the client should add; default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
-    /// How freely the model chooses; the scale is the model's.
+    /// The temperature; the scale is the model's.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
     pub temperature: Option<f64>,
     /// The most tokens of the answer.
@@ -33,13 +33,13 @@ pub struct CreateMessageRequestParams {
     /// Texts that end the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
-    /// What the model's provider should be given, an object of its own kind.
+    /// Metadata for the provider of the model, an object of its own kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
     /// The tools that the model may use; only for clients with the capability `sampling.tools`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// How the model uses tools; only for clients with the capability `sampling.tools`.
+    /// The use of tools by the model; only for clients with the capability `sampling.tools`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// Metadata of the request (`_meta`); legacy.
@@ -121,7 +121,7 @@ pub struct CreateMessageResult {
 }
 
 impl CreateMessageResult {
-    /// What this model says.
+    /// The content of the model.
     pub fn new(model: impl Into<String>, content: impl Into<SamplingContent>) -> Self {
         Self {
             role: Role::Assistant,
@@ -133,7 +133,7 @@ impl CreateMessageResult {
     }
 }
 
-/// Which model a server would like; the client may choose another. Priorities go from 0, not
+/// The model that a server prefers; the client may choose another. Priorities go from 0, not
 /// important, to 1, the most important.
 ///
 /// [Schema: `ModelPreferences`](https://modelcontextprotocol.io/specification/2026-07-28/schema#modelpreferences)
@@ -179,7 +179,7 @@ impl ModelHint {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolChoice {
-    /// Whether it may, must or must not; default [`Auto`](ToolChoiceMode::Auto).
+    /// The mode: may, must or must not; default [`Auto`](ToolChoiceMode::Auto).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ToolChoiceMode>,
 }
@@ -192,7 +192,7 @@ impl ToolChoice {
 }
 
 open_strings! {
-    /// Whether a model uses tools.
+    /// The mode in which a model uses tools.
     ToolChoiceMode {
         /// It may.
         Auto = "auto",
@@ -204,8 +204,8 @@ open_strings! {
 }
 
 open_strings! {
-    /// What a client should add of other conversations. All but [`None`](Self::None) are
-    /// deprecated, and only for clients with the capability `sampling.context`.
+    /// The context of other conversations that a client should add. All but [`None`](Self::None)
+    /// are deprecated, and only for clients with the capability `sampling.context`.
     IncludeContext {
         /// Nothing.
         None = "none",

@@ -7,7 +7,7 @@ use super::codec::{is_false, present, tagged_by_type, variant};
 use super::{AudioContent, ContentBlock, ImageContent, TextContent};
 use crate::json::Json;
 
-/// What a message to or from a model says: one block, or a list of them since 2025-11-25.
+/// The content of a message to or from a model: one block, or a list of them since 2025-11-25.
 ///
 /// A single block is written without a list, so that it can be sent to any client.
 #[derive(Clone, PartialEq, Debug)]
@@ -103,7 +103,7 @@ impl SamplingMessageContentBlock {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolUseContent {
-    /// What the result will name.
+    /// The id that the result will name.
     pub id: String,
     /// The tool.
     pub name: String,
@@ -144,7 +144,7 @@ pub struct ToolResultContent {
 }
 
 impl ToolResultContent {
-    /// What the call with this `id` returned.
+    /// The result of the call with this `id`.
     pub fn new(tool_use_id: impl Into<String>, content: Vec<ContentBlock>) -> Self {
         Self {
             tool_use_id: tool_use_id.into(),

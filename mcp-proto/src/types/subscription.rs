@@ -65,7 +65,7 @@ impl SubscriptionFilter {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscriptionsListenRequestParams {
-    /// What the client wants to hear of.
+    /// The changes that the client wants to hear of.
     pub notifications: SubscriptionFilter,
     /// Metadata of the request (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ pub struct SubscriptionsListenResult {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscriptionsAcknowledgedNotificationParams {
-    /// What the server will tell of, out of what the client wanted.
+    /// The changes that the server will tell of, out of what the client wanted.
     pub notifications: SubscriptionFilter,
     /// Metadata of the notification (`_meta`); `io.modelcontextprotocol/subscriptionId` is the id
     /// of the request.

@@ -20,7 +20,7 @@ use crate::json::{Json, write};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Tool {
-    /// What it is called by.
+    /// The name.
     pub name: String,
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -242,7 +242,7 @@ pub struct CallToolRequestParams {
     /// Its arguments, an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Json>,
-    /// What the server asked for when it was called before.
+    /// The answers to what the server asked for before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
     /// The state that the server gave when it was called before.
@@ -311,7 +311,7 @@ impl CallToolResult {
         Json::encode(self)
     }
 
-    /// What a program reads, as a `T`; `None` if there is nothing for programs. `?` twice takes it
+    /// The content for programs, as a `T`; `None` if there is none. `?` twice takes it
     /// out.
     ///
     /// ```

@@ -303,7 +303,7 @@ impl Client {
         }
     }
 
-    /// What has been found out about the server, to be stored; while it is connected.
+    /// The knowledge about the server, to be stored; while it is connected.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.port.stage() {
             Stage::Connected(known) => Some(known.1),
@@ -311,7 +311,7 @@ impl Client {
         }
     }
 
-    /// How the negotiation went, as far as it has come: which rows of
+    /// The course of the negotiation, as far as it has come: which rows of
     /// [`probe::TABLE`](mcp_proto::client::probe::TABLE) were taken, in order; also after it has failed.
     /// Their times are those of whoever drives the client, which the adapters count from when they
     /// are asked to connect. See

@@ -1,4 +1,4 @@
-//! What a client over HTTP wants done, and how it is set up.
+//! Actions of a client over HTTP, and its settings.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -29,7 +29,7 @@ pub enum Action {
     },
     /// The answer is of no interest any more: close its connection, if it has not ended.
     Abort {
-        /// Which one.
+        /// The exchange.
         exchange: ExchangeId,
     },
     /// Tell the application.
@@ -81,13 +81,13 @@ impl fmt::Debug for Request {
     }
 }
 
-/// How a client over HTTP behaves.
+/// Settings of a client over HTTP.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// Where the server is.
+    /// The URL of the server.
     pub url: Url,
-    /// How it behaves on whatever it travels.
+    /// The settings that do not depend on the transport.
     pub client: client::Config,
     /// True if a legacy server is asked, with a GET, for what it says by itself; default true.
     /// Without it changes are told while a call is in flight, or not at all.

@@ -25,7 +25,7 @@ pub struct Config {
     /// The path of the endpoint; default `/mcp`. Others are answered with 404. Empty it is any
     /// path, for servers behind a router that has chosen already.
     pub path: String,
-    /// What legacy clients get; default sessions.
+    /// The service for legacy clients; default sessions.
     ///
     /// [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
     pub sessions: Sessions,
@@ -42,7 +42,7 @@ pub struct Config {
     ///
     /// [Specification: Security](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint)
     pub allowed_origins: Vec<String>,
-    /// Who may send requests; default everybody.
+    /// The check of who may send requests; default everybody.
     ///
     /// [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
     pub authorize: Option<Arc<Authorize>>,
@@ -90,7 +90,7 @@ impl<T: Clone> DerefMut for Shared<T> {
     }
 }
 
-/// What legacy clients get.
+/// The service for legacy clients.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Sessions {
     /// A session each, with an `Mcp-Session-Id`.
