@@ -72,7 +72,7 @@ fn map_is_short_and_names_files_that_exist() {
         list(&root.join(folder), &mut files);
     }
     let is_of_path = |c: char| c.is_ascii_alphanumeric() || "_-/.".contains(c);
-    let named = text.split(|c| !is_of_path(c)).filter(|word| word.ends_with(".rs"));
+    let named = text.split(|c| !is_of_path(c)).filter(|word| is_rust(Path::new(word)));
     let named: BTreeSet<&str> = named.collect();
     assert!(named.len() > 30, "{named:?}");
     for name in named {
@@ -81,14 +81,18 @@ fn map_is_short_and_names_files_that_exist() {
     }
 }
 
-/// The paths of the files in a folder.
+fn is_rust(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rs")
+}
+
+/// Lists the files in a folder, with forward slashes.
 fn list(folder: &Path, files: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
         if path.is_dir() {
             list(&path, files);
         } else {
-            files.push(path.to_str().unwrap().replace('\\', "/"));
+            files.push(path.to_string_lossy().replace('\\', "/"));
         }
     }
 }
