@@ -135,6 +135,17 @@ fn web_pages() {
     fails(&run(&["tools", &web("200 OK")]), 4, &err);
     let err = format!("mcp: the server has answered with HTTP status 404\n{advice}");
     fails(&run(&["tools", &web("404 Not Found")]), 4, &err);
+    let sse = |status| web(status) + "api/sse";
+    for status in ["404 Not Found", "405 Method Not Allowed", "500 Oops", "200 OK"] {
+        let url = sse(status);
+        let advice = format!(
+            "     /sse is the usual path of the transport HTTP+SSE, which Streamable HTTP replaced \
+             in 2025-03-26 and mcp does not speak: try {}\n",
+            url.replace("/sse", "/mcp")
+        );
+        let ran = run(&["tools", &format!("{url}?key=x")]);
+        assert!(ran.err.ends_with(&advice), "{}", ran.err);
+    }
     assert_eq!(run(&["tools", &web("503 Service Unavailable")]).exit, 3);
     assert_eq!(run(&["tools", &web("301 Moved Permanently")]).exit, 4);
 }

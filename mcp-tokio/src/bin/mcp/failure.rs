@@ -67,6 +67,20 @@ impl Failure {
         self
     }
 
+    /// Returns whether the URL may be none of an MCP endpoint.
+    pub(crate) fn is_of_endpoint(&self) -> bool {
+        match self.exit {
+            Exit::Protocol | Exit::Connection | Exit::Timeout => true,
+            Exit::Fine
+            | Exit::Tool
+            | Exit::Usage
+            | Exit::Rpc
+            | Exit::Unauthorized
+            | Exit::Schema
+            | Exit::Interrupted => false,
+        }
+    }
+
     fn unauthorized(unauthorized: &Unauthorized) -> Self {
         let scope = unauthorized.bearer().and_then(|challenge| challenge.scope());
         let scope = scope.map(|scope| format!(" with the scope {scope:?}")).unwrap_or_default();

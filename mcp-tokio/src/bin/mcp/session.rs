@@ -42,6 +42,8 @@ pub(crate) struct Session {
     client: Client,
     /// Comes to what is to be told of the end.
     driver: Driver,
+    /// The advice about a URL that may be none of Streamable HTTP.
+    url_advice: Option<String>,
 }
 
 enum Driver {
@@ -51,6 +53,7 @@ enum Driver {
 
 impl Session {
     pub(crate) fn open(client: &Client, target: Target) -> Self {
+        let url_advice = target.url_advice();
         let handle = client.clone();
         let driver = tokio::spawn(async move {
             match target {
@@ -63,11 +66,19 @@ impl Session {
                 }
             }
         });
-        Self { client: client.clone(), driver: Driver::Running(driver) }
+        Self { client: client.clone(), driver: Driver::Running(driver), url_advice }
     }
 
     /// Waits until it is known what the server is.
     pub(crate) async fn connected(&mut self) -> Result<ServerInfo, Failure> {
+        let found = self.found().await;
+        found.map_err(|failure| match self.url_advice.take() {
+            Some(advice) if failure.is_of_endpoint() => failure.advice(advice),
+            _ => failure,
+        })
+    }
+
+    async fn found(&mut self) -> Result<ServerInfo, Failure> {
         let mut connected = pin!(self.client.connected());
         // What cannot be started at all ends before it has said anything to the client.
         let found = poll_fn(|context| match connected.as_mut().poll(context) {

@@ -50,6 +50,17 @@ impl Target {
         }
     }
 
+    /// The advice about a URL that ends like those of HTTP with SSE, the transport of 2024-11-05.
+    pub(crate) fn url_advice(&self) -> Option<String> {
+        let Self::Http(config) = self else { return None };
+        let url = config.url.as_str();
+        let base = url.split(['?', '#']).next()?.trim_end_matches('/').strip_suffix("/sse")?;
+        Some(format!(
+            "/sse is the usual path of the transport HTTP+SSE, which Streamable HTTP replaced in \
+             2025-03-26 and mcp does not speak: try {base}/mcp"
+        ))
+    }
+
     /// Its name in a file, without what may be secret: arguments and queries.
     pub(crate) fn name(&self) -> String {
         match self {
