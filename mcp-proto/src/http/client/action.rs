@@ -117,7 +117,8 @@ impl Config {
     }
 
     /// Gives every request a field, such as `Authorization` with a token, in place of one of the same
-    /// name. It goes to the origin of the URL and to no other.
+    /// name. It goes to the origin of the URL and to no other. Without a `User-Agent` requests have
+    /// name and version of the implementation in it.
     ///
     /// Fails with [`UsageError::InvalidField`] if the name is no token or one of the machine's, or if
     /// the value is not what a field may hold.

@@ -127,9 +127,10 @@ impl Client {
     pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
         let Config { url, client, listens, fields } = config;
         let exchanges = Exchanges::new(client.limits.max_client_connections);
+        let requests = Requests::new(url, fields, &client.client_info);
         Self {
             side: client::Client::over_http(client),
-            requests: Requests::new(url, fields),
+            requests,
             listens,
             exchanges,
             listener: Listener::default(),

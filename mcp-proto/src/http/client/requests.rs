@@ -10,6 +10,7 @@
 //! [Specification: Sending Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)
 
 use alloc::borrow::ToOwned;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
@@ -18,10 +19,11 @@ use super::action::{is_value, set_field};
 use super::session::{Session, SessionId};
 use super::{Fields, Request};
 use crate::error::{EmitError, UsageError};
-use crate::headers;
+use crate::headers::{self, is_name};
 use crate::http::Url;
 use crate::json::Json;
 use crate::message::{self, Outgoing};
+use crate::types::Implementation;
 use crate::version::ProtocolVersion;
 
 /// The server's URL, and the fields that each request has.
@@ -31,8 +33,18 @@ pub(super) struct Requests {
     fields: Fields,
 }
 
+const USER_AGENT: &str = "User-Agent";
+
+/// The fields that most requests have besides those of the application: room for them is made once.
+const MOST_OWN_FIELDS: usize = 6;
+
 impl Requests {
-    pub(super) fn new(url: Url, fields: Fields) -> Self {
+    /// Each request has a `User-Agent`: that of the application, else the implementation's.
+    pub(super) fn new(url: Url, mut fields: Fields, implementation: &Implementation) -> Self {
+        let is_named = fields.iter().any(|(name, _)| name.eq_ignore_ascii_case(USER_AGENT));
+        if !is_named && let Some(product) = product(implementation) {
+            fields.push((USER_AGENT.into(), product.into()));
+        }
         Self { url, fields }
     }
 
@@ -98,12 +110,29 @@ impl Requests {
     }
 
     fn bare(&self, session: &Session, method: &'static str, body: Bytes) -> Request {
-        let mut fields = self.fields.clone();
+        let mut fields = Fields::with_capacity(self.fields.len() + MOST_OWN_FIELDS);
+        fields.extend(self.fields.iter().cloned());
         session.write(&mut fields);
         // Without the field a server may choose any coding.
         fields.push(("Accept-Encoding".into(), "identity".into()));
         let target = self.url.target().to_owned();
         Request { method, target, fields, body, is_idempotent: true }
+    }
+}
+
+/// Returns name and version as a product, with hyphens for characters that a product must not have.
+/// `None` without a name.
+///
+/// [RFC 9110, section 10.1.5](https://www.rfc-editor.org/rfc/rfc9110#section-10.1.5)
+fn product(implementation: &Implementation) -> Option<String> {
+    let token = |text: &str| -> String {
+        text.chars().map(|c| if is_name(c.encode_utf8(&mut [0; 4])) { c } else { '-' }).collect()
+    };
+    let Implementation { name, version, .. } = implementation;
+    match (name.is_empty(), version.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(token(name)),
+        (false, false) => Some(token(name) + "/" + &token(version)),
     }
 }
 
@@ -136,5 +165,23 @@ fn is_idempotent(message: &Outgoing) -> bool {
         // A server waits for it once.
         Outgoing::Result { .. } | Outgoing::Error { .. } => true,
         Outgoing::Batch(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn product_is_made_of_tokens() {
+        for (name, version, expected) in [
+            ("app", "1.0.0", Some("app/1.0.0")),
+            ("My App (beta)", "1/2\r\n", Some("My-App--beta-/1-2--")),
+            ("Übersicht", "", Some("-bersicht")),
+            ("", "1", None),
+        ] {
+            let product = product(&Implementation::new(name, version));
+            assert_eq!(product.as_deref(), expected, "{name:?} {version:?}");
+        }
     }
 }

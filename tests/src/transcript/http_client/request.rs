@@ -25,8 +25,15 @@ pub(super) fn lines(request: &Request) -> Vec<String> {
     if all(request, "accept-encoding") != ["identity"] {
         lines.push("broken: a content coding is accepted".into());
     }
+    if all(request, "user-agent").len() != 1 {
+        lines.push("broken: not one product sends it".into());
+    }
     for (name, value) in &request.fields {
         if ["accept", "accept-encoding", "content-type"].contains(&&*name.to_ascii_lowercase()) {
+            continue;
+        }
+        // The name of the client in every transcript.
+        if name == "User-Agent" && value == "fixture/1.0.0" {
             continue;
         }
         if all(request, name).len() > 1 {
