@@ -309,6 +309,7 @@ pub mod stream;
 mod time;
 mod trace;
 pub mod types;
+mod url;
 mod version;
 
 pub use bytes::{Bytes, BytesMut};

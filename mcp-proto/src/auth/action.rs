@@ -10,7 +10,7 @@ use core::fmt;
 use super::error::{AuthError, shown};
 use super::policy::FetchReach;
 use super::secret::Secret;
-use crate::http::Url;
+use crate::url::Url;
 
 /// Something that a driver is to do.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use super::policy::UrlPolicy;
 use super::registration::{self, AuthMethod, Preset, RegisteredClient};
 use super::scopes::Scopes;
 use super::secret::Secret;
-use crate::http::{Scheme, Url};
+use crate::url::{Scheme, Url};
 
 /// The settings for one server.
 ///

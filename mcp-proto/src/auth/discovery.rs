@@ -27,7 +27,7 @@ use super::metadata::{
     resource_places,
 };
 use super::scopes::Scopes;
-use crate::http::{Scheme, Url};
+use crate::url::{Scheme, Url};
 
 /// The number of redirects of one question that are followed.
 const MAX_REDIRECTS: u8 = 3;

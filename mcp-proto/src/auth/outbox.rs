@@ -15,8 +15,8 @@ use super::error::AuthError;
 use super::policy::UrlPolicy;
 use super::secret::Secret;
 use super::token_request::TokenRequest;
-use crate::http::Url;
 use crate::time::{Duration, Instant};
+use crate::url::Url;
 
 /// The requests of one flow.
 const MAX_FETCHES: u8 = 40;

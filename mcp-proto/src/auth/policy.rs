@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 use super::error::{AuthError, UrlRefusal, shown};
 use super::host_kind::HostKind;
-use crate::http::{Scheme, Url};
+use crate::url::{Scheme, Url};
 
 /// The addresses that a connector may connect to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -198,7 +198,7 @@ pub(super) fn read_answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::Url;
+    use crate::url::Url;
 
     fn issuer(methods: Option<&[&str]>) -> IssuerMetadata {
         let mut issuer =

@@ -39,7 +39,7 @@ use super::registration::{self, ClientChoice, Preset, RegisteredClient};
 use super::scopes::{OFFLINE_ACCESS, Scopes};
 use super::secret::Secret;
 use super::token_request::{Grant, TokenRequest};
-use crate::http::Url;
+use crate::url::Url;
 
 /// A sign-in under way.
 #[derive(Debug)]

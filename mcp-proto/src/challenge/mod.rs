@@ -41,6 +41,8 @@ pub struct Unauthorized {
     pub challenges: Vec<Challenge>,
     /// What the server says about it in a JSON-RPC error, if it does.
     pub message: Option<String>,
+    /// The reason why a sign-in has failed, if the client has tried one.
+    pub sign_in: Option<String>,
 }
 
 /// One way to get in.
@@ -61,7 +63,7 @@ impl Unauthorized {
     /// What cannot be read is skipped, and so is what is beyond 16 challenges, 32 parameters each,
     /// and 8 KiB of text in all: a client gets as far as it can with what a server says.
     pub fn new<'a>(status: u16, values: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        Self { status, challenges: parse::challenges(values), message: None }
+        Self { status, challenges: parse::challenges(values), message: None, sign_in: None }
     }
 
     /// The first challenge of the scheme `Bearer`, which is that of the specification.
@@ -117,6 +119,9 @@ impl fmt::Display for Unauthorized {
         write!(f, "{}: {what}", self.status)?;
         if let Some(message) = &self.message {
             write!(f, " ({})", excerpt(message))?;
+        }
+        if let Some(reason) = &self.sign_in {
+            return write!(f, "; the sign-in failed: {reason}");
         }
         match self.bearer().or(self.challenges.first()) {
             Some(challenge) => write!(f, "; {challenge}")?,

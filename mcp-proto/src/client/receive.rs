@@ -17,7 +17,7 @@ use super::negotiation::probe::Outcome;
 use super::negotiation::{self, Found, Heard};
 use super::recovery::Refusal;
 use super::result::ResultType;
-use super::{CallError, CallOptions, Client, ClientEvent};
+use super::{CallError, CallOptions, Client, ClientEvent, Reason};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
 use crate::limits::Limits;
@@ -264,6 +264,9 @@ impl Client {
 
     /// A request waits in the binding: the time for its response rests meanwhile.
     pub(crate) fn rest_request(&mut self, id: &RequestId) {
+        if self.is_probe(id) {
+            self.deadlines.clear(Reason::Negotiation);
+        }
         let number = calls::number(id);
         if let Some(call) = number.and_then(|number| self.work.calls.get_mut(number)) {
             call.rest();
@@ -272,6 +275,10 @@ impl Client {
 
     /// A request that has waited in the binding goes out.
     pub(crate) fn restart_request(&mut self, now: Instant, id: &RequestId) {
+        if self.is_probe(id) {
+            let timeout = self.work.config.initialize_timeout;
+            self.deadlines.set(Reason::Negotiation, now + timeout);
+        }
         if let Some(number) = calls::number(id) {
             self.work.calls.restart(now, number, &self.work.inputs);
         }

@@ -38,15 +38,14 @@
 pub mod client;
 mod media;
 pub(crate) mod server;
-mod url;
 
 pub use client::Client;
 pub use server::{
     Activity, Admission, Authorization, Authorize, Config, Connection, Endpoint, EndpointAction,
     Exchange, ExchangeAction, Sessions, Shared, status,
 };
-pub use url::{Scheme, Url};
 
 pub use crate::challenge::{Challenge, Unauthorized};
 pub use crate::error::UrlError;
 pub use crate::frame::http1::{Head, ResponseHead};
+pub use crate::url::{Scheme, Url};

@@ -5,6 +5,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a driver of a test skips other actions")]
 
 mod discovery;
+mod http_client;
 mod security;
 mod sign_in;
 mod tables;

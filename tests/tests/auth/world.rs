@@ -24,6 +24,9 @@ pub(crate) const OPENID_PLACE: &str = "https://a.example/.well-known/openid-conf
 /// The parameters of a form or a query.
 pub(crate) type Params = BTreeMap<String, String>;
 
+/// An answer to an authorizer.
+pub(crate) type Reply = Box<dyn FnOnce(&mut Authorizer)>;
+
 /// A person, by what comes back from the page.
 pub(crate) enum Person {
     /// A redirect with a code.
@@ -190,7 +193,11 @@ impl World {
     }
 
     /// The server's refusal.
-    fn judge(&self, authorization: Option<&str>, operation: &str) -> Option<Unauthorized> {
+    pub(crate) fn judge(
+        &self,
+        authorization: Option<&str>,
+        operation: &str,
+    ) -> Option<Unauthorized> {
         let token = authorization.and_then(|value| value.strip_prefix("Bearer "));
         let Some(token) = token.filter(|token| self.accepted.iter().any(|own| own == token)) else {
             return Some(Unauthorized::new(401, [self.challenge.as_bytes()]));
@@ -216,57 +223,87 @@ impl World {
                 self.authorizer.handle_timeout(self.now);
                 continue;
             };
-            write!(self.shown, "{action:?}").unwrap();
-            match action {
-                AuthAction::Fetch(fetch) => self.fetch(&fetch),
-                AuthAction::Hold { id, key, .. } => {
-                    let unix =
-                        Duration::from_secs(1_800_000_000 + self.now.as_micros() / 1_000_000);
-                    let record = self.store.get(&key).map(String::as_str);
-                    self.authorizer.handle_held(self.now, id, unix, record);
-                }
-                AuthAction::Release { id, key, record: Some(record) } => {
-                    if self.keeps.is_ok() {
-                        self.store.insert(key, record.expose().into());
-                    }
-                    self.authorizer.handle_kept(self.now, id, self.keeps.clone());
-                }
-                AuthAction::Remove { key } => drop(self.store.remove(&key)),
-                AuthAction::Listen { port, .. } => {
-                    self.ports_asked.push(port);
-                    let uri = format!("http://127.0.0.1:{}/callback", self.port);
-                    self.authorizer.handle_listening(self.now, Ok(uri));
-                }
-                AuthAction::Consent(page) => {
-                    self.page_urls.push(page.url.as_str().into());
-                    self.pages.push(params(page.url.as_str()));
-                    let state = page.state.expose();
-                    let redirect = match self.person {
-                        Person::Consents => format!("?code=canary-code&state={state}"),
-                        Person::Redirects(params) => format!("?{params}&state={state}"),
-                        Person::Leaves => continue,
-                        Person::Pauses => return Ok(()),
-                    };
-                    self.authorizer.handle_redirect(self.now, &redirect);
-                }
-                AuthAction::Changed(state) => {
-                    self.states.push(state.clone());
-                    if let AuthState::Failed(error) = state {
-                        write!(self.shown, "{error} {error:?}").unwrap();
-                        return Err(error);
-                    }
-                }
-                _ => {}
+            let failure = match &action {
+                AuthAction::Changed(AuthState::Failed(error)) => Some(error.clone()),
+                _ => None,
+            };
+            let is_page = matches!(action, AuthAction::Consent(_));
+            if let Some(reply) = self.reply(action) {
+                reply(&mut self.authorizer);
+            } else if is_page && matches!(self.person, Person::Pauses) {
+                return Ok(());
+            }
+            if let Some(error) = failure {
+                return Err(error);
             }
         }
     }
 
-    fn fetch(&mut self, fetch: &Fetch) {
+    /// Does an action; returns the answer to the authorizer, if there is one.
+    pub(crate) fn reply(&mut self, action: AuthAction) -> Option<Reply> {
+        write!(self.shown, "{action:?}").unwrap();
+        let now = self.now;
+        match action {
+            AuthAction::Fetch(fetch) => {
+                let answer = self.answer(&fetch);
+                Some(Box::new(move |it| match answer {
+                    (0, ..) => it.handle_unfetched(now, fetch.id),
+                    (status, location, body) => {
+                        let (location, body) = (location.as_deref(), body.as_bytes());
+                        it.handle_fetched(now, fetch.id, FetchAnswer { status, location, body });
+                    }
+                }))
+            }
+            AuthAction::Hold { id, key, .. } => {
+                let unix = Duration::from_secs(1_800_000_000 + now.as_micros() / 1_000_000);
+                let record = self.store.get(&key).cloned();
+                Some(Box::new(move |it| it.handle_held(now, id, unix, record.as_deref())))
+            }
+            AuthAction::Release { id, key, record: Some(record) } => {
+                if self.keeps.is_ok() {
+                    self.store.insert(key, record.expose().into());
+                }
+                let keeps = self.keeps.clone();
+                Some(Box::new(move |it| it.handle_kept(now, id, keeps)))
+            }
+            AuthAction::Remove { key } => {
+                self.store.remove(&key);
+                None
+            }
+            AuthAction::Listen { port, .. } => {
+                self.ports_asked.push(port);
+                let uri = format!("http://127.0.0.1:{}/callback", self.port);
+                Some(Box::new(move |it| it.handle_listening(now, Ok(uri))))
+            }
+            AuthAction::Consent(page) => {
+                self.page_urls.push(page.url.as_str().into());
+                self.pages.push(params(page.url.as_str()));
+                let state = page.state.expose();
+                let redirect = match self.person {
+                    Person::Consents => format!("?code=canary-code&state={state}"),
+                    Person::Redirects(params) => format!("?{params}&state={state}"),
+                    Person::Leaves | Person::Pauses => return None,
+                };
+                Some(Box::new(move |it| it.handle_redirect(now, &redirect)))
+            }
+            AuthAction::Changed(state) => {
+                if let AuthState::Failed(error) = &state {
+                    write!(self.shown, "{error} {error:?}").unwrap();
+                }
+                self.states.push(state);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// The answer to a request of the authorizer: status, `Location` and body; status 0 is none.
+    pub(crate) fn answer(&mut self, fetch: &Fetch) -> (u16, Option<String>, String) {
         let url = fetch.url.as_str().split('?').next().unwrap();
         self.log.push(format!("{} {url}", fetch.method));
         let head = fetch.fields.iter().map(|(name, value)| ((*name).into(), value.expose().into()));
         self.heads.push(head.collect());
-        let (status, location, body) = match (fetch.method, url.rsplit('/').next()) {
+        match (fetch.method, url.rsplit('/').next()) {
             ("POST", Some("token")) => {
                 let (status, body) = self.token(params(&format!("?{}", fetch.body.expose())));
                 (status, None, body)
@@ -280,12 +317,7 @@ impl World {
                 let document = self.documents.get(fetch.url.as_str()).cloned();
                 document.unwrap_or((404, None, String::new()))
             }
-        };
-        if status == 0 {
-            return self.authorizer.handle_unfetched(self.now, fetch.id);
         }
-        let answer = FetchAnswer { status, location: location.as_deref(), body: body.as_bytes() };
-        self.authorizer.handle_fetched(self.now, fetch.id, answer);
     }
 
     /// The token endpoint: a refresh token is good once.

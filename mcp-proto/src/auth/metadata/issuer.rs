@@ -20,7 +20,7 @@ use super::super::error::AuthError;
 use super::super::pkce;
 use super::super::policy::UrlPolicy;
 use super::super::scopes::Scopes;
-use crate::http::Url;
+use crate::url::Url;
 
 /// The metadata of an authorization server.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::super::document::Document;
 use super::super::scopes::Scopes;
-use crate::http::Url;
+use crate::url::Url;
 
 /// The number of authorization servers that are looked at.
 const MAX_ISSUERS: usize = 32;

@@ -16,7 +16,7 @@
 use alloc::collections::VecDeque;
 use alloc::format;
 
-use crate::http::Url;
+use crate::url::Url;
 
 const RESOURCE: &str = "oauth-protected-resource";
 const OAUTH: &str = "oauth-authorization-server";

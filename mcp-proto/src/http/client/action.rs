@@ -1,16 +1,20 @@
 //! Actions of a client over HTTP, and its settings.
 
 use alloc::borrow::Cow;
+#[cfg(feature = "auth")]
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use bytes::Bytes;
 
+#[cfg(feature = "auth")]
+use crate::auth::{AuthAction, Fetch};
 use crate::client::{self, ClientEvent};
 use crate::error::UsageError;
 use crate::headers::{PREFIX, is_name};
-use crate::http::Url;
+use crate::url::Url;
 
 /// An action of a [`Client`](super::Client).
 #[derive(Debug)]
@@ -32,6 +36,20 @@ pub enum Action {
         /// The exchange.
         exchange: ExchangeId,
     },
+    /// Send a request of the authorizer to its own URL, with TLS as that URL says, and tell the
+    /// client what comes back in the same way. Follow no redirects. Let no log show fields, the
+    /// query or bodies: they are secrets.
+    #[cfg(feature = "auth")]
+    Fetch {
+        /// Names the request and its answer.
+        exchange: ExchangeId,
+        /// The request; `Request::from(&*fetch)` is one to be sent.
+        fetch: Box<Fetch>,
+    },
+    /// Do something else that the authorizer wants, and answer by
+    /// [`with_authorizer`](super::Client::with_authorizer).
+    #[cfg(feature = "auth")]
+    Authorize(AuthAction),
     /// Tell the application.
     Event(ClientEvent),
     /// All is over; nothing follows.

@@ -3,13 +3,15 @@
 use alloc::boxed::Box;
 
 use super::Request;
+#[cfg(feature = "auth")]
+use super::attempt::Attempt;
 use super::call::Call;
 use super::connections::Share;
 use super::delivery::Delivery;
 use super::reading::{Answer, WantedBody};
 use super::refresh::Refresh;
-use crate::http::Url;
 use crate::message::RequestId;
+use crate::url::Url;
 use crate::version::Era;
 
 /// A request that is out, and its answer.
@@ -24,6 +26,8 @@ pub(super) struct Exchange {
     pub(super) answer: Option<Answer>,
     /// True if the answer has ended, and is being read.
     pub(super) has_ended: bool,
+    #[cfg(feature = "auth")]
+    pub(super) attempt: Attempt,
 }
 
 /// Purpose of a request, out or to be sent again.
@@ -45,11 +49,16 @@ pub(super) enum Purpose {
 
 impl Exchange {
     pub(super) fn new(request: Request, purpose: Purpose) -> Self {
-        let redirects = 0;
-        let moved = None;
-        let answer = None;
-        let has_ended = false;
-        Self { request: Some(request), redirects, moved, purpose, answer, has_ended }
+        Self {
+            request: Some(request),
+            redirects: 0,
+            moved: None,
+            purpose,
+            answer: None,
+            has_ended: false,
+            #[cfg(feature = "auth")]
+            attempt: Attempt::default(),
+        }
     }
 }
 
@@ -118,5 +127,17 @@ impl Purpose {
             // The listener decides what a 404 to its GET means.
             Self::Call(_) | Self::Refresh(_) | Self::Listen | Self::Rest | Self::Delete => None,
         }
+    }
+
+    /// True for calls: an application waits for them. The client opens streams again by itself.
+    #[cfg(feature = "auth")]
+    pub(super) fn may_ask_person(&self) -> bool {
+        self.call().is_some_and(|call| !call.stream.was_open && !call.is_resumed())
+    }
+
+    /// True if the answer says nothing that matters.
+    #[cfg(feature = "auth")]
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self, Self::Rest | Self::Delete)
     }
 }

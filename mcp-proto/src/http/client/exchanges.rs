@@ -17,17 +17,22 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::mem;
 
+#[cfg(feature = "auth")]
+use super::attempt::Attempt;
 use super::connections::Connections;
 use super::delivery::{ACCEPT_TIMEOUT, Delivery};
 use super::exchange::{Exchange, Purpose};
 use super::{Action, ExchangeId, Request};
 use crate::deadlines::Deadlines;
-use crate::http::Url;
 use crate::message::RequestId;
 use crate::time::{Duration, Instant};
+use crate::url::Url;
 
 /// Time that a server has to answer a DELETE.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time that an answer may go on after what matters of it.
+pub(super) const LINGER: Duration = Duration::from_secs(1);
 
 /// Number of times that a request is redirected.
 const MAX_REDIRECTS: u8 = 5;
@@ -127,12 +132,16 @@ impl Exchanges {
     ) -> Option<ExchangeId> {
         self.all.get(&id).filter(|open| open.redirects < MAX_REDIRECTS)?;
         let due = self.deadlines.due(Reason::End(id));
-        let Exchange { request, redirects, purpose, .. } = self.abort(queue, id)?;
-        let request = Request { target: url.target().into(), ..request? };
-        let again = self.begin(now, queue, request, purpose);
+        let aborted = self.abort(queue, id)?;
+        let request = Request { target: url.target().into(), ..aborted.request? };
+        let again = self.begin(now, queue, request, aborted.purpose);
         if let Some(open) = self.all.get_mut(&again) {
-            open.redirects = redirects + 1;
+            open.redirects = aborted.redirects + 1;
             open.moved = (!is_permanent).then_some(url);
+            #[cfg(feature = "auth")]
+            {
+                open.attempt = aborted.attempt;
+            }
         }
         if let Some(due) = due {
             self.deadlines.set(Reason::End(again), due);
@@ -187,6 +196,38 @@ impl Exchanges {
         let open = self.all.get_mut(&id).filter(|open| open.purpose.is_message())?;
         self.messages = self.messages.saturating_sub(1);
         mem::replace(&mut open.purpose, Purpose::Rest).into_delivery()
+    }
+
+    /// Holds a request until there are credentials.
+    #[cfg(feature = "auth")]
+    pub(super) fn hold(&mut self, request: Request, purpose: Purpose, attempt: Attempt) {
+        let id = ExchangeId(self.serial());
+        self.messages += usize::from(purpose.is_message());
+        self.all.insert(id, Exchange { attempt, ..Exchange::new(request, purpose) });
+    }
+
+    /// Takes out all requests that are held, in their order.
+    #[cfg(feature = "auth")]
+    pub(super) fn take_held(&mut self) -> Vec<(Request, Purpose, Attempt)> {
+        let held = self.all.iter().filter(|(_, open)| open.attempt.is_held);
+        let held: Vec<_> = held.map(|(id, _)| *id).collect();
+        let held = held.into_iter().filter_map(|id| self.end(id));
+        held.filter_map(|open| Some((open.request?, open.purpose, open.attempt))).collect()
+    }
+
+    /// Takes the request of an exchange that was refused; the rest of the answer says nothing.
+    #[cfg(feature = "auth")]
+    pub(super) fn take_refused(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+    ) -> Option<(Request, Purpose, Attempt)> {
+        let open = self.all.get_mut(&id)?;
+        let request = open.request.take()?;
+        let purpose = mem::replace(&mut open.purpose, Purpose::Rest);
+        self.messages = self.messages.saturating_sub(usize::from(purpose.is_message()));
+        self.deadlines.set(Reason::End(id), now + LINGER);
+        Some((request, purpose, mem::take(&mut self.all.get_mut(&id)?.attempt)))
     }
 
     /// Ends an exchange that the driver has ended.

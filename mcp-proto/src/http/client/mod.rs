@@ -30,6 +30,9 @@
 //! Once the client has been connected nothing but `close` ends it: it connects again, at the rate of
 //! [`recovery`](crate::client::recovery).
 //!
+//! With the feature `auth` a client may own an [`Authorizer`](crate::auth::Authorizer): requests that
+//! the server refuses with 401 or 403 are held while it gets a token, and sent again.
+//!
 //! [`Client`] is the conversation between structs that own their data: `Requests`, `Session`,
 //! `Exchanges`, `Listener`, `Tools`, and the machine of messages. Three files have a part of it,
 //! because each step of it asks several owners. Its verbs and the end of a session are here, the way
@@ -39,6 +42,12 @@
 
 mod action;
 pub mod answer;
+#[cfg(feature = "auth")]
+mod attempt;
+#[cfg(feature = "auth")]
+mod authorization;
+#[cfg(feature = "auth")]
+mod authorize;
 mod backoff;
 mod call;
 mod connections;
@@ -63,12 +72,14 @@ use core::fmt;
 use crate::client::recovery::Refusal;
 use crate::client::{self, CallError, ClientAction, ClientEvent};
 use crate::error::UsageError;
-use crate::http::Url;
 use crate::limits::Limits;
 use crate::machine::Binding;
 use crate::time::Instant;
+use crate::url::Url;
 
 pub use action::{Action, Config, ExchangeId, Fields, Request, set_field};
+#[cfg(feature = "auth")]
+use authorization::Authorization;
 use call::Streaming;
 use delivery::Delivery;
 use exchange::Purpose;
@@ -119,6 +130,8 @@ pub struct Client {
     random: Box<dyn FnMut() -> [u8; 16] + Send>,
     /// The application has closed it: nothing is sent but the end of the session.
     is_closing: bool,
+    #[cfg(feature = "auth")]
+    authorization: Option<Authorization>,
 }
 
 impl Client {
@@ -140,6 +153,8 @@ impl Client {
             queue: VecDeque::new(),
             random,
             is_closing: false,
+            #[cfg(feature = "auth")]
+            authorization: None,
         }
     }
 
@@ -152,6 +167,10 @@ impl Client {
     /// tries again at once, since the field may be the token that it lacked. So it does with streams
     /// and answers that the server has refused with 401 or 403.
     pub fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
+        #[cfg(feature = "auth")]
+        if self.authorization.is_some() && name.eq_ignore_ascii_case("Authorization") {
+            return Err(UsageError::InvalidField { name: name.into() });
+        }
         self.requests.set_field(name, value)?;
         self.authorize_streams(now);
         self.with(now, |client| client.retry_at_once(now));
@@ -161,6 +180,10 @@ impl Client {
     /// It is `now`; due deadlines take effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.side.handle_timeout(now);
+        #[cfg(feature = "auth")]
+        if let Some(authorization) = &mut self.authorization {
+            authorization.handle_timeout(now);
+        }
         loop {
             // In the order of their times.
             let until = self.listener.due().unwrap_or(now).min(now);
@@ -182,6 +205,8 @@ impl Client {
     /// When [`Client::handle_timeout`] is to be called at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let own = self.exchanges.next_due().into_iter().chain(self.listener.due());
+        #[cfg(feature = "auth")]
+        let own = own.chain(self.authorization.as_ref().and_then(Authorization::due));
         own.chain(self.side.poll_timeout()).min()
     }
 
@@ -196,6 +221,14 @@ impl Client {
 
     /// Does what the machine of messages wants.
     fn pump(&mut self, now: Instant) {
+        self.pump_messages(now);
+        #[cfg(feature = "auth")]
+        while self.pump_authorization(now) {
+            self.pump_messages(now);
+        }
+    }
+
+    fn pump_messages(&mut self, now: Instant) {
         while let Some(action) = self.side.poll_action() {
             match action {
                 ClientAction::Send(message) => self.send(now, message),

@@ -126,6 +126,15 @@ impl Answer {
         }
     }
 
+    /// Takes note of the reason why there was no sign-in.
+    #[cfg(feature = "auth")]
+    pub(super) fn with_sign_in(mut self, reason: Option<String>) -> Self {
+        if let Some(unauthorized) = &mut self.unauthorized {
+            unauthorized.sign_in = reason;
+        }
+        self
+    }
+
     /// The error that the head alone tells.
     pub(super) fn into_error(self) -> CallError {
         let status = self.status;

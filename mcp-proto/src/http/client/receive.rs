@@ -9,8 +9,11 @@
 use bytes::Bytes;
 
 use super::answer::{self, Class, Meaning};
+#[cfg(feature = "auth")]
+use super::authorize::Refused;
 use super::call::{Call, Sent};
 use super::exchange::{Exchange, Purpose};
+use super::exchanges::LINGER;
 use super::reading::Answer;
 use super::refresh::Refresh;
 use super::resume::Break;
@@ -26,12 +29,13 @@ use crate::message::{self, Incoming, Member, Message, Method, RequestId, Respons
 use crate::time::{Duration, Instant};
 use crate::version::Era;
 
-/// How long an answer may go on after the response.
-const LINGER: Duration = Duration::from_secs(1);
-
 impl Client {
     /// The head of an answer has come; interim ones (1xx) are of no interest, nor is a second one.
     pub fn handle_head(&mut self, now: Instant, exchange: ExchangeId, head: &StatusHead) {
+        #[cfg(feature = "auth")]
+        if self.authorization.as_mut().is_some_and(|it| it.handle_head(exchange, head)) {
+            return;
+        }
         let status = head.status();
         let waits = self.exchanges.get(exchange).is_some_and(|open| open.request.is_some());
         if matches!(status, 100..=199) || !waits {
@@ -46,6 +50,11 @@ impl Client {
     fn read_head(&mut self, now: Instant, id: ExchangeId, head: &StatusHead) {
         let status = head.status();
         let max = self.side.limits().max_sse_event_bytes;
+        #[cfg(feature = "auth")]
+        let sign_in = match self.handle_refusal(now, id, head) {
+            Refused::Taken => return,
+            Refused::No(reason) => reason,
+        };
         let Some(open) = self.exchanges.get_mut(id) else { return };
         open.request = None;
         if status == 404
@@ -55,6 +64,8 @@ impl Client {
             return self.session_lost(now, id, serial);
         }
         let answer = Answer::new(head, open.purpose.wanted(), max);
+        #[cfg(feature = "auth")]
+        let answer = answer.with_sign_in(sign_in);
         let has_events = answer.has_events();
         match &mut open.purpose {
             Purpose::Call(call) => {
@@ -116,6 +127,10 @@ impl Client {
 
     /// Some of the body of an answer has come.
     pub fn handle_body(&mut self, now: Instant, exchange: ExchangeId, data: Bytes) {
+        #[cfg(feature = "auth")]
+        if self.authorization.as_mut().is_some_and(|it| it.handle_body(exchange, &data)) {
+            return;
+        }
         let max = self.limits().max_line_bytes;
         let Some(open) = self.exchanges.get_mut(exchange) else { return };
         let Some(answer) = &mut open.answer else { return };
@@ -165,6 +180,10 @@ impl Client {
 
     /// The answer is complete.
     pub fn handle_end(&mut self, now: Instant, exchange: ExchangeId) {
+        #[cfg(feature = "auth")]
+        if self.authorization.as_mut().is_some_and(|it| it.handle_end(now, exchange, true)) {
+            return self.pump(now);
+        }
         let Some(open) = self.exchanges.get_mut(exchange) else { return };
         open.has_ended = true;
         let (text, status) = match &mut open.answer {
@@ -187,6 +206,10 @@ impl Client {
 
     /// There is no connection, or it broke before the end of the answer, for this reason.
     pub fn handle_failure(&mut self, now: Instant, exchange: ExchangeId, reason: &str) {
+        #[cfg(feature = "auth")]
+        if self.authorization.as_mut().is_some_and(|it| it.handle_end(now, exchange, false)) {
+            return self.pump(now);
+        }
         if let Some(exchange) = self.exchanges.end(exchange) {
             self.cut(now, exchange.purpose, reason);
         }
@@ -368,7 +391,7 @@ impl Client {
     }
 
     /// An exchange is over; if it owes a response, something must come of that.
-    fn broken(
+    pub(super) fn broken(
         &mut self,
         now: Instant,
         purpose: Purpose,

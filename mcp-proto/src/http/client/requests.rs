@@ -20,10 +20,10 @@ use super::session::{Session, SessionId};
 use super::{Fields, Request};
 use crate::error::{EmitError, UsageError};
 use crate::headers::{self, is_name};
-use crate::http::Url;
 use crate::json::Json;
 use crate::message::{self, Outgoing};
 use crate::types::Implementation;
+use crate::url::Url;
 use crate::version::ProtocolVersion;
 
 /// The server's URL, and the fields that each request has.
@@ -63,6 +63,12 @@ impl Requests {
         let location = core::str::from_utf8(location?).ok()?;
         let url = from.unwrap_or(&self.url).join(location).ok()?;
         url.same_origin(&self.url).then_some(url)
+    }
+
+    /// Returns whether the application has set a field.
+    #[cfg(feature = "auth")]
+    pub(super) fn has_field(&self, name: &str) -> bool {
+        self.fields.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
     }
 
     pub(super) fn set_field(&mut self, name: &str, value: &str) -> Result<(), UsageError> {

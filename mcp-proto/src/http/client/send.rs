@@ -7,6 +7,8 @@
 
 use alloc::boxed::Box;
 
+#[cfg(feature = "auth")]
+use super::attempt::Attempt;
 use super::call::{Call, Sent};
 use super::delivery::{Broken, Delivery};
 use super::exchange::Purpose;
@@ -137,6 +139,10 @@ impl Client {
 
     /// Opens an exchange, or has it wait for a connection.
     pub(super) fn open(&mut self, now: Instant, request: Request, purpose: Purpose) {
+        #[cfg(feature = "auth")]
+        if self.authorization.is_some() {
+            return self.begin_authorized(now, request, purpose, Attempt::default());
+        }
         let id = self.exchanges.begin(now, &mut self.queue, request, purpose);
         self.rest_while_waiting(id);
     }

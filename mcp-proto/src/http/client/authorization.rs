@@ -1,0 +1,136 @@
+//! The authorizer of a client over HTTP, and its request that is out.
+//!
+//! In: the parts of answers. Out: `true` for those that are the authorizer's, which gets each answer as
+//! a whole. A body is read as far as the authorizer reads it.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use bytes::Bytes;
+
+use super::{ExchangeId, Request};
+use crate::auth::{Authorizer, Fetch, FetchAnswer, FetchId, MAX_BODY_BYTES};
+use crate::frame::http1::StatusHead;
+use crate::time::Instant;
+
+/// The authorizer, and its request that is out.
+#[derive(Debug)]
+pub(super) struct Authorization {
+    pub(super) authorizer: Authorizer,
+    fetch: Option<OpenFetch>,
+    /// True if the last flow has failed.
+    pub(super) has_failed: bool,
+}
+
+/// A request of the authorizer, and its answer as far as it has come.
+struct OpenFetch {
+    exchange: ExchangeId,
+    id: FetchId,
+    status: u16,
+    location: Option<String>,
+    /// At most one byte more than the authorizer reads.
+    body: Vec<u8>,
+}
+
+impl Authorization {
+    pub(super) fn new(authorizer: Authorizer) -> Self {
+        Self { authorizer, fetch: None, has_failed: false }
+    }
+
+    /// The time for [`handle_timeout`](Self::handle_timeout).
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.authorizer.poll_timeout()
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.authorizer.handle_timeout(now);
+    }
+
+    /// Takes the head of an answer; false if the exchange is not the authorizer's.
+    pub(super) fn handle_head(&mut self, exchange: ExchangeId, head: &StatusHead) -> bool {
+        let Some(fetch) = self.fetch.as_mut().filter(|fetch| fetch.exchange == exchange) else {
+            return false;
+        };
+        if fetch.status == 0 && head.status() >= 200 {
+            fetch.status = head.status();
+            let location = head.field("Location").and_then(|it| core::str::from_utf8(it).ok());
+            fetch.location = location.map(ToOwned::to_owned);
+        }
+        true
+    }
+
+    /// Takes a piece of a body; false if the exchange is not the authorizer's.
+    pub(super) fn handle_body(&mut self, exchange: ExchangeId, data: &[u8]) -> bool {
+        let Some(fetch) = self.fetch.as_mut().filter(|fetch| fetch.exchange == exchange) else {
+            return false;
+        };
+        fetch.push(data);
+        true
+    }
+
+    /// Takes the end of an answer, or its failure; false if the exchange is not the authorizer's.
+    pub(super) fn handle_end(
+        &mut self,
+        now: Instant,
+        exchange: ExchangeId,
+        is_complete: bool,
+    ) -> bool {
+        let Some(fetch) = self.fetch.take_if(|fetch| fetch.exchange == exchange) else {
+            return false;
+        };
+        if is_complete && fetch.status != 0 {
+            let location = fetch.location.as_deref();
+            let answer = FetchAnswer { status: fetch.status, location, body: &fetch.body };
+            self.authorizer.handle_fetched(now, fetch.id, answer);
+        } else {
+            self.authorizer.handle_unfetched(now, fetch.id);
+        }
+        true
+    }
+
+    /// A request of the authorizer goes out.
+    pub(super) fn begin_fetch(&mut self, exchange: ExchangeId, id: FetchId) {
+        self.fetch = Some(OpenFetch::new(exchange, id));
+    }
+
+    /// The request that is out has had its time.
+    pub(super) fn end_fetch(&mut self) -> Option<ExchangeId> {
+        Some(self.fetch.take()?.exchange)
+    }
+}
+
+impl OpenFetch {
+    fn new(exchange: ExchangeId, id: FetchId) -> Self {
+        Self { exchange, id, status: 0, location: None, body: Vec::new() }
+    }
+
+    fn push(&mut self, data: &[u8]) {
+        let room = (MAX_BODY_BYTES + 1).saturating_sub(self.body.len());
+        self.body.extend(data.iter().take(room));
+    }
+}
+
+/// Shows no body, which has tokens.
+impl fmt::Debug for OpenFetch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { exchange, status, .. } = self;
+        f.debug_struct("OpenFetch").field("exchange", exchange).field("status", status).finish()
+    }
+}
+
+/// A request for a driver to send. Its `Debug` shows the body, which may hold secrets.
+impl From<&Fetch> for Request {
+    fn from(fetch: &Fetch) -> Self {
+        let fields = fetch.fields.iter();
+        let fields = fields.map(|(name, value)| ((*name).into(), value.expose().to_owned().into()));
+        Self {
+            method: fetch.method,
+            target: fetch.url.target().to_owned(),
+            fields: fields.collect(),
+            body: Bytes::copy_from_slice(fetch.body.expose().as_bytes()),
+            is_idempotent: fetch.method == "GET",
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Requests that need a token: they are held while the authorizer gets one, and sent again.
+//!
+//! In: requests that are about to be sent, refusals, and the answers that the authorizer waits for.
+//! Out: requests with credentials, [`Action::Fetch`] and [`Action::Authorize`].
+//!
+//! | state of a request | leaves by |
+//! |---|---|
+//! | held, never sent | the end of the flow: it is sent, or fails |
+//! | held, refused with 401 or 403 | the end of the flow: it is sent again, at most 4 times in all, or fails with [`Unauthorized`] |
+//!
+//! The time of a call or a probe does not pass while its request is held. What belongs to a session
+//! ends with the session. A DELETE is never held.
+//!
+//! After a flow has failed only calls begin another one. A stream that the client opens again by itself
+//! does not send a person to the page of the authorization server a second time.
+//!
+//! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::action::Fields;
+use super::attempt::Attempt;
+use super::authorization::Authorization;
+use super::exchange::Purpose;
+use super::resume::Break;
+use super::{Action, Client, ExchangeId, Request};
+use crate::auth::{Access, AuthAction, AuthState, Authorizer, RefusalAdvice, SentRequest};
+use crate::challenge::Unauthorized;
+use crate::client::CallError;
+use crate::client::recovery::Refusal;
+use crate::error::UsageError;
+use crate::frame::http1::StatusHead;
+use crate::headers;
+use crate::time::Instant;
+
+const AUTHORIZATION: &str = "Authorization";
+
+/// The meaning of a head for a request with credentials.
+pub(super) enum Refused {
+    /// The request is held, or was sent again.
+    Taken,
+    /// The answer is read. The text says why there was no sign-in, if it was asked for.
+    No(Option<String>),
+}
+
+impl Client {
+    /// Lets an authorizer get tokens for the requests of this client.
+    ///
+    /// # Errors
+    ///
+    /// [`UsageError::InvalidField`] if the application has set the field `Authorization`.
+    pub fn set_authorizer(&mut self, authorizer: Authorizer) -> Result<(), UsageError> {
+        if self.requests.has_field(AUTHORIZATION) {
+            return Err(UsageError::InvalidField { name: AUTHORIZATION.into() });
+        }
+        self.authorization = Some(Authorization::new(authorizer));
+        Ok(())
+    }
+
+    /// Gives access to the authorizer: for its answers ([`Authorizer::handle_held`] and so on), and for
+    /// [`Authorizer::authorize`] and [`Authorizer::forget`]. Returns `None` if the client has none.
+    pub fn with_authorizer<T>(
+        &mut self,
+        now: Instant,
+        command: impl FnOnce(&mut Authorizer) -> T,
+    ) -> Option<T> {
+        let result = command(&mut self.authorization.as_mut()?.authorizer);
+        self.pump(now);
+        Some(result)
+    }
+
+    /// Begins an exchange with the credentials that there are, or holds its request.
+    pub(super) fn begin_authorized(
+        &mut self,
+        now: Instant,
+        mut request: Request,
+        purpose: Purpose,
+        mut attempt: Attempt,
+    ) {
+        let access = match &mut self.authorization {
+            Some(authorization) => authorization.authorizer.access(now),
+            None => Access::None,
+        };
+        request.fields.retain(|(name, _)| name != AUTHORIZATION);
+        attempt.token = None;
+        match access {
+            Access::Ready(credentials) => {
+                attempt.token = Some(credentials.token);
+                let value = credentials.authorization.expose().to_owned();
+                request.fields.push((AUTHORIZATION.into(), value.into()));
+            }
+            Access::Wait if !matches!(purpose, Purpose::Delete) => {
+                if let Some(call) = purpose.call() {
+                    self.side.rest_request(&call.id);
+                }
+                attempt.is_held = true;
+                return self.exchanges.hold(request, purpose, attempt);
+            }
+            Access::Wait | Access::None => {}
+        }
+        let id = self.exchanges.begin(now, &mut self.queue, request, purpose);
+        if let Some(open) = self.exchanges.get_mut(id) {
+            open.attempt = attempt;
+        }
+        self.rest_while_waiting(id);
+    }
+
+    /// Shows the authorizer the head of an answer.
+    pub(super) fn handle_refusal(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        head: &StatusHead,
+    ) -> Refused {
+        let (Some(authorization), Some(open)) = (&mut self.authorization, self.exchanges.get(id))
+        else {
+            return Refused::No(None);
+        };
+        let Some(request) = &open.request else { return Refused::No(None) };
+        let operation = operation(&open.purpose, &request.fields);
+        let status = head.status();
+        if matches!(status, 200..=299) {
+            authorization.authorizer.handle_accepted(&operation);
+        }
+        let may_ask = open.purpose.may_ask_person() || !authorization.has_failed;
+        if !matches!(status, 401 | 403) || open.purpose.is_over() || !may_ask {
+            return Refused::No(None);
+        }
+        let unauthorized = Unauthorized::new(status, head.all("WWW-Authenticate"));
+        let Attempt { token, refusals: tries, .. } = open.attempt;
+        let sent = SentRequest { token, operation: &operation, tries };
+        let advice = authorization.authorizer.handle_refusal(now, &unauthorized, &sent);
+        if let RefusalAdvice::Fail(error) = advice {
+            return Refused::No(Some(error.to_string()));
+        }
+        let Some((request, purpose, attempt)) = self.exchanges.take_refused(now, id) else {
+            return Refused::No(None);
+        };
+        let attempt = Attempt {
+            refusals: attempt.refusals.saturating_add(1),
+            refusal: Some(unauthorized),
+            is_held: advice == RefusalAdvice::Wait,
+            ..attempt
+        };
+        if !attempt.is_held {
+            self.begin_authorized(now, request, purpose, attempt);
+            return Refused::Taken;
+        }
+        if let Some(call) = purpose.call() {
+            self.side.rest_request(&call.id);
+        }
+        self.exchanges.hold(request, purpose, attempt);
+        Refused::Taken
+    }
+
+    /// Does what the authorizer wants; false if that is nothing.
+    pub(super) fn pump_authorization(&mut self, now: Instant) -> bool {
+        let Some(authorization) = &mut self.authorization else { return false };
+        let Some(action) = authorization.authorizer.poll_action() else { return false };
+        let is_report = matches!(action, AuthAction::Changed(_));
+        if matches!(action, AuthAction::Fetch(_)) || is_report {
+            // An earlier one has had its time.
+            if let Some(exchange) = authorization.end_fetch() {
+                self.queue.push_back(Action::Abort { exchange });
+            }
+        }
+        match action {
+            AuthAction::Fetch(fetch) => {
+                let exchange = ExchangeId(self.exchanges.serial());
+                authorization.begin_fetch(exchange, fetch.id);
+                self.queue.push_back(Action::Fetch { exchange, fetch: Box::new(fetch) });
+            }
+            AuthAction::Changed(state) => {
+                self.queue.push_back(Action::Authorize(AuthAction::Changed(state.clone())));
+                self.end_flow(now, &state);
+            }
+            other @ (AuthAction::Hold { .. }
+            | AuthAction::Release { .. }
+            | AuthAction::Remove { .. }
+            | AuthAction::Listen { .. }
+            | AuthAction::StopListening
+            | AuthAction::Consent(_)) => self.queue.push_back(Action::Authorize(other)),
+        }
+        true
+    }
+
+    /// Sends what is held, or fails it.
+    fn end_flow(&mut self, now: Instant, state: &AuthState) {
+        let Some(authorization) = &mut self.authorization else { return };
+        let error = match state {
+            AuthState::Asking => return,
+            AuthState::Ready { .. } => None,
+            AuthState::Failed(error) => Some(error.to_string()),
+        };
+        authorization.has_failed = error.is_some();
+        for (request, purpose, attempt) in self.exchanges.take_held() {
+            let Some(reason) = &error else {
+                self.send_held(now, request, purpose, attempt);
+                continue;
+            };
+            let refusal = attempt.refusal.unwrap_or_else(|| Unauthorized::new(401, []));
+            let refusal = Unauthorized { sign_in: Some(reason.clone()), ..refusal };
+            let error = CallError::Unauthorized(refusal);
+            self.broken(now, purpose, Break::Unauthorized, Refusal::Unavailable, error);
+        }
+        if error.is_none() {
+            self.authorize_streams(now);
+            self.side.retry_at_once(now);
+        }
+    }
+
+    fn send_held(&mut self, now: Instant, request: Request, purpose: Purpose, attempt: Attempt) {
+        if let Some(call) = purpose.call() {
+            self.side.restart_request(now, &call.id);
+        }
+        self.begin_authorized(now, request, purpose, Attempt { is_held: false, ..attempt });
+    }
+}
+
+/// The operation for which step-ups are counted: the method, and the name of a tool, a resource or a
+/// prompt if a header has it.
+fn operation(purpose: &Purpose, fields: &Fields) -> String {
+    let method = match purpose {
+        Purpose::Call(call) => &*call.method,
+        Purpose::Refresh(_) => "tools/list",
+        Purpose::Message(_) => "notifications",
+        Purpose::Listen | Purpose::Rest | Purpose::Delete => "stream",
+    };
+    let name = fields.iter().find(|(name, _)| name == headers::NAME);
+    name.map_or_else(|| method.into(), |(_, name)| format!("{method} {name}"))
+}

@@ -1,0 +1,421 @@
+//! A client over HTTP with an authorizer: refused requests are held and sent again, whatever they are.
+
+use mcp_proto::auth::{AuthAction, AuthState, Authorizer, Config};
+use mcp_proto::client::{
+    self, CallError, CallId, CallOptions, ClientEvent, ConnectError, Negotiation,
+};
+use mcp_proto::frame::http1::StatusHead;
+use mcp_proto::http::client::{Action, ExchangeId, Request};
+use mcp_proto::http::{self, Url};
+
+use mcp_proto::types::Implementation;
+use mcp_proto::{Binding, Duration, Json, UsageError};
+use serde_json::{Value, json};
+
+use super::world::{Person, SERVER, World};
+
+/// A client, its server, and the world of its authorizer.
+struct Host {
+    client: http::Client,
+    world: World,
+    /// Operations that need no token.
+    open: Vec<&'static str>,
+    /// The operations of the requests, with the status of the answer.
+    log: Vec<String>,
+    events: Vec<ClientEvent>,
+    is_closed: bool,
+}
+
+impl Host {
+    fn new(negotiation: Negotiation) -> Self {
+        Self::with(negotiation, |config| config)
+    }
+
+    fn with(negotiation: Negotiation, change: impl FnOnce(Config) -> Config) -> Self {
+        let config = client::Config::new(Implementation::new("app", "1.0.0"));
+        let config = http::client::Config::new(
+            Url::parse(SERVER).unwrap(),
+            config.negotiation(negotiation),
+        );
+        let mut client = http::Client::new(config, Box::new(|| [0; 16]));
+        let mut world = World::new();
+        client.set_authorizer(authorizer(change)).unwrap();
+        world.now = mcp_proto::Instant::ZERO;
+        Self {
+            client,
+            world,
+            open: Vec::new(),
+            log: Vec::new(),
+            events: Vec::new(),
+            is_closed: false,
+        }
+    }
+
+    fn connect(&mut self) -> &mut Self {
+        self.client.handle_opened(self.world.now);
+        self.run();
+        self
+    }
+
+    fn call(&mut self, name: &str) -> CallId {
+        let params = Json::parse(format!(r#"{{"name":"{name}"}}"#)).unwrap();
+        let now = self.world.now;
+        self.client
+            .with(now, |it| it.call(now, "tools/call", params, CallOptions::default()))
+            .unwrap()
+    }
+
+    fn result(&self, call: CallId) -> Option<&Result<Json, CallError>> {
+        self.events.iter().find_map(|event| match event {
+            ClientEvent::Response { call: id, result, .. } if *id == call => Some(result),
+            _ => None,
+        })
+    }
+
+    /// Does all actions. Time stands still.
+    fn run(&mut self) {
+        while let Some(action) = self.client.poll_action() {
+            let now = self.world.now;
+            match action {
+                Action::Open { exchange, request } => self.serve(exchange, &request),
+                Action::Fetch { exchange, fetch } => {
+                    let (status, location, body) = self.world.answer(&fetch);
+                    if status == 0 {
+                        self.client.handle_failure(now, exchange, "no connection");
+                        continue;
+                    }
+                    let mut head = StatusHead::new(status);
+                    if let Some(location) = location {
+                        head.push("Location", location.as_bytes());
+                    }
+                    self.client.handle_head(now, exchange, &head);
+                    for piece in body.into_bytes().chunks(7) {
+                        self.client.handle_body(now, exchange, piece.to_vec().into());
+                    }
+                    self.client.handle_end(now, exchange);
+                }
+                Action::Authorize(action) => {
+                    if let Some(reply) = self.world.reply(action) {
+                        self.client.with_authorizer(now, reply).unwrap();
+                    }
+                }
+                Action::Event(event) => self.events.push(event),
+                Action::Close => self.is_closed = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// The server's answer to a request.
+    fn serve(&mut self, exchange: ExchangeId, request: &Request) {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let method = body["method"].as_str().unwrap_or(request.method).to_owned();
+        let name = body["params"]["name"].as_str().map(|name| format!(" {name}"));
+        let operation = format!("{method}{}", name.unwrap_or_default());
+        let field = |wanted: &str| {
+            let mut fields = request.fields.iter();
+            fields.find(|(name, _)| name == wanted).map(|(_, value)| value.to_string())
+        };
+        let refusal = self.world.judge(field("Authorization").as_deref(), &operation);
+        let refusal = refusal.filter(|_| !self.open.contains(&method.as_str()));
+        let now = self.world.now;
+        let (status, text) = match &refusal {
+            Some(refusal) => (refusal.status, String::new()),
+            None => answer(&method, &body),
+        };
+        self.log.push(format!("{operation} {status}"));
+        let mut head = StatusHead::new(status);
+        head.push("Content-Type", b"application/json");
+        if method == "initialize" {
+            head.push("Mcp-Session-Id", b"s1");
+        }
+        if let Some(refusal) = refusal {
+            let challenge = match (refusal.status, self.world.needs.get(&operation)) {
+                (403, Some(needed)) => {
+                    format!(r#"Bearer error="insufficient_scope", scope="{needed}""#)
+                }
+                _ => self.world.challenge.clone(),
+            };
+            head.push("WWW-Authenticate", challenge.as_bytes());
+        }
+        self.client.handle_head(now, exchange, &head);
+        self.client.handle_body(now, exchange, text.into());
+        self.client.handle_end(now, exchange);
+    }
+
+    fn pages(&self) -> usize {
+        self.world.pages.len()
+    }
+}
+
+fn authorizer(change: impl FnOnce(Config) -> Config) -> Authorizer {
+    let mut count = 0;
+    let random = move || {
+        count += 1;
+        [count; 16]
+    };
+    Authorizer::new(change(Config::new(Url::parse(SERVER).unwrap())), Box::new(random))
+}
+
+fn answer(method: &str, body: &Value) -> (u16, String) {
+    let result = match method {
+        "server/discover" => json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"},
+            "ttlMs": 0, "cacheScope": "private",
+        }),
+        "initialize" => json!({
+            "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "s", "version": "1"},
+        }),
+        "GET" => return (405, String::new()),
+        "DELETE" => return (200, String::new()),
+        _ if body["id"].is_null() => return (202, String::new()),
+        _ => json!({"resultType": "complete", "content": []}),
+    };
+    (200, json!({"jsonrpc": "2.0", "id": body["id"], "result": result}).to_string())
+}
+
+#[test]
+fn probe_is_held_and_sent_again_after_the_sign_in() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.connect();
+    assert_eq!(host.log, ["server/discover 401", "server/discover 200"]);
+    assert!(matches!(host.events[..], [.., ClientEvent::Connected(_)]), "{:?}", host.events);
+    let call = host.call("x");
+    host.run();
+    assert!(host.result(call).unwrap().is_ok());
+    assert_eq!((host.log.len(), host.pages()), (3, 1));
+}
+
+#[test]
+fn stored_tokens_are_used_from_the_first_request_on() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.connect();
+    let mut later = Host::new(Negotiation::Auto);
+    later.world = host.world;
+    later.connect();
+    assert_eq!((later.log, later.world.pages.len()), (vec!["server/discover 200".into()], 1));
+}
+
+#[test]
+fn auth_a35_requests_of_a_session_are_sent_again_whatever_they_are() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.open = vec!["initialize"];
+    host.connect();
+    let call = host.call("x");
+    host.run();
+    assert!(host.result(call).unwrap().is_ok());
+    assert_eq!(
+        host.log,
+        [
+            "initialize 200",
+            "notifications/initialized 401",
+            "notifications/initialized 202",
+            "GET 405",
+            "tools/call x 200"
+        ]
+    );
+    assert_eq!(host.pages(), 1);
+}
+
+#[test]
+fn stream_of_a_session_is_held_and_sent_again() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.open = vec!["initialize", "notifications/initialized", "tools/call"];
+    host.connect();
+    assert_eq!(host.log[2..], ["GET 401", "GET 405"]);
+    assert_eq!(host.pages(), 1);
+}
+
+#[test]
+fn calls_in_flight_share_one_sign_in() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.open = vec!["server/discover"];
+    host.connect();
+    let calls = ["a", "b", "c"].map(|name| host.call(name));
+    host.run();
+    assert!(calls.iter().all(|call| host.result(*call).unwrap().is_ok()));
+    assert_eq!(host.pages(), 1);
+}
+
+#[test]
+fn step_up_asks_for_the_union_and_sends_the_call_again() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.world.challenge = r#"Bearer scope="read""#.into();
+    host.world.needs.insert("tools/call w".into(), "write".into());
+    host.connect();
+    let call = host.call("w");
+    host.run();
+    assert!(host.result(call).unwrap().is_ok(), "{:?}", host.log);
+    assert_eq!(host.log[2..], ["tools/call w 403", "tools/call w 200"]);
+    let scopes: Vec<_> = host.world.pages.iter().map(|page| &page["scope"]).collect();
+    assert_eq!(scopes, ["read", "read write"]);
+}
+
+#[test]
+fn failed_sign_in_fails_the_calls_with_its_reason() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.open = vec!["server/discover"];
+    host.world.person = Person::Redirects("error=access_denied");
+    host.connect();
+    let calls = ["a", "b"].map(|name| host.call(name));
+    host.run();
+    for call in calls {
+        let Err(CallError::Unauthorized(refusal)) = host.result(call).unwrap() else {
+            panic!("{:?}", host.events)
+        };
+        assert_eq!(refusal.status, 401);
+        assert!(refusal.sign_in.as_ref().unwrap().contains("access_denied"), "{refusal}");
+    }
+    // The next call asks again.
+    host.world.person = Person::Consents;
+    let call = host.call("c");
+    host.run();
+    assert!(host.result(call).unwrap().is_ok());
+}
+
+#[test]
+fn failed_sign_in_fails_the_connection() {
+    let mut host = Host::with(Negotiation::Auto, Config::unattended);
+    host.connect();
+    let Some(ClientEvent::Closed(Some(ConnectError::Unauthorized(refusal)))) = host.events.last()
+    else {
+        panic!("{:?}", host.events)
+    };
+    assert!(refusal.sign_in.is_some());
+    assert_eq!(host.log, ["server/discover 401"]);
+    assert!(host.is_closed);
+}
+
+#[test]
+fn stream_does_not_send_a_person_to_the_page_again() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.open = vec!["initialize", "notifications/initialized", "tools/call"];
+    host.world.person = Person::Redirects("error=access_denied");
+    host.connect();
+    for _ in 0..20 {
+        let Some(due) = host.client.poll_timeout() else { break };
+        host.world.now = due;
+        host.client.handle_timeout(due);
+        host.run();
+    }
+    assert!(host.log.iter().filter(|line| **line == "GET 401").count() > 3, "{:?}", host.log);
+    assert_eq!(host.pages(), 1);
+}
+
+#[test]
+fn time_of_a_call_rests_while_a_person_is_asked() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.world.person = Person::Pauses;
+    host.client.handle_opened(host.world.now);
+    host.run();
+    // Longer than a probe or a call may take.
+    host.world.now = host.world.now + Duration::from_secs(290);
+    host.client.handle_timeout(host.world.now);
+    host.run();
+    assert!(host.events.is_empty(), "{:?}", host.events);
+    let state = host.world.pages[0]["state"].clone();
+    let now = host.world.now;
+    host.client.with_authorizer(now, |it| {
+        it.handle_redirect(now, &format!("?code=1&state={state}"));
+    });
+    host.run();
+    assert_eq!(host.log, ["server/discover 401", "server/discover 200"]);
+}
+
+#[test]
+fn page_that_nobody_answers_ends_the_wait() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.world.person = Person::Leaves;
+    host.connect();
+    while !host.is_closed {
+        host.world.now = host.client.poll_timeout().unwrap();
+        host.client.handle_timeout(host.world.now);
+        host.run();
+    }
+    assert!(matches!(
+        host.events.last(),
+        Some(ClientEvent::Closed(Some(ConnectError::Unauthorized(_))))
+    ));
+}
+
+#[test]
+fn cancelled_call_is_not_sent_after_the_sign_in() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.open = vec!["server/discover"];
+    host.world.person = Person::Pauses;
+    host.connect();
+    let (cancelled, kept) = (host.call("a"), host.call("b"));
+    host.run();
+    let now = host.world.now;
+    host.client.with(now, |it| it.cancel(now, cancelled)).unwrap();
+    host.run();
+    let state = host.world.pages[0]["state"].clone();
+    host.client.with_authorizer(now, |it| {
+        it.handle_redirect(now, &format!("?code=1&state={state}"));
+    });
+    host.run();
+    assert!(host.result(kept).unwrap().is_ok());
+    assert_eq!(host.log.iter().filter(|line| **line == "tools/call b 200").count(), 1);
+    assert!(!host.log.contains(&"tools/call a 200".into()));
+}
+
+#[test]
+fn end_of_a_session_is_not_held() {
+    let mut host = Host::new(Negotiation::Legacy);
+    host.connect();
+    let now = host.world.now;
+    host.client.with(now, |it| it.close(now));
+    host.run();
+    assert!(host.is_closed);
+    assert_eq!(host.log.last().unwrap(), "DELETE 200");
+}
+
+#[test]
+fn request_is_sent_four_times_at_most() {
+    let mut host = Host::new(Negotiation::Auto);
+    host.open = vec!["server/discover"];
+    host.connect();
+    host.world.accepted.clear();
+    let call = host.call("x");
+    let before = host.log.len();
+    // A server that accepts no token at all.
+    while let Some(action) = host.client.poll_action() {
+        host.world.accepted.clear();
+        let now = host.world.now;
+        match action {
+            Action::Open { exchange, request } => host.serve(exchange, &request),
+            Action::Authorize(AuthAction::Changed(state)) => host.world.states.push(state),
+            Action::Authorize(action) => {
+                if let Some(reply) = host.world.reply(action) {
+                    host.client.with_authorizer(now, reply);
+                }
+            }
+            Action::Fetch { exchange, fetch } => {
+                let (status, _, body) = host.world.answer(&fetch);
+                host.client.handle_head(now, exchange, &StatusHead::new(status));
+                host.client.handle_body(now, exchange, body.into());
+                host.client.handle_end(now, exchange);
+            }
+            Action::Event(event) => host.events.push(event),
+            _ => {}
+        }
+    }
+    assert!(matches!(host.result(call), Some(Err(CallError::Unauthorized(_)))));
+    assert!(host.log.len() - before <= 4, "{:?}", host.log);
+    assert!(!matches!(host.world.states.last(), Some(AuthState::Failed(_))));
+}
+
+#[test]
+fn field_and_authorizer_exclude_each_other() {
+    let config = client::Config::new(Implementation::new("app", "1.0.0"));
+    let config = http::client::Config::new(Url::parse(SERVER).unwrap(), config);
+    let config = config.field("Authorization", "Bearer x").unwrap();
+    let mut client = http::Client::new(config, Box::new(|| [0; 16]));
+    let refused = client.set_authorizer(authorizer(|config| config));
+    assert!(matches!(refused, Err(UsageError::InvalidField { .. })));
+    let mut host = Host::new(Negotiation::Auto);
+    let refused = host.client.set_field(host.world.now, "authorization", "Bearer x");
+    assert!(matches!(refused, Err(UsageError::InvalidField { .. })));
+}
