@@ -17,6 +17,8 @@ pub use mcp_proto::{
 
 #[cfg(feature = "schemars")]
 pub use crate::Structured;
+#[cfg(feature = "auth")]
+pub use crate::auth;
 pub use crate::schema;
 #[cfg(feature = "testing")]
 pub use crate::testing;

@@ -6,16 +6,24 @@
 use alloc::boxed::Box;
 use core::task::{Context, Poll};
 use std::io;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 
-use mcp_proto::Instant;
+use mcp_proto::{Duration, Instant};
 
 /// A clock and one timer.
 pub trait Clock {
     /// The time since an epoch of the adapter's choice, which all connections of a server share;
     /// never goes back.
     fn now(&self) -> Instant;
+
+    /// The time since the Unix epoch; by default that of the system.
+    #[expect(clippy::disallowed_methods, reason = "a runtime is where time comes from")]
+    fn unix_time(&self) -> Duration {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.unwrap_or_default()
+    }
 
     /// Ready once it is `at`. A later call moves the timer.
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;

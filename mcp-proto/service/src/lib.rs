@@ -79,6 +79,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `auth` | sign-in of clients over HTTP; see [`auth`] |
 //! | `schemars` | `Registry::tool`: input and output schemas from Rust types |
 //! | `request-state` | `Context::binding`, for a `requestState` that clients cannot change |
 //! | `testing` | both sides in one place, with virtual time |
@@ -94,6 +95,8 @@
 
 extern crate alloc;
 
+#[cfg(feature = "auth")]
+pub mod auth;
 mod catalog;
 mod changes;
 mod checks;

@@ -33,10 +33,8 @@ impl Host {
 
     fn with(negotiation: Negotiation, change: impl FnOnce(Config) -> Config) -> Self {
         let config = client::Config::new(Implementation::new("app", "1.0.0"));
-        let config = http::client::Config::new(
-            Url::parse(SERVER).unwrap(),
-            config.negotiation(negotiation),
-        );
+        let config =
+            http::client::Config::new(Url::parse(SERVER).unwrap(), config.negotiation(negotiation));
         let mut client = http::Client::new(config, Box::new(|| [0; 16]));
         let mut world = World::new();
         client.set_authorizer(authorizer(change)).unwrap();

@@ -12,6 +12,8 @@ use serde::Serialize;
 
 use mcp_proto::ErrorData;
 use mcp_proto::Json;
+#[cfg(feature = "auth")]
+use mcp_proto::auth::AuthState;
 use mcp_proto::client::{CallError, Change, ConnectError, Listing, Undelivered};
 use mcp_proto::http::Unauthorized;
 use mcp_proto::types::{
@@ -47,6 +49,8 @@ pub(super) struct Answers {
     pub(super) entry_rejected: Option<HearEntry>,
     pub(super) undelivered: Option<HearUndelivered>,
     pub(super) unauthorized: Option<Hear<Unauthorized>>,
+    #[cfg(feature = "auth")]
+    pub(super) authorization: Option<Hear<AuthState>>,
     pub(super) no_stream: Option<Hear<CallError>>,
     pub(super) wire: Option<Hear<str>>,
 }

@@ -2,6 +2,8 @@
 
 mod answers;
 mod ask;
+#[cfg(feature = "auth")]
+mod authorize;
 mod binding;
 mod call;
 mod callbacks;

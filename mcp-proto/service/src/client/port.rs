@@ -5,6 +5,8 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+#[cfg(feature = "auth")]
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
@@ -15,6 +17,8 @@ use super::super::lock::Lock;
 use super::super::mailbox::Mailbox;
 use super::answers::Answers;
 use super::ask::Ask;
+#[cfg(feature = "auth")]
+use super::authorize::{AuthSlot, AuthorizerVerb};
 use super::closed::Closed;
 use super::feed::Feed;
 use super::slot::Slot;
@@ -46,6 +50,12 @@ pub(super) enum Command {
     Field {
         name: String,
         value: String,
+    },
+    /// Over HTTP only.
+    #[cfg(feature = "auth")]
+    Authorizer {
+        slot: Arc<AuthSlot>,
+        verb: Box<AuthorizerVerb>,
     },
     Close,
 }
@@ -306,6 +316,8 @@ fn refuse(command: Command, cause: &CallError) {
     match command {
         Command::Start { slot, .. } => slot.finish(Err(cause.clone())),
         Command::Subscribe { feed, .. } => feed.end(Err(cause.clone())),
+        #[cfg(feature = "auth")]
+        Command::Authorizer { slot, .. } => slot.refuse(&cause.to_string()),
         Command::Verb(_) | Command::Field { .. } | Command::Close => {}
     }
 }

@@ -6,10 +6,14 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+#[cfg(feature = "auth")]
+use alloc::vec::Vec;
 use core::task::Waker;
 
 use super::super::trace::fault;
 use super::answers::{Hear, unharmed};
+#[cfg(feature = "auth")]
+use super::authorize::AuthSlot;
 use super::binding::ClientBinding;
 use super::closed::{CloseCause, Ending};
 use super::feed::Feed;
@@ -18,6 +22,8 @@ use super::port::{Command, OnProgress, Port, Stage, Work};
 use super::slot::Slot;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
+#[cfg(feature = "auth")]
+use mcp_proto::auth::AuthState;
 use mcp_proto::client::{CallError, ClientEvent, Config, SubscriptionId};
 use mcp_proto::internals::Row;
 
@@ -27,6 +33,9 @@ pub(super) struct Runner {
     /// By the numbers of their ids.
     calls: Row<Pending>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
+    /// Who waits for the end of a sign-in.
+    #[cfg(feature = "auth")]
+    sign_ins: Vec<Arc<AuthSlot>>,
     inputs: Inputs,
     /// What is known of the end of the connection.
     pub(super) ending: Ending,
@@ -50,6 +59,8 @@ impl Runner {
             port: port.clone(),
             calls: Row::default(),
             feeds: BTreeMap::new(),
+            #[cfg(feature = "auth")]
+            sign_ins: Vec::new(),
             inputs: Inputs::default(),
             ending: Ending::default(),
             decided: 0,
@@ -215,6 +226,22 @@ impl Runner {
         }
     }
 
+    /// The state of the authorizer has changed.
+    #[cfg(feature = "auth")]
+    pub(super) fn authorization_changed(&mut self, state: &AuthState) {
+        if let Some(f) = self.port.answers().authorization {
+            unharmed(|| f(state));
+        }
+        let result = match state {
+            AuthState::Ready { .. } => Ok(()),
+            AuthState::Failed(error) => Err(error.clone()),
+            _ => return,
+        };
+        for slot in self.sign_ins.drain(..) {
+            slot.finish(result.clone());
+        }
+    }
+
     fn apply_command(&mut self, now: Instant, binding: &mut impl ClientBinding, command: Command) {
         match command {
             Command::Start { slot, ask, options, on_progress } => {
@@ -240,6 +267,11 @@ impl Runner {
             // What may not be sent, or not any more, goes nowhere.
             Command::Verb(verb) => binding.with(now, |client| verb(client, now)),
             Command::Field { name, value } => binding.set_field(now, &name, &value),
+            #[cfg(feature = "auth")]
+            Command::Authorizer { slot, verb } => match binding.with_authorizer(now, verb) {
+                Some(()) => self.sign_ins.push(slot),
+                None => slot.refuse("the client has no sign-in"),
+            },
             Command::Close => {
                 self.ending.begin(CloseCause::Requested);
                 binding.with(now, |client| client.close(now));
@@ -253,6 +285,10 @@ impl Drop for Runner {
     fn drop(&mut self) {
         for pending in self.calls.values_mut() {
             pending.slot.finish(Err(CallError::Interrupted));
+        }
+        #[cfg(feature = "auth")]
+        for slot in &self.sign_ins {
+            slot.refuse("the client was closed");
         }
         for feed in core::mem::take(&mut self.feeds).into_values() {
             feed.end(Err(CallError::Closed));

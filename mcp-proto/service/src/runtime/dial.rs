@@ -2,15 +2,26 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::string::String;
+#[cfg(feature = "auth")]
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::future::{Future, ready};
 use std::io;
+#[cfg(feature = "auth")]
+use std::net::ToSocketAddrs;
 
 use super::client::Driver;
 use super::stream::{shows_wire, to_stderr};
 use super::tls::Tls;
+#[cfg(feature = "auth")]
+use super::unblock;
 use super::{Runtime, random};
 use crate::{
     Client, Clock, Connecting, Connector, HttpClientConfig, HttpClientService, Socket, Unreached,
 };
+#[cfg(feature = "auth")]
+use mcp_proto::auth::{FetchReach, HostKind};
 use mcp_proto::client::ServerInfo;
 use mcp_proto::http::{Scheme, Url};
 
@@ -62,16 +73,18 @@ fn open<R: Runtime>(
     client: &Client,
     config: HttpClientConfig,
 ) -> io::Result<(HttpClientService, Dialer<R>)> {
-    let tls = match config.url.scheme() {
-        Scheme::Http => None,
-        Scheme::Https => Some(Tls::new(config.trusted.as_deref())?),
-    };
+    let trusted = config.trusted.clone();
+    let mut dialer = Dialer { runtime: runtime.clone(), trusted, tls: None };
+    if config.url.scheme() == Scheme::Https {
+        // What is wrong with the authorities is told at once.
+        dialer.tls()?;
+    }
     let service = HttpClientService::new(client, config, random);
     let mut service = service.map_err(io::Error::other)?;
     if shows_wire() {
         service.show_wire(runtime.timer().now(), to_stderr);
     }
-    Ok((service, Dialer { runtime: runtime.clone(), tls }))
+    Ok((service, dialer))
 }
 
 async fn run_service(
@@ -85,21 +98,80 @@ async fn run_service(
 /// Makes the connections of one client.
 struct Dialer<R> {
     runtime: R,
+    trusted: Option<Vec<u8>>,
+    /// The settings of TLS, once a URL of `https` was asked for.
     tls: Option<Tls>,
 }
 
-impl<R: Runtime> Connector for Dialer<R> {
-    fn connect(&mut self, url: &Url) -> Connecting {
+impl<R: Runtime> Dialer<R> {
+    fn tls(&mut self) -> io::Result<Tls> {
+        if let Some(tls) = &self.tls {
+            return Ok(tls.clone());
+        }
+        Ok(self.tls.insert(Tls::new(self.trusted.as_deref())?).clone())
+    }
+
+    /// Makes a connection with `dial`, and within TLS if the URL says so.
+    fn dial<F>(
+        &mut self,
+        url: &Url,
+        dial: impl FnOnce(R, String, u16) -> F + Send + 'static,
+    ) -> Connecting
+    where
+        F: Future<Output = io::Result<R::Socket>> + Send,
+    {
+        let tls = match url.scheme() {
+            Scheme::Http => None,
+            Scheme::Https => match self.tls() {
+                Ok(tls) => Some(tls),
+                Err(error) => return Box::pin(ready(Err(error))),
+            },
+        };
         let runtime = self.runtime.clone();
-        let tls = self.tls.clone();
-        let host = url.host().to_owned();
-        let port = url.port();
+        let (host, port) = (url.host().to_owned(), url.port());
         Box::pin(async move {
-            let socket = runtime.connect(&host, port).await?;
+            let socket = dial(runtime, host.clone(), port).await?;
             Ok(match tls {
                 None => Box::new(socket) as Box<dyn Socket>,
                 Some(tls) => Box::new(tls.handshake(&host, socket).await?),
             })
         })
     }
+}
+
+impl<R: Runtime> Connector for Dialer<R> {
+    fn connect(&mut self, url: &Url) -> Connecting {
+        self.dial(url, |runtime, host, port| async move { runtime.connect(&host, port).await })
+    }
+
+    #[cfg(feature = "auth")]
+    fn connect_within(&mut self, url: &Url, reach: FetchReach) -> Connecting {
+        match reach {
+            FetchReach::Any => self.connect(url),
+            FetchReach::Public => self.dial(url, |runtime, host, port| async move {
+                connect_public(&runtime, host, port).await
+            }),
+        }
+    }
+}
+
+/// Connects to the public addresses of a host. The name is resolved once, so that it cannot lead
+/// elsewhere after the check.
+#[cfg(feature = "auth")]
+async fn connect_public<R: Runtime>(runtime: &R, host: String, port: u16) -> io::Result<R::Socket> {
+    let addresses = unblock(move || {
+        let addresses = (host.as_str(), port).to_socket_addrs()?;
+        Ok(addresses.map(|address| address.ip()).collect::<Vec<_>>())
+    });
+    let mut last = io::Error::other("the host has no public address");
+    for address in addresses.await? {
+        if HostKind::of_address(address) != HostKind::Public {
+            continue;
+        }
+        match runtime.connect(&address.to_string(), port).await {
+            Ok(socket) => return Ok(socket),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }

@@ -12,6 +12,9 @@ use core::task::{Context, Poll, Waker};
 use crate::lock::Lock;
 use mcp_proto::{Duration, Instant};
 
+/// The beginning of virtual time since the Unix epoch: in January 2027.
+const EPOCH: Duration = Duration::from_secs(1_800_000_000);
+
 /// The time of a [`Pair`](super::Pair), cheap to clone: a user who takes a minute to answer is a
 /// handler that sleeps for one.
 ///
@@ -130,6 +133,10 @@ impl Timer {
 impl crate::Clock for Timer {
     fn now(&self) -> Instant {
         self.clock.now()
+    }
+
+    fn unix_time(&self) -> Duration {
+        EPOCH + self.clock.now().duration_since(Instant::ZERO)
     }
 
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {

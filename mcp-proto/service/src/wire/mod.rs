@@ -10,6 +10,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
+#[cfg(feature = "auth")]
+use mcp_proto::auth::{AuthAction, AuthState, Fetch};
 use mcp_proto::client::{ClientEvent, Undelivered};
 use mcp_proto::frame::{Line, LineReader};
 use mcp_proto::server::{CancelCause, ServerEvent};
@@ -178,6 +180,36 @@ impl Wire {
             ClientEvent::Closed(None) => "! closed".into(),
             ClientEvent::Closed(Some(error)) => alloc::format!("! closed: {error}"),
             // The lines show the others.
+            _ => return,
+        };
+        self.print(now, &text);
+    }
+
+    /// A request of the authorizer goes out.
+    #[cfg(feature = "auth")]
+    pub(super) fn fetch(&mut self, now: Instant, fetch: &Fetch) {
+        let url = fetch.url.as_str();
+        let url = url.split_once('?').map_or(url, |(before, _)| before);
+        self.print(now, &alloc::format!("! fetch {} {url}", fetch.method));
+    }
+
+    /// The authorizer wants something else.
+    #[cfg(feature = "auth")]
+    pub(super) fn authorize(&mut self, now: Instant, action: &AuthAction) {
+        let text = match action {
+            AuthAction::Consent(page) => {
+                let url = page.url.as_str();
+                let url = url.split_once('?').map_or(url, |(before, _)| before);
+                alloc::format!("! consent {url}")
+            }
+            AuthAction::Changed(AuthState::Ready { unsaved: None }) => "! authorized".into(),
+            AuthAction::Changed(AuthState::Ready { unsaved: Some(reason) }) => {
+                alloc::format!("! authorized, not stored: {reason}")
+            }
+            AuthAction::Changed(AuthState::Failed(error)) => {
+                alloc::format!("! not authorized: {error}")
+            }
+            // The store tells nothing.
             _ => return,
         };
         self.print(now, &text);

@@ -4,6 +4,8 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 
+#[cfg(feature = "auth")]
+use crate::auth::SignIn;
 use mcp_proto::Duration;
 use mcp_proto::client;
 use mcp_proto::http::Url;
@@ -36,6 +38,8 @@ pub struct HttpClientConfig {
     /// those of the platform.
     pub trusted: Option<Vec<u8>>,
     fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    #[cfg(feature = "auth")]
+    pub(super) sign_in: Option<SignIn>,
 }
 
 impl HttpClientConfig {
@@ -47,6 +51,8 @@ impl HttpClientConfig {
             connect_timeout: CONNECT_TIMEOUT,
             trusted: None,
             fields: Vec::new(),
+            #[cfg(feature = "auth")]
+            sign_in: None,
         }
     }
 
@@ -74,6 +80,14 @@ impl HttpClientConfig {
         self
     }
 
+    /// Has the client get tokens by itself when the server refuses a request with 401 or 403. Then it
+    /// sends the request again. It excludes a field `Authorization`.
+    #[cfg(feature = "auth")]
+    pub fn sign_in(mut self, sign_in: SignIn) -> Self {
+        self.sign_in = Some(sign_in);
+        self
+    }
+
     /// The settings of a machine.
     pub(super) fn of_machine(self, client: client::Config) -> Result<Config, UsageError> {
         let mut config = Config::new(self.url, client);
@@ -98,6 +112,6 @@ impl fmt::Debug for HttpClientConfig {
             .field("connect_timeout", &self.connect_timeout)
             .field("trusted", &self.trusted.is_some())
             .field("fields", &fields)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

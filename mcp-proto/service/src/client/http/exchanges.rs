@@ -31,6 +31,8 @@ use super::connection::{Connection, Failure, Heard};
 use super::socket::{Connecting, Connector};
 use super::woken::{Bell, Woken};
 use mcp_proto::Limits;
+#[cfg(feature = "auth")]
+use mcp_proto::auth::Fetch;
 use mcp_proto::http::Url;
 use mcp_proto::http::client::{ExchangeId, Request};
 use mcp_proto::internals::Deadlines;
@@ -79,6 +81,8 @@ enum Reason {
 
 struct Exchange {
     state: State,
+    /// The URL of a request that does not go to the server; its connection is not kept.
+    elsewhere: Option<Box<Url>>,
     bell: Arc<Bell>,
     waker: Waker,
 }
@@ -129,10 +133,29 @@ impl Exchanges {
             Some(connection) => State::Connected(connection, Some(request)),
             None => State::Connecting(self.connect(now, id, url, connector), request),
         };
+        self.insert(id, state, None);
+    }
+
+    /// Begins a request of the authorizer.
+    #[cfg(feature = "auth")]
+    pub(super) fn begin_fetch(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        fetch: &Fetch,
+        connector: &mut impl Connector,
+    ) {
+        self.deadlines.set(Reason::Connecting(id), now + self.connect_timeout);
+        let connecting = connector.connect_within(&fetch.url, fetch.reach);
+        let state = State::Connecting(connecting, Box::new(Request::from(fetch)));
+        self.insert(id, state, Some(Box::new(fetch.url.clone())));
+    }
+
+    fn insert(&mut self, id: ExchangeId, state: State, elsewhere: Option<Box<Url>>) {
         let bell = Bell::new(id, &self.woken);
         let waker = Waker::from(bell.clone());
         bell.ring();
-        self.all.insert(id, Exchange { state, bell, waker });
+        self.all.insert(id, Exchange { state, elsewhere, bell, waker });
     }
 
     /// The connection that was kept, with a request on its way.
@@ -194,16 +217,20 @@ impl Exchanges {
         let mut context = Context::from_waker(&waker);
         loop {
             let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
+            let elsewhere = exchange.elsewhere.as_deref();
             let heard = match &mut exchange.state {
                 State::Connecting(connecting, request) => {
                     match ready!(connecting.as_mut().poll(&mut context)) {
                         Err(error) => Heard::Failed(Failure::new(error.to_string())),
                         Ok(socket) => {
                             self.deadlines.clear(Reason::Connecting(id));
-                            self.connections += 1;
-                            let wire = self.shown.as_mut().map(|shown| shown(self.connections));
+                            // What an authorization server says is not shown.
+                            let mut shown = self.shown.as_mut().filter(|_| elsewhere.is_none());
+                            self.connections += u64::from(elsewhere.is_none());
+                            let wire = shown.as_mut().map(|shown| shown(self.connections));
                             let mut connection = Connection::new(socket, &self.limits, wire);
-                            let sent = connection.send(now, request, url.authority());
+                            let authority = elsewhere.unwrap_or(url).authority();
+                            let sent = connection.send(now, request, authority);
                             exchange.state = State::Connected(Box::new(connection), None);
                             match sent {
                                 Ok(()) => continue,
@@ -265,7 +292,8 @@ impl Exchanges {
     /// An answer has ended: its connection is kept, in place of another one. While nothing is known
     /// of the server the one before stays, to see how long that is.
     fn keep(&mut self, now: Instant, id: ExchangeId) {
-        if let Some(Exchange { state: State::Connected(connection, _), .. }) = self.all.remove(&id)
+        if let Some(Exchange { state: State::Connected(connection, _), elsewhere: None, .. }) =
+            self.all.remove(&id)
             && connection.is_idle()
         {
             self.look_at_idle(now);

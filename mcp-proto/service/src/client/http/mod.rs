@@ -5,6 +5,8 @@
 //! loop, for every runtime. It always reads: what a server says is bounded by `Limits` where it is
 //! kept, and answers are as many as what the client asks.
 
+#[cfg(feature = "auth")]
+mod authorizing;
 mod config;
 mod connection;
 mod exchanges;
@@ -23,12 +25,18 @@ use super::handle::Client;
 use super::runner::Runner;
 use crate::Clock;
 use crate::drive::TURN_ROUNDS;
+#[cfg(feature = "auth")]
+use crate::lock::Lock;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
+#[cfg(feature = "auth")]
+use mcp_proto::auth::{AuthAction, Authorizer};
 use mcp_proto::client::{ClientEvent, ConnectError};
 use mcp_proto::http;
 use mcp_proto::http::client::{Action, ExchangeId};
 
+#[cfg(feature = "auth")]
+use authorizing::Authorizing;
 pub use config::HttpClientConfig;
 use connection::Heard;
 use exchanges::Exchanges;
@@ -47,6 +55,8 @@ pub struct HttpClientService {
     machine: http::Client,
     runner: Runner,
     exchanges: Exchanges,
+    #[cfg(feature = "auth")]
+    authorizing: Option<Authorizing>,
     /// Nothing, with room for the exchanges that are woken in the next turn.
     woken: Vec<ExchangeId>,
     wire: Option<Wire>,
@@ -75,10 +85,17 @@ impl HttpClientService {
         let config = config.into();
         let (runner, client) = Runner::new(&client.port)?;
         let exchanges = Exchanges::new(client.limits.clone(), config.connect_timeout);
+        #[cfg(feature = "auth")]
+        let (random, authorization) = begin_sign_in(&config, random);
+        let machine = http::Client::new(config.of_machine(client)?, Box::new(random));
+        #[cfg(feature = "auth")]
+        let (machine, authorizing) = with_sign_in(machine, authorization)?;
         Ok(Self {
-            machine: http::Client::new(config.of_machine(client)?, Box::new(random)),
+            machine,
             runner,
             exchanges,
+            #[cfg(feature = "auth")]
+            authorizing,
             woken: Vec::new(),
             wire: None,
             closed: None,
@@ -129,6 +146,8 @@ impl HttpClientService {
     ) -> Poll<()> {
         for _ in 0..TURN_ROUNDS {
             self.turn(clock.now(), context.waker(), connector);
+            #[cfg(feature = "auth")]
+            self.authorize(clock, context, connector);
             if self.life == Life::Closed {
                 return Poll::Ready(());
             }
@@ -181,6 +200,15 @@ impl HttpClientService {
                     self.exchanges.begin(now, exchange, request, url, connector);
                 }
                 Action::Abort { exchange } => self.exchanges.abort(exchange),
+                #[cfg(feature = "auth")]
+                Action::Fetch { exchange, fetch } => {
+                    if let Some(wire) = &mut self.wire {
+                        wire.fetch(now, &fetch);
+                    }
+                    self.exchanges.begin_fetch(now, exchange, &fetch, connector);
+                }
+                #[cfg(feature = "auth")]
+                Action::Authorize(action) => self.begin_authorizing(now, action),
                 Action::Event(event) => {
                     if let Some(wire) = &mut self.wire {
                         wire.client_event(now, &event);
@@ -197,6 +225,42 @@ impl HttpClientService {
                 _ => {}
             }
         }
+    }
+
+    #[cfg(feature = "auth")]
+    fn begin_authorizing(&mut self, now: Instant, action: AuthAction) {
+        if let Some(wire) = &mut self.wire {
+            wire.authorize(now, &action);
+        }
+        if let AuthAction::Changed(state) = &action {
+            self.runner.authorization_changed(state);
+        }
+        if let Some(authorizing) = &mut self.authorizing {
+            authorizing.begin(action);
+        }
+    }
+
+    /// Has the vault and the person go on, as long as something comes of that.
+    #[cfg(feature = "auth")]
+    fn authorize(
+        &mut self,
+        clock: &impl Clock,
+        context: &mut Context<'_>,
+        connector: &mut impl Connector,
+    ) {
+        for _ in 0..TURN_ROUNDS {
+            let Some(authorizing) = &mut self.authorizing else { return };
+            let machine = &mut self.machine;
+            let now = clock.now();
+            let has_come = authorizing.poll(now, clock.unix_time(), context, |answer| {
+                machine.with_authorizer(now, answer);
+            });
+            if !has_come {
+                return;
+            }
+            self.turn(now, context.waker(), connector);
+        }
+        context.waker().wake_by_ref();
     }
 
     /// Has the exchanges that were woken go on; false if there are none.
@@ -227,6 +291,31 @@ impl HttpClientService {
         // Others get their turn.
         self.exchanges.yield_now(id);
     }
+}
+
+/// The authorizer of a client with a sign-in, and the randomness for both.
+#[cfg(feature = "auth")]
+fn begin_sign_in(
+    config: &HttpClientConfig,
+    random: impl FnMut() -> [u8; 16] + Send + 'static,
+) -> (impl FnMut() -> [u8; 16] + Send + 'static, Option<(Authorizing, Authorizer)>) {
+    let random = Arc::new(Lock::new(random));
+    let own = random.clone();
+    let begun = config.sign_in.clone().map(|sign_in| {
+        let authorizer = sign_in.authorizer(&config.url, move || (*random.lock())());
+        (Authorizing::new(sign_in), authorizer)
+    });
+    (move || (*own.lock())(), begun)
+}
+
+#[cfg(feature = "auth")]
+fn with_sign_in(
+    mut machine: http::Client,
+    begun: Option<(Authorizing, Authorizer)>,
+) -> Result<(http::Client, Option<Authorizing>), UsageError> {
+    let Some((authorizing, authorizer)) = begun else { return Ok((machine, None)) };
+    machine.set_authorizer(authorizer)?;
+    Ok((machine, Some(authorizing)))
 }
 
 impl fmt::Debug for HttpClientService {

@@ -2,10 +2,14 @@
 
 use alloc::boxed::Box;
 use core::future::Future;
+#[cfg(feature = "auth")]
+use core::future::ready;
 use core::pin::Pin;
 use std::io;
 
 use crate::Socket;
+#[cfg(feature = "auth")]
+use mcp_proto::auth::FetchReach;
 use mcp_proto::http::Url;
 
 /// A connection that is being made. Dropping it gives it up.
@@ -16,4 +20,20 @@ pub trait Connector {
     /// Connects to the origin of a URL: to its host and port, and for `https` within TLS, by the name
     /// of the host. What it fails with is told in words; how long it may take is not its concern.
     fn connect(&mut self, url: &Url) -> Connecting;
+
+    /// Connects to the origin of a URL that somebody else has named, such as an authorization server:
+    /// within [`FetchReach::Public`] only to addresses that are
+    /// [`HostKind::Public`](mcp_proto::auth::HostKind::Public), whatever the name resolves to. A URL
+    /// of `https` is within TLS, also if that of the server is not.
+    ///
+    /// By default this connects within [`FetchReach::Any`], and fails within [`FetchReach::Public`].
+    #[cfg(feature = "auth")]
+    fn connect_within(&mut self, url: &Url, reach: FetchReach) -> Connecting {
+        match reach {
+            FetchReach::Any => self.connect(url),
+            FetchReach::Public => Box::pin(ready(Err(io::Error::other(
+                "this connector does not check the addresses that a name resolves to",
+            )))),
+        }
+    }
 }

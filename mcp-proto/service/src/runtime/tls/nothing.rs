@@ -6,13 +6,12 @@ use crate::Socket;
 
 /// The TLS settings of a client: there are none.
 #[derive(Clone)]
-pub(in crate::runtime) enum Tls {}
+pub(in crate::runtime) struct Tls(());
 
 impl Tls {
     /// Fails: the feature is missing.
     pub(in crate::runtime) fn new(_trusted: Option<&[u8]>) -> io::Result<Self> {
-        let text = "an https URL needs the feature `tls` of mcp-tokio or mcp-async-std";
-        Err(io::Error::new(io::ErrorKind::Unsupported, text))
+        Err(unsupported())
     }
 
     #[expect(clippy::unused_async, reason = "it waits with the feature")]
@@ -21,6 +20,11 @@ impl Tls {
         _host: &str,
         _socket: S,
     ) -> io::Result<S> {
-        match *self {}
+        Err(unsupported())
     }
+}
+
+fn unsupported() -> io::Error {
+    let text = "an https URL needs the feature `tls` of mcp-tokio or mcp-async-std";
+    io::Error::new(io::ErrorKind::Unsupported, text)
 }

@@ -1,6 +1,8 @@
 //! The two ends of a connection: a client's socket, and the stream of a server.
 
 use alloc::boxed::Box;
+#[cfg(feature = "auth")]
+use core::future::ready;
 use core::task::{Context, Poll};
 use std::io;
 
@@ -10,6 +12,8 @@ use super::super::clock::{Clock, Timer};
 use super::net::{End, Found, Net};
 use crate::{Clock as _, Connecting};
 use mcp_proto::Instant;
+#[cfg(feature = "auth")]
+use mcp_proto::auth::FetchReach;
 use mcp_proto::http::Url;
 
 /// One end of a connection. Dropping it closes it.
@@ -87,6 +91,12 @@ impl crate::Connector for Connector {
             let socket = Socket::new(&net, number, End::Client, &clock);
             Ok(Box::new(socket) as Box<dyn crate::Socket>)
         })
+    }
+
+    #[cfg(feature = "auth")]
+    fn connect_within(&mut self, url: &Url, _: FetchReach) -> Connecting {
+        let text = alloc::format!("there is no server at {}", url.authority());
+        Box::pin(ready(Err(io::Error::other(text))))
     }
 }
 

@@ -1,0 +1,34 @@
+//! Ways to ask a person.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use std::io;
+
+use mcp_proto::auth::ConsentPage;
+
+use super::vault::BoxFuture;
+
+/// A way to show the page of an authorization server to a person, and to get the redirect at its end.
+pub trait Consent: Send + Sync {
+    /// Gets ready for a redirect, before a client is registered and a page is shown.
+    ///
+    /// `redirect_uri` is [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri), without a
+    /// port if its host is a loopback host. `port` is the one of the last time.
+    fn prepare(
+        &self,
+        redirect_uri: &str,
+        port: Option<u16>,
+    ) -> BoxFuture<io::Result<Box<dyn PendingConsent>>>;
+}
+
+/// A consent that is being asked for. Dropping it ends the wait for a redirect.
+pub trait PendingConsent: Send {
+    /// The redirect URI, with its port.
+    fn redirect_uri(&self) -> String;
+
+    /// Shows a page, and waits for the redirect: the whole URL, or its query. A redirect with another
+    /// `state` than the page's is to be ignored.
+    ///
+    /// Fails with the reason why there is no consent.
+    fn ask(&mut self, page: ConsentPage) -> BoxFuture<Result<String, String>>;
+}

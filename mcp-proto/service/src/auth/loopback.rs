@@ -1,0 +1,203 @@
+//! Consent in a browser of this machine: the redirect leads to a port of a loopback address.
+//!
+//! In: a page. Out: the redirect. Threads of their own accept connections, so that it runs beside any
+//! runtime.
+//!
+//! [RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::{poll_fn, ready};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::task::Poll;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use mcp_proto::auth::{ConsentPage, HostKind, Secret};
+use mcp_proto::http::{Scheme, Url};
+
+use super::consent::{Consent, PendingConsent};
+use super::open_page::open_page;
+use super::redirect_page;
+use super::vault::BoxFuture;
+use crate::mailbox::Mailbox;
+use crate::runtime::unblock;
+
+/// Connections that are served at a time; others are closed.
+const MAX_CONNECTIONS: usize = 8;
+
+type Opener = dyn Fn(&Url) -> io::Result<()> + Send + Sync;
+
+/// A browser on this machine. The redirect arrives on 127.0.0.1 and `::1`, never on another address.
+///
+/// The port is the one of the last sign-in if it is free, or the one of
+/// [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri) if that has one. Some authorization
+/// servers take only the host `localhost`, others only `127.0.0.1`, which is the default.
+#[derive(Clone)]
+pub struct Loopback(Arc<Opener>);
+
+impl Loopback {
+    /// Opens pages with [`open_page`].
+    pub fn new() -> Self {
+        Self::with(open_page)
+    }
+
+    /// Opens pages with a function, which runs on a thread of its own. It fails if nobody will see
+    /// the page.
+    pub fn with(open: impl Fn(&Url) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(open))
+    }
+}
+
+impl Default for Loopback {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Consent for Loopback {
+    fn prepare(
+        &self,
+        redirect_uri: &str,
+        port: Option<u16>,
+    ) -> BoxFuture<io::Result<Box<dyn PendingConsent>>> {
+        let pending = listen(redirect_uri, port, &self.0);
+        Box::pin(ready(pending.map(|pending| Box::new(pending) as Box<dyn PendingConsent>)))
+    }
+}
+
+impl fmt::Debug for Loopback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Loopback")
+    }
+}
+
+/// A port that waits for a redirect. Dropping it closes the port.
+struct PendingLoopback {
+    redirect_uri: String,
+    addresses: Vec<SocketAddr>,
+    shared: Arc<Shared>,
+    open: Arc<Opener>,
+}
+
+/// What the threads and the future share.
+struct Shared {
+    path: String,
+    awaited: Mailbox<Awaited>,
+    connections: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+#[derive(Default)]
+struct Awaited {
+    /// The `state` of the page that was shown; taken by its redirect.
+    state: Option<Secret>,
+    redirect: Option<String>,
+}
+
+fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<PendingLoopback> {
+    let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
+    let url = Url::parse(uri).map_err(|error| invalid(format!("redirect URI {uri}: {error}")))?;
+    if url.scheme() != Scheme::Http || HostKind::of(url.host()) != HostKind::Loopback {
+        let text = "its host is no loopback host, so its redirect cannot be listened for";
+        return Err(invalid(format!("redirect URI {uri}: {text}")));
+    }
+    // A port that was named is the one that is registered.
+    let named = (url.port() != 80).then(|| url.port());
+    let first = match named {
+        Some(port) => bind(Ipv4Addr::LOCALHOST.into(), port)?,
+        None => port
+            .and_then(|port| bind(Ipv4Addr::LOCALHOST.into(), port).ok())
+            .map_or_else(|| bind(Ipv4Addr::LOCALHOST.into(), 0), Ok)?,
+    };
+    let address = first.local_addr()?;
+    // A machine may have no IPv6.
+    let second = bind(Ipv6Addr::LOCALHOST.into(), address.port()).ok();
+    let shared = Arc::new(Shared {
+        path: url.target().to_string(),
+        awaited: Mailbox::default(),
+        connections: AtomicUsize::new(0),
+        is_over: AtomicBool::new(false),
+    });
+    let mut addresses = Vec::new();
+    for listener in [Some(first), second].into_iter().flatten() {
+        addresses.push(listener.local_addr()?);
+        let shared = shared.clone();
+        thread::spawn(move || accept(&listener, &shared));
+    }
+    let host = if url.authority().starts_with('[') { "[::1]" } else { url.host() };
+    let redirect_uri = format!("http://{host}:{}{}", address.port(), url.target());
+    Ok(PendingLoopback { redirect_uri, addresses, shared, open: open.clone() })
+}
+
+fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind(SocketAddr::new(address, port))
+}
+
+/// Accepts connections until nobody waits any more.
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for socket in listener.incoming() {
+        if shared.is_over.load(Ordering::Acquire) {
+            return;
+        }
+        let Ok(socket) = socket else { continue };
+        if shared.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS {
+            shared.connections.fetch_sub(1, Ordering::AcqRel);
+            continue;
+        }
+        let shared = shared.clone();
+        thread::spawn(move || {
+            // A connection that breaks has said nothing.
+            let _ = redirect_page::serve(socket, &shared.path, |target| shared.take(target));
+            shared.connections.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+}
+
+impl Shared {
+    /// Takes a redirect; false if it is not the awaited one.
+    fn take(&self, target: &str) -> bool {
+        let taken = self.awaited.put(|awaited| {
+            let redirect = redirect_page::redirect(target, awaited.state.as_ref()?.expose())?;
+            awaited.redirect = Some(redirect.into());
+            awaited.state = None;
+            Some(())
+        });
+        taken.is_some()
+    }
+}
+
+impl PendingConsent for PendingLoopback {
+    fn redirect_uri(&self) -> String {
+        self.redirect_uri.clone()
+    }
+
+    fn ask(&mut self, page: ConsentPage) -> BoxFuture<Result<String, String>> {
+        let (shared, open) = (self.shared.clone(), self.open.clone());
+        shared.awaited.look(|awaited| awaited.state = Some(page.state.clone()));
+        Box::pin(async move {
+            let opened = unblock(move || open(&page.url)).await;
+            opened.map_err(|error| format!("the page could not be opened: {error}"))?;
+            poll_fn(|context| match shared.awaited.poll(context.waker(), |it| it.redirect.take()) {
+                Poll::Ready(redirect) => Poll::Ready(Ok(redirect)),
+                Poll::Pending => Poll::Pending,
+            })
+            .await
+        })
+    }
+}
+
+impl Drop for PendingLoopback {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Release);
+        for address in &self.addresses {
+            // Wakes the thread that accepts.
+            let _ = TcpStream::connect(address);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Sign-in of a client: where credentials are stored, and how a person is asked.
+//!
+//! A client over HTTP with a [`SignIn`] gets tokens by itself: [`mcp_proto::auth`] decides, and this
+//! module does what it wants. A [`Vault`] stores credentials, a [`Consent`] shows a page to a person.
+//!
+//! ```no_run
+//! use mcp_service::HttpClientConfig;
+//! use mcp_service::auth::{FileVault, Loopback, SignIn};
+//!
+//! let vault = FileVault::open("/home/me/.config/my-app/credentials")?;
+//! let sign_in = SignIn::new(vault)
+//!     .consent(Loopback::new())
+//!     .settings(|settings| settings.client_name("My app").scopes("files:read"));
+//! let config = HttpClientConfig::parse("https://mcp.example.com/mcp")?.sign_in(sign_in);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
+
+mod consent;
+mod file_vault;
+mod loopback;
+mod open_page;
+mod paste;
+mod redirect_page;
+mod sign_in;
+mod vault;
+
+pub use consent::{Consent, PendingConsent};
+pub use file_vault::FileVault;
+pub use loopback::Loopback;
+pub use mcp_proto::auth::{
+    AuthDecision, AuthError, AuthMethod, AuthState, Config, ConsentPage, Scopes, Secret,
+};
+pub use open_page::open_page;
+pub use paste::Paste;
+pub use sign_in::SignIn;
+pub use vault::{BoxFuture, MemoryVault, Vault, VaultLock};

@@ -1,0 +1,30 @@
+//! The browser of the person.
+
+use std::io;
+use std::process::{Command, Stdio};
+
+use mcp_proto::http::Url;
+
+/// Opens a page in the browser of the person: with `xdg-open`, `open` or `rundll32`. The URL is one
+/// argument, and no shell reads it. Whether a browser has opened is not known.
+///
+/// # Errors
+///
+/// The error of the system if the program cannot be started.
+pub fn open_page(url: &Url) -> io::Result<()> {
+    let mut command = if cfg!(target_os = "macos") {
+        Command::new("open")
+    } else if cfg!(windows) {
+        let mut command = Command::new("rundll32");
+        command.arg("url.dll,FileProtocolHandler");
+        command
+    } else {
+        Command::new("xdg-open")
+    };
+    command.arg(url.as_str());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    // Some programs stay with the browser. The thread reaps the process.
+    std::thread::spawn(move || child.wait());
+    Ok(())
+}

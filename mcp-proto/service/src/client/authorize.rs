@@ -1,0 +1,65 @@
+//! Sign-in at the wish of an application, and the report of it.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::future::{Future, poll_fn};
+
+use mcp_proto::Instant;
+use mcp_proto::auth::{AuthError, AuthState, Authorizer, Scopes};
+
+use super::handle::Client;
+use super::port::Command;
+use crate::mailbox::Mailbox;
+
+/// A verb of the authorizer, at a time.
+pub(super) type AuthorizerVerb = dyn FnOnce(&mut Authorizer, Instant) + Send;
+
+/// Meeting place of a sign-in and its end.
+#[derive(Default)]
+pub(super) struct AuthSlot(Mailbox<Option<Result<(), AuthError>>>);
+
+impl AuthSlot {
+    pub(super) fn finish(&self, result: Result<(), AuthError>) {
+        self.0.put(|end| {
+            *end = Some(result);
+            Some(())
+        });
+    }
+
+    /// The end for somebody who cannot be answered.
+    pub(super) fn refuse(&self, reason: &str) {
+        self.finish(Err(AuthError::Consent { reason: reason.into() }));
+    }
+}
+
+impl Client {
+    /// Signs in now, before the server refuses anything, with these scopes beside the others; an empty
+    /// text for none. Joins a sign-in that is under way.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there are no tokens: [`AuthError::Consent`] if the client has no
+    /// [`SignIn`](crate::auth::SignIn) or is closed.
+    pub fn authorize(
+        &self,
+        scopes: &str,
+    ) -> impl Future<Output = Result<(), AuthError>> + Send + use<> {
+        let slot = Arc::<AuthSlot>::default();
+        let scopes = Scopes::words(scopes);
+        let verb = move |authorizer: &mut Authorizer, now| authorizer.authorize(now, &scopes);
+        self.port.command(Command::Authorizer { slot: slot.clone(), verb: Box::new(verb) });
+        poll_fn(move |context| slot.0.poll(context.waker(), Option::take))
+    }
+
+    /// Forgets the tokens and the registration of the client, here and in the vault. Requests that
+    /// wait for a sign-in fail.
+    pub fn forget_authorization(&self) {
+        let verb = |authorizer: &mut Authorizer, _| authorizer.forget();
+        self.port.command(Command::Authorizer { slot: Arc::default(), verb: Box::new(verb) });
+    }
+
+    /// Calls `f` when a person is asked, when there are tokens, and when a sign-in has failed.
+    pub fn on_authorization(&self, f: impl Fn(&AuthState) + Send + Sync + 'static) {
+        self.port.change(|answers, _| answers.authorization = Some(Arc::new(f)));
+    }
+}

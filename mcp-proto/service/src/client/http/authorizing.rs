@@ -1,0 +1,161 @@
+//! What the authorizer of a client wants beside requests: the vault, and a person.
+//!
+//! In: actions of the authorizer, and wakes. Out: answers for it. Futures of the vault and of the
+//! person run side by side; each has one answer. A key stays locked until its record is released.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::task::{Context, Poll};
+use std::io;
+
+use mcp_proto::auth::{AuthAction, Authorizer, HoldId, Secret};
+use mcp_proto::{Duration, Instant};
+
+use crate::auth::{BoxFuture, PendingConsent, SignIn, VaultLock};
+
+/// A sign-in that is driven.
+pub(super) struct Authorizing {
+    sign_in: SignIn,
+    tasks: Vec<BoxFuture<Outcome>>,
+    locks: BTreeMap<String, VaultLock>,
+    pending: Option<Box<dyn PendingConsent>>,
+}
+
+/// An answer to the authorizer.
+type AuthAnswer = Box<dyn FnOnce(&mut Authorizer)>;
+
+/// What has come of a future.
+enum Outcome {
+    /// A record, and the lock of its key if it was asked for. What cannot be read counts as absent.
+    Read {
+        id: HoldId,
+        key: String,
+        record: Option<Secret>,
+        lock: Option<VaultLock>,
+    },
+    Written(HoldId, io::Result<()>),
+    Removed,
+    Prepared(io::Result<Box<dyn PendingConsent>>),
+    Redirect(Result<String, String>),
+}
+
+impl Authorizing {
+    pub(super) fn new(sign_in: SignIn) -> Self {
+        Self { sign_in, tasks: Vec::new(), locks: BTreeMap::new(), pending: None }
+    }
+
+    /// Begins what an action wants.
+    pub(super) fn begin(&mut self, action: AuthAction) {
+        let vault = self.sign_in.vault.clone();
+        let task: BoxFuture<Outcome> = match action {
+            AuthAction::Hold { id, key, locks } => Box::pin(async move {
+                // Without the lock it works as well, but for a race with another process.
+                let lock = if locks { vault.lock(&key).await.ok() } else { None };
+                let record = vault.read(&key).await.ok().flatten();
+                Outcome::Read { id, key, record, lock }
+            }),
+            AuthAction::Release { id, key, record: Some(record) } => {
+                let lock = self.locks.remove(&key);
+                Box::pin(async move {
+                    let written = vault.write(&key, &record).await;
+                    drop(lock);
+                    Outcome::Written(id, written)
+                })
+            }
+            AuthAction::Release { key, record: None, .. } => {
+                self.locks.remove(&key);
+                return;
+            }
+            AuthAction::Remove { key } => Box::pin(async move {
+                // What cannot be removed is refused by the server some day.
+                let _ = vault.remove(&key).await;
+                Outcome::Removed
+            }),
+            AuthAction::Listen { redirect_uri, port } => match &self.sign_in.consent {
+                Some(consent) => {
+                    let prepared = consent.prepare(&redirect_uri, port);
+                    Box::pin(async move { Outcome::Prepared(prepared.await) })
+                }
+                None => Box::pin(async { Outcome::Prepared(Err(nobody())) }),
+            },
+            AuthAction::Consent(page) => {
+                let asked = self.pending.as_mut().map(|pending| pending.ask(page));
+                Box::pin(async move {
+                    Outcome::Redirect(match asked {
+                        Some(asked) => asked.await,
+                        None => Err(nobody().to_string()),
+                    })
+                })
+            }
+            AuthAction::StopListening => {
+                self.pending = None;
+                return;
+            }
+            _ => return,
+        };
+        self.tasks.push(task);
+    }
+
+    /// Has all futures go on, and tells the authorizer what has come of them; false if nothing has.
+    pub(super) fn poll(
+        &mut self,
+        now: Instant,
+        unix: Duration,
+        context: &mut Context<'_>,
+        mut with_authorizer: impl FnMut(AuthAnswer),
+    ) -> bool {
+        let mut outcomes = Vec::new();
+        self.tasks.retain_mut(|task| match task.as_mut().poll(context) {
+            Poll::Ready(outcome) => {
+                outcomes.push(outcome);
+                false
+            }
+            Poll::Pending => true,
+        });
+        let has_some = !outcomes.is_empty();
+        for outcome in outcomes {
+            if let Some(answer) = self.answer(now, unix, outcome) {
+                with_authorizer(answer);
+            }
+        }
+        has_some
+    }
+
+    fn answer(&mut self, now: Instant, unix: Duration, outcome: Outcome) -> Option<AuthAnswer> {
+        Some(match outcome {
+            Outcome::Read { id, key, record, lock } => {
+                self.locks.extend(lock.map(|lock| (key, lock)));
+                Box::new(move |authorizer| {
+                    let record = record.as_ref().map(Secret::expose);
+                    authorizer.handle_held(now, id, unix, record);
+                })
+            }
+            Outcome::Written(id, written) => {
+                let written = written.map_err(|error| error.to_string());
+                Box::new(move |authorizer| authorizer.handle_kept(now, id, written))
+            }
+            Outcome::Prepared(prepared) => {
+                let uri = prepared.map(|pending| {
+                    let uri = pending.redirect_uri();
+                    self.pending = Some(pending);
+                    uri
+                });
+                let uri = uri.map_err(|error| error.to_string());
+                Box::new(move |authorizer| authorizer.handle_listening(now, uri))
+            }
+            Outcome::Redirect(Ok(redirect)) => {
+                Box::new(move |authorizer| authorizer.handle_redirect(now, &redirect))
+            }
+            Outcome::Redirect(Err(reason)) => {
+                Box::new(move |authorizer| authorizer.handle_refused_consent(now, reason))
+            }
+            Outcome::Removed => return None,
+        })
+    }
+}
+
+fn nobody() -> io::Error {
+    io::Error::other("there is no way to ask a person")
+}
