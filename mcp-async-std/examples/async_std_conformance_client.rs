@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_async_std::{HttpClientConfig, connect_http};
+use mcp_async_std::connect_http;
 use mcp_tests::conformance::Scenario;
 
 /// The suite ends the shell that runs this, and not this.
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let scenario = Scenario::of_suite()?;
         let client = scenario.client();
         async_std::future::timeout(LIMIT, async {
-            connect_http(&client, HttpClientConfig::parse(&scenario.url)?).await?;
+            connect_http(&client, scenario.server()?).await?;
             let played = scenario.play(&client).await;
             client.close().await;
             played

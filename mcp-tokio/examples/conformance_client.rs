@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_tests::conformance::Scenario;
-use mcp_tokio::{HttpClientConfig, connect_http};
+use mcp_tokio::connect_http;
 
 /// The suite ends the shell that runs this, and not this.
 const LIMIT: Duration = Duration::from_secs(25);
@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scenario = Scenario::of_suite()?;
     let client = scenario.client();
     tokio::time::timeout(LIMIT, async {
-        connect_http(&client, HttpClientConfig::parse(&scenario.url)?).await?;
+        connect_http(&client, scenario.server()?).await?;
         let played = scenario.play(&client).await;
         client.close().await;
         played

@@ -6,6 +6,8 @@
 //! runtime; `tests/conformance/run` ends a run that hangs.
 
 use std::error::Error;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 
 use mcp_proto::Json;
 use mcp_proto::ProtocolVersion;
@@ -14,7 +16,9 @@ use mcp_proto::types::{
     CreateMessageResult, ElicitAction, ElicitResult, Implementation, Root,
     SamplingMessageContentBlock,
 };
-use mcp_service::Client;
+use mcp_service::auth::{BoxFuture, Consent, ConsentPage, MemoryVault, PendingConsent, SignIn};
+use mcp_service::runtime::unblock;
+use mcp_service::{Client, HttpClientConfig};
 use serde_json::{Value, json};
 
 /// A scenario that the suite wants to see.
@@ -56,6 +60,27 @@ impl Scenario {
             CreateMessageResult::new("conformance", SamplingMessageContentBlock::text("hello"))
         });
         client
+    }
+
+    /// The server, and what a user would have configured for a sign-in. The suite is the browser: its
+    /// page redirects at once.
+    ///
+    /// Fails if the URL is none.
+    pub fn server(&self) -> Result<HttpClientConfig, Box<dyn Error>> {
+        let given = |name: &str| self.context.get(name).and_then(Value::as_str).map(String::from);
+        let client = given("client_id").map(|id| (id, given("client_secret")));
+        let guesses = self.version == ProtocolVersion::V2025_03_26;
+        let sign_in = SignIn::new(MemoryVault::new()).consent(Browser).settings(move |settings| {
+            let settings = settings
+                .redirect_uri(REDIRECT_URI)
+                .client_metadata(CLIENT_METADATA, [REDIRECT_URI]);
+            let settings = if guesses { settings.guesses_endpoints() } else { settings };
+            match &client {
+                Some((id, secret)) => settings.client_of_server(id, secret.as_deref()),
+                None => settings,
+            }
+        });
+        Ok(HttpClientConfig::parse(&self.url)?.sign_in(sign_in))
     }
 
     /// Takes the steps, with a client that an adapter connects.
@@ -102,4 +127,42 @@ impl Scenario {
         }
         Ok(())
     }
+}
+
+/// The redirect URI and the metadata document that the suite knows.
+const REDIRECT_URI: &str = "http://localhost:3000/callback";
+const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
+
+/// A browser with a person who consents: it asks for the page, and takes the redirect of the answer.
+struct Browser;
+
+impl Consent for Browser {
+    fn prepare(&self, _: &str, _: Option<u16>) -> BoxFuture<io::Result<Box<dyn PendingConsent>>> {
+        Box::pin(async { Ok(Box::new(Self) as Box<dyn PendingConsent>) })
+    }
+}
+
+impl PendingConsent for Browser {
+    fn redirect_uri(&self) -> String {
+        REDIRECT_URI.into()
+    }
+
+    fn ask(&mut self, page: ConsentPage) -> BoxFuture<Result<String, String>> {
+        let redirect = unblock(move || visit(&page));
+        Box::pin(async move { redirect.await.map_err(|error| error.to_string()) })
+    }
+}
+
+/// The `Location` of a page.
+fn visit(page: &ConsentPage) -> io::Result<String> {
+    let mut socket = TcpStream::connect((page.url.host(), page.url.port()))?;
+    let (target, host) = (page.url.target(), page.url.authority());
+    write!(socket, "GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer)?;
+    let mut fields = answer.lines().filter_map(|line| line.split_once(": "));
+    let location = fields.find(|(name, _)| name.eq_ignore_ascii_case("location"));
+    location
+        .map(|(_, url)| url.into())
+        .ok_or_else(|| io::Error::other("the page does not redirect"))
 }

@@ -169,7 +169,7 @@ impl Authorizer {
 
     /// Sets the client that a person has registered at an issuer.
     pub fn set_client(&mut self, issuer: &str, id: &str, secret: Option<&str>) {
-        self.flow.config.add_client(issuer, id, secret, None);
+        self.flow.config.add_client(Some(issuer), id, secret, None);
     }
 
     /// Drops the tokens and the registration of the client, here and in the store. Ends a flow that is

@@ -45,7 +45,8 @@ pub struct Config {
 /// A client that was registered by hand.
 #[derive(Clone, Debug)]
 struct PresetClient {
-    issuer: String,
+    /// `None` for whichever issuer the server names.
+    issuer: Option<String>,
     id: String,
     secret: Option<Secret>,
     method: Option<AuthMethod>,
@@ -93,11 +94,18 @@ impl Config {
 
     /// Adds a client that was registered by hand at this issuer. It is never used at another.
     pub fn client(mut self, issuer: &str, id: &str, secret: Option<&str>) -> Self {
-        self.add_client(issuer, id, secret, None);
+        self.add_client(Some(issuer), id, secret, None);
         self
     }
 
-    /// The same, with the method of authentication at the token endpoint.
+    /// Adds a client that was registered by hand, at whichever issuer the server names. Only for a
+    /// server that is trusted with the secret: prefer [`client`](Self::client).
+    pub fn client_of_server(mut self, id: &str, secret: Option<&str>) -> Self {
+        self.add_client(None, id, secret, None);
+        self
+    }
+
+    /// The same as [`client`](Self::client), with the method of authentication at the token endpoint.
     pub fn client_with_method(
         mut self,
         issuer: &str,
@@ -105,7 +113,7 @@ impl Config {
         secret: Option<&str>,
         method: AuthMethod,
     ) -> Self {
-        self.add_client(issuer, id, secret, Some(method));
+        self.add_client(Some(issuer), id, secret, Some(method));
         self
     }
 
@@ -175,17 +183,18 @@ impl Config {
         self
     }
 
-    /// Adds a client for an issuer, in place of an earlier one.
+    /// Adds a client for an issuer, or for any, in place of an earlier one.
     pub(super) fn add_client(
         &mut self,
-        issuer: &str,
+        issuer: Option<&str>,
         id: &str,
         secret: Option<&str>,
         method: Option<AuthMethod>,
     ) {
-        self.clients.retain(|client| client.issuer != issuer);
+        self.clients.retain(|client| client.issuer.as_deref() != issuer);
         let secret = secret.map(Secret::new);
-        self.clients.push(PresetClient { issuer: issuer.into(), id: id.into(), secret, method });
+        let issuer = issuer.map(String::from);
+        self.clients.push(PresetClient { issuer, id: id.into(), secret, method });
     }
 
     /// The key under which the tokens are stored.
@@ -206,7 +215,7 @@ impl Config {
     pub(super) fn preset(&self, issuer: &str) -> Preset {
         if self.clients.is_empty() {
             Preset::Absent
-        } else if self.clients.iter().any(|client| client.issuer == issuer) {
+        } else if self.clients.iter().any(|client| client.is_of(issuer)) {
             Preset::Own
         } else {
             Preset::Elsewhere
@@ -215,7 +224,9 @@ impl Config {
 
     /// The configured client for an issuer.
     pub(super) fn preset_client(&self, issuer: &IssuerMetadata) -> Option<RegisteredClient> {
-        let client = self.clients.iter().find(|client| client.issuer == issuer.issuer)?;
+        let mut named = self.clients.iter().filter(|client| client.issuer.is_some());
+        let client = named.find(|client| client.is_of(&issuer.issuer));
+        let client = client.or(self.clients.iter().find(|client| client.issuer.is_none()))?;
         let method = client.method.unwrap_or_else(|| match client.secret {
             Some(_) => AuthMethod::of_secret(issuer),
             None => AuthMethod::None,
@@ -226,7 +237,7 @@ impl Config {
     /// The secret of a configured client.
     pub(super) fn preset_secret(&self, issuer: &str, id: &str) -> Option<Secret> {
         let mut clients = self.clients.iter();
-        let client = clients.find(|client| client.issuer == issuer && client.id == id)?;
+        let client = clients.find(|client| client.is_of(issuer) && client.id == id)?;
         client.secret.clone()
     }
 
@@ -264,6 +275,12 @@ impl Config {
         let own = offered.iter().find(|issuer| Some(issuer.as_str()) == held);
         let preset = || offered.iter().find(|issuer| self.preset(issuer) == Preset::Own);
         own.or_else(preset).or(offered.first()).map(String::as_str)
+    }
+}
+
+impl PresetClient {
+    fn is_of(&self, issuer: &str) -> bool {
+        self.issuer.as_ref().is_none_or(|own| own == issuer)
     }
 }
 

@@ -380,6 +380,7 @@ impl Play {
                     self.model.close();
                     self.log.push("close".to_owned());
                 }
+                #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is non-exhaustive")]
                 other => assert_eq!(format!("{other:?}"), "", "an action of another kind"),
             }
         }

@@ -255,6 +255,7 @@ impl Player {
                     self.life = Life::Closed;
                     self.out.push("! finished".into());
                 }
+                #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is non-exhaustive")]
                 other => self.out.broken(&format!("{other:?}")),
             }
         }
