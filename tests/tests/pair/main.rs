@@ -7,4 +7,5 @@ mod failing;
 mod http;
 mod pipe;
 mod recorder;
+mod sign_in;
 mod time;

@@ -17,6 +17,7 @@ mod output;
 mod outside;
 mod progress;
 mod results;
+mod sign_in;
 mod sleep;
 mod spawn;
 mod structured;

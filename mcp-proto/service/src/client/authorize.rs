@@ -4,33 +4,11 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::future::{Future, poll_fn};
 
-use mcp_proto::Instant;
 use mcp_proto::auth::{AuthError, AuthState, Authorizer, Scopes};
 
+use super::auth_slot::AuthSlot;
 use super::handle::Client;
 use super::port::Command;
-use crate::mailbox::Mailbox;
-
-/// A verb of the authorizer, at a time.
-pub(super) type AuthorizerVerb = dyn FnOnce(&mut Authorizer, Instant) + Send;
-
-/// Meeting place of a sign-in and its end.
-#[derive(Default)]
-pub(super) struct AuthSlot(Mailbox<Option<Result<(), AuthError>>>);
-
-impl AuthSlot {
-    pub(super) fn finish(&self, result: Result<(), AuthError>) {
-        self.0.put(|end| {
-            *end = Some(result);
-            Some(())
-        });
-    }
-
-    /// The end for somebody who cannot be answered.
-    pub(super) fn refuse(&self, reason: &str) {
-        self.finish(Err(AuthError::Consent { reason: reason.into() }));
-    }
-}
 
 impl Client {
     /// Signs in now, before the server refuses anything, with these scopes beside the others; an empty
@@ -48,7 +26,7 @@ impl Client {
         let scopes = Scopes::words(scopes);
         let verb = move |authorizer: &mut Authorizer, now| authorizer.authorize(now, &scopes);
         self.port.command(Command::Authorizer { slot: slot.clone(), verb: Box::new(verb) });
-        poll_fn(move |context| slot.0.poll(context.waker(), Option::take))
+        poll_fn(move |context| slot.poll(context.waker()))
     }
 
     /// Forgets the tokens and the registration of the client, here and in the vault. Requests that

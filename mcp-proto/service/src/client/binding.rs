@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 
 #[cfg(feature = "auth")]
-use super::authorize::AuthorizerVerb;
+use super::auth_slot::AuthorizerVerb;
 use mcp_proto::client::Client;
 use mcp_proto::{Binding, Instant, http, stdio};
 

@@ -3,6 +3,8 @@
 mod answers;
 mod ask;
 #[cfg(feature = "auth")]
+mod auth_slot;
+#[cfg(feature = "auth")]
 mod authorize;
 mod binding;
 mod call;

@@ -18,7 +18,7 @@ use super::super::mailbox::Mailbox;
 use super::answers::Answers;
 use super::ask::Ask;
 #[cfg(feature = "auth")]
-use super::authorize::{AuthSlot, AuthorizerVerb};
+use super::auth_slot::{AuthSlot, AuthorizerVerb};
 use super::closed::Closed;
 use super::feed::Feed;
 use super::slot::Slot;

@@ -13,7 +13,7 @@ use core::task::Waker;
 use super::super::trace::fault;
 use super::answers::{Hear, unharmed};
 #[cfg(feature = "auth")]
-use super::authorize::AuthSlot;
+use super::auth_slot::AuthSlot;
 use super::binding::ClientBinding;
 use super::closed::{CloseCause, Ending};
 use super::feed::Feed;

@@ -55,6 +55,7 @@
 //! | a user, or a model, who takes his time | [`Pair::clock`] |
 //! | a bad pipe: late, in pieces | [`Pair::network`] |
 //! | HTTP, with sessions or without, authorization | [`Pair::over_http`], [`Pair::http_config`], [`Pair::http_client_config`] |
+//! | a sign-in, with an authorization server and a person | [`AuthServer`], [`Pair::auth_server`] |
 //! | a bad network: connections that are cut or refused at random | [`Network::cuts`], [`Network::refusals`] |
 //! | a connection cut in the middle of a head or a body, a response lost | [`Pair::cut_request`], [`Pair::cut_response`] |
 //! | a server that is out of reach, that has forgotten its sessions, or that is another one | [`Pair::refuse`], [`Pair::restart`], [`Pair::restart_as`] |
@@ -72,7 +73,11 @@
 //! A server that is served by an adapter is tested with the same registry: the adapters export this
 //! module with their feature `testing`, which belongs among the dev-dependencies.
 
+#[cfg(feature = "auth")]
+mod auth_server;
 mod clock;
+#[cfg(feature = "auth")]
+mod form;
 mod http;
 mod lane;
 mod pair;
@@ -81,6 +86,8 @@ mod random;
 mod wire;
 mod woken;
 
+#[cfg(feature = "auth")]
+pub use auth_server::{AuthAnswer, AuthServer, Person};
 pub use clock::{Clock, Sleep};
 pub use lane::Network;
 pub use pair::Pair;

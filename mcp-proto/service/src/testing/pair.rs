@@ -159,6 +159,17 @@ impl Pair {
         self
     }
 
+    /// Sets the authorization server of a pair over HTTP: all that a client asks in a sign-in goes there.
+    /// [`http::Config::authorize`] checks its tokens, and
+    /// [`HttpClientConfig::sign_in`] has the client sign in.
+    #[cfg(feature = "auth")]
+    pub fn auth_server(mut self, server: &super::AuthServer) -> Self {
+        if let Between::Http(http) = &mut self.between {
+            http.set_auth_server(server.clone());
+        }
+        self
+    }
+
     /// Sets what happens to what is sent on the way; default [`Network::calm`].
     pub fn network(mut self, network: Network) -> Self {
         match &mut self.between {

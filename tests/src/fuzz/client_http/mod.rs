@@ -380,7 +380,12 @@ impl Play {
                     self.model.close();
                     self.log.push("close".to_owned());
                 }
-                #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is non-exhaustive")]
+                Action::Fetch { exchange, .. } => {
+                    assert_eq!(exchange.number(), 0, "there is no authorizer");
+                }
+                Action::Authorize(action) => {
+                    assert_eq!(format!("{action:?}"), "", "there is no authorizer");
+                }
                 other => assert_eq!(format!("{other:?}"), "", "an action of another kind"),
             }
         }

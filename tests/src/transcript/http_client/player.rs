@@ -255,7 +255,9 @@ impl Player {
                     self.life = Life::Closed;
                     self.out.push("! finished".into());
                 }
-                #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is non-exhaustive")]
+                Action::Fetch { .. } | Action::Authorize(_) => {
+                    self.out.broken("an action of an authorizer");
+                }
                 other => self.out.broken(&format!("{other:?}")),
             }
         }

@@ -30,6 +30,7 @@ use super::super::super::wire::Wire;
 use super::connection::{Connection, Failure, Heard};
 use super::socket::{Connecting, Connector};
 use super::woken::{Bell, Woken};
+use crate::Socket;
 use mcp_proto::Limits;
 #[cfg(feature = "auth")]
 use mcp_proto::auth::Fetch;
@@ -217,30 +218,19 @@ impl Exchanges {
         let mut context = Context::from_waker(&waker);
         loop {
             let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
-            let elsewhere = exchange.elsewhere.as_deref();
             let heard = match &mut exchange.state {
-                State::Connecting(connecting, request) => {
+                State::Connecting(connecting, _) => {
                     match ready!(connecting.as_mut().poll(&mut context)) {
                         Err(error) => Heard::Failed(Failure::new(error.to_string())),
-                        Ok(socket) => {
-                            self.deadlines.clear(Reason::Connecting(id));
-                            // What an authorization server says is not shown.
-                            let mut shown = self.shown.as_mut().filter(|_| elsewhere.is_none());
-                            self.connections += u64::from(elsewhere.is_none());
-                            let wire = shown.as_mut().map(|shown| shown(self.connections));
-                            let mut connection = Connection::new(socket, &self.limits, wire);
-                            let authority = elsewhere.unwrap_or(url).authority();
-                            let sent = connection.send(now, request, authority);
-                            exchange.state = State::Connected(Box::new(connection), None);
-                            match sent {
-                                Ok(()) => continue,
-                                Err(failure) => Heard::Failed(failure),
-                            }
-                        }
+                        Ok(socket) => match self.send_first(now, id, url, socket) {
+                            Ok(()) => continue,
+                            Err(failure) => Heard::Failed(failure),
+                        },
                     }
                 }
                 State::Connected(connection, _) => ready!(connection.poll(now, &mut context)),
             };
+            let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
             match heard {
                 Heard::Head(_) => {
                     if exchange.forget_request() {
@@ -265,6 +255,28 @@ impl Exchanges {
                 }
             }
         }
+    }
+
+    /// Sends a request on the connection that was made for it.
+    fn send_first(
+        &mut self,
+        now: Instant,
+        id: ExchangeId,
+        url: &Url,
+        socket: Box<dyn Socket>,
+    ) -> Result<(), Failure> {
+        self.deadlines.clear(Reason::Connecting(id));
+        let Some(exchange) = self.all.get_mut(&id) else { return Ok(()) };
+        let elsewhere = exchange.elsewhere.as_deref();
+        let State::Connecting(_, request) = &exchange.state else { return Ok(()) };
+        // What an authorization server says is not shown.
+        let mut shown = self.shown.as_mut().filter(|_| elsewhere.is_none());
+        self.connections += u64::from(elsewhere.is_none());
+        let wire = shown.as_mut().map(|shown| shown(self.connections));
+        let mut connection = Connection::new(socket, &self.limits, wire);
+        let sent = connection.send(now, request, elsewhere.unwrap_or(url).authority());
+        exchange.state = State::Connected(Box::new(connection), None);
+        sent
     }
 
     /// Sends a request once more, on a fresh connection.

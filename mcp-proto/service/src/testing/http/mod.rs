@@ -4,6 +4,8 @@
 //! driven by the loops that adapters use, as tasks that take turns; here are only their sockets,
 //! which are lanes, and their time, which is virtual. What is due by itself is due by the [`Clock`].
 
+#[cfg(feature = "auth")]
+mod auth_socket;
 mod net;
 mod socket;
 mod tasks;
@@ -13,6 +15,8 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+#[cfg(feature = "auth")]
+use super::auth_server::AuthServer;
 use super::clock::{Clock, Timer};
 use super::lane::Network;
 use super::random::Random;
@@ -33,6 +37,8 @@ pub(super) struct Http {
     /// Where the client finds the server; `None` is where that is.
     client_config: Option<HttpClientConfig>,
     net: Net,
+    #[cfg(feature = "auth")]
+    auth_server: Option<AuthServer>,
     clock: Clock,
     /// The client, once it was first run.
     client: Tasks,
@@ -56,6 +62,8 @@ impl Http {
             config: Config::default(),
             client_config: None,
             net: Net::new(),
+            #[cfg(feature = "auth")]
+            auth_server: None,
             clock: clock.clone(),
             client: Tasks::default(),
             site: None,
@@ -65,6 +73,11 @@ impl Http {
 
     pub(super) fn set_client_config(&mut self, config: HttpClientConfig) {
         self.client_config = Some(config);
+    }
+
+    #[cfg(feature = "auth")]
+    pub(super) fn set_auth_server(&mut self, server: AuthServer) {
+        self.auth_server = Some(server);
     }
 
     pub(super) fn set_network(&self, network: Network) {
@@ -109,7 +122,12 @@ impl Http {
         let wire = wire.clone();
         service.show_wire(self.clock.now(), move |line| wire.push(line));
         let mut timer = Timer::new(&self.clock);
-        let mut connector = Connector { net: self.net.clone(), clock: self.clock.clone() };
+        let mut connector = Connector {
+            net: self.net.clone(),
+            #[cfg(feature = "auth")]
+            auth_server: self.auth_server.clone(),
+            clock: self.clock.clone(),
+        };
         self.client.spawn(Box::pin(async move {
             // Its handle tells why it could not be connected.
             let _ = service.drive(&mut timer, &mut connector).await;

@@ -8,7 +8,11 @@ use std::io;
 
 use bytes::Bytes;
 
+#[cfg(feature = "auth")]
+use super::super::auth_server::AuthServer;
 use super::super::clock::{Clock, Timer};
+#[cfg(feature = "auth")]
+use super::auth_socket::AuthSocket;
 use super::net::{End, Found, Net};
 use crate::{Clock as _, Connecting};
 use mcp_proto::Instant;
@@ -76,6 +80,8 @@ impl crate::Socket for Socket {}
 
 /// Makes connections of a client.
 pub(super) struct Connector {
+    #[cfg(feature = "auth")]
+    pub(super) auth_server: Option<AuthServer>,
     pub(super) net: Net,
     pub(super) clock: Clock,
 }
@@ -95,8 +101,14 @@ impl crate::Connector for Connector {
 
     #[cfg(feature = "auth")]
     fn connect_within(&mut self, url: &Url, _: FetchReach) -> Connecting {
-        let text = alloc::format!("there is no server at {}", url.authority());
-        Box::pin(ready(Err(io::Error::other(text))))
+        let connected = match &self.auth_server {
+            Some(server) => {
+                let socket = AuthSocket::new(server.clone(), url.clone());
+                Ok(Box::new(socket) as Box<dyn crate::Socket>)
+            }
+            None => Err(io::Error::other("there is no authorization server")),
+        };
+        Box::pin(ready(connected))
     }
 }
 

@@ -1,0 +1,282 @@
+//! Vaults, and the redirect to a loopback address, on the file system and sockets of this machine.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use mcp_proto::auth::{AuthAction, Authorizer, Config, ConsentPage};
+use mcp_proto::http::{Unauthorized, Url};
+use mcp_proto::{Duration, Instant};
+use mcp_service::auth::{Consent, FileVault, Loopback, MemoryVault, Paste, Secret, Vault};
+
+/// Runs a future on this thread.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = Box::pin(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+fn is_pending<F: Future + ?Sized>(future: Pin<&mut F>) -> bool {
+    future.poll(&mut Context::from_waker(Waker::noop())).is_pending()
+}
+
+/// A directory of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("mcp-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn keeps_records(vault: &impl Vault) {
+    let read = |key: &str| block_on(vault.read(key)).unwrap().map(|it| it.expose().to_owned());
+    assert_eq!(read("server:https://s.example/mcp"), None);
+    block_on(vault.write("server:https://s.example/mcp", &Secret::new("one"))).unwrap();
+    block_on(vault.write("server:https://s.example/mcp", &Secret::new("two"))).unwrap();
+    block_on(vault.write("server:https://t.example/mcp", &Secret::new("three"))).unwrap();
+    assert_eq!(read("server:https://s.example/mcp").as_deref(), Some("two"));
+    block_on(vault.remove("server:https://s.example/mcp")).unwrap();
+    block_on(vault.remove("server:https://s.example/mcp")).unwrap();
+    assert_eq!(read("server:https://s.example/mcp"), None);
+    assert_eq!(read("server:https://t.example/mcp").as_deref(), Some("three"));
+}
+
+#[test]
+fn vault_in_memory_keeps_records_and_locks_keys() {
+    let vault = MemoryVault::new();
+    keeps_records(&vault);
+    let lock = block_on(vault.lock("a")).unwrap();
+    let other = block_on(vault.lock("b")).unwrap();
+    let mut waiting = vault.lock("a");
+    assert!(is_pending(waiting.as_mut()));
+    drop(lock);
+    drop(block_on(waiting).unwrap());
+    drop(other);
+}
+
+#[test]
+fn vault_of_files_keeps_records_for_their_user_only() {
+    let folder = Folder::new("vault");
+    let vault = FileVault::open(&folder.0).unwrap();
+    keeps_records(&vault);
+    let files: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(Result::unwrap).collect();
+    // No file is left of what was written beside.
+    assert_eq!(files.len(), 1);
+    assert!(!files[0].file_name().to_string_lossy().contains("example"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder.0), mode(&files[0].path())), (0o700, 0o600));
+    }
+}
+
+/// The variable that makes the test below the other process.
+const OTHER: &str = "MCP_TEST_VAULT";
+
+#[test]
+fn auth_a21_lock_of_a_file_holds_between_processes() {
+    if let Ok(path) = std::env::var(OTHER) {
+        let vault = FileVault::open(path).unwrap();
+        let lock = block_on(vault.lock("k")).unwrap();
+        let seen = block_on(vault.read("k")).unwrap().unwrap();
+        block_on(vault.write("k", &Secret::new(format!("{} other", seen.expose())))).unwrap();
+        drop(lock);
+        return;
+    }
+    let folder = Folder::new("lock");
+    let vault = FileVault::open(&folder.0).unwrap();
+    let lock = block_on(vault.lock("k")).unwrap();
+    let name = "sign_in::auth_a21_lock_of_a_file_holds_between_processes";
+    let mut other = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--quiet"])
+        .env(OTHER, &folder.0)
+        .spawn()
+        .unwrap();
+    // The other process cannot read before this is written: it would find nothing.
+    block_on(vault.write("k", &Secret::new("own"))).unwrap();
+    drop(lock);
+    assert!(other.wait().unwrap().success());
+    assert_eq!(block_on(vault.read("k")).unwrap().unwrap().expose(), "own other");
+}
+
+/// A page as an authorizer wants it shown.
+fn page(redirect_uri: &str) -> ConsentPage {
+    let server = Url::parse("https://s.example/mcp").unwrap();
+    let config = Config::new(server).client("https://a.example", "id", None);
+    let mut authorizer = Authorizer::new(config, Box::new(|| [7; 16]));
+    let now = Instant::ZERO;
+    authorizer.access(now);
+    let sent = mcp_proto::auth::SentRequest { token: None, operation: "x", tries: 0 };
+    let mut is_refused = false;
+    loop {
+        let Some(action) = authorizer.poll_action() else {
+            assert!(!is_refused, "no page");
+            authorizer.handle_refusal(now, &Unauthorized::new(401, []), &sent);
+            is_refused = true;
+            continue;
+        };
+        match action {
+            AuthAction::Hold { id, .. } => {
+                authorizer.handle_held(now, id, Duration::from_secs(1), None);
+            }
+            AuthAction::Fetch(fetch) => {
+                let body = if fetch.url.as_str().starts_with("https://s.example/") {
+                    r#"{"resource":"https://s.example/mcp",
+                        "authorization_servers":["https://a.example"]}"#
+                } else {
+                    r#"{"issuer":"https://a.example",
+                        "authorization_endpoint":"https://a.example/authorize",
+                        "token_endpoint":"https://a.example/token",
+                        "code_challenge_methods_supported":["S256"]}"#
+                };
+                let body = body.as_bytes();
+                let answer = mcp_proto::auth::FetchAnswer { status: 200, location: None, body };
+                authorizer.handle_fetched(now, fetch.id, answer);
+            }
+            AuthAction::Listen { .. } => {
+                authorizer.handle_listening(now, Ok(redirect_uri.into()));
+            }
+            AuthAction::Consent(page) => return page,
+            AuthAction::Release { .. }
+            | AuthAction::Remove { .. }
+            | AuthAction::StopListening
+            | AuthAction::Changed(_)
+            | _ => {}
+        }
+    }
+}
+
+/// Sends a request to a redirect URI; returns the answer.
+fn send(redirect_uri: &str, method: &str, rest: &str) -> String {
+    let url = Url::parse(redirect_uri).unwrap();
+    let mut socket = TcpStream::connect((url.host(), url.port())).unwrap();
+    let target = format!("{}{rest}", url.target());
+    write!(socket, "{method} {target} HTTP/1.1\r\nHost: {}\r\n\r\n", url.authority()).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn opens_nothing() -> Loopback {
+    Loopback::with(|_| Ok(()))
+}
+
+#[test]
+fn auth_s09_redirect_with_the_awaited_state_is_taken_once() {
+    let mut pending = block_on(opens_nothing().prepare("http://127.0.0.1/callback", None)).unwrap();
+    let uri = pending.redirect_uri();
+    assert!(uri.starts_with("http://127.0.0.1:") && uri.ends_with("/callback"), "{uri}");
+    let page = page(&uri);
+    let state = page.state.expose().to_owned();
+    // Nobody is asked yet.
+    let early = send(&uri, "GET", &format!("?code=1&state={state}"));
+    assert!(early.starts_with("HTTP/1.1 400"), "{early}");
+    let mut asked = pending.ask(page);
+    assert!(is_pending(asked.as_mut()));
+    for (method, rest, status) in [
+        ("GET", "?code=1&state=other".to_owned(), 400),
+        ("GET", "?code=1".to_owned(), 400),
+        ("POST", format!("?code=1&state={state}"), 405),
+        ("GET", format!("/x?code=1&state={state}"), 404),
+        ("GET", format!("?code=canary&state={state}"), 200),
+        // A second one.
+        ("GET", format!("?code=2&state={state}"), 400),
+    ] {
+        let answer = send(&uri, method, &rest);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{method} {rest}: {answer}");
+        assert!(!answer.contains("canary") && !answer.contains(&state), "{answer}");
+        assert!(answer.contains("Content-Security-Policy: default-src 'none'"), "{answer}");
+        assert!(answer.contains("Cache-Control: no-store"), "{answer}");
+    }
+    assert_eq!(block_on(asked).unwrap(), format!("?code=canary&state={state}"));
+    // The port is closed with the wait.
+    drop(pending);
+    let url = Url::parse(&uri).unwrap();
+    let closes = || TcpStream::connect((url.host(), url.port())).is_err();
+    while !closes() {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn auth_a13_redirect_arrives_at_both_loopback_addresses() {
+    let pending = block_on(opens_nothing().prepare("http://localhost/callback", None)).unwrap();
+    let uri = pending.redirect_uri();
+    assert!(uri.starts_with("http://localhost:"), "{uri}");
+    let port = Url::parse(&uri).unwrap().port();
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
+    // A machine may have no IPv6.
+    if std::net::TcpListener::bind("[::1]:0").is_ok() {
+        assert!(TcpStream::connect(("::1", port)).is_ok());
+    }
+}
+
+#[test]
+fn port_of_the_last_time_is_used_if_it_is_free() {
+    let first = block_on(opens_nothing().prepare("http://127.0.0.1/callback", None)).unwrap();
+    let port = Url::parse(&first.redirect_uri()).unwrap().port();
+    let second = block_on(opens_nothing().prepare("http://127.0.0.1/callback", Some(port)));
+    assert_ne!(second.unwrap().redirect_uri(), first.redirect_uri());
+    // One that is registered must be free.
+    let named = format!("http://127.0.0.1:{port}/callback");
+    assert!(block_on(opens_nothing().prepare(&named, None)).is_err());
+    for uri in ["https://127.0.0.1/callback", "http://a.example/callback", "app:/callback"] {
+        assert!(block_on(opens_nothing().prepare(uri, None)).is_err(), "{uri}");
+    }
+}
+
+#[test]
+fn page_that_cannot_be_opened_is_no_consent() {
+    let loopback = Loopback::with(|_| Err(io::Error::other("there is no display")));
+    let mut pending = block_on(loopback.prepare("http://127.0.0.1/callback", None)).unwrap();
+    let page = page(&pending.redirect_uri());
+    let reason = block_on(pending.ask(page)).unwrap_err();
+    assert!(reason.contains("there is no display"), "{reason}");
+}
+
+#[test]
+fn pasted_text_must_be_the_redirect_of_the_page() {
+    let page = page("http://127.0.0.1/callback");
+    let state = page.state.expose().to_owned();
+    let redirect = format!("http://127.0.0.1/callback?code=1&state={state}");
+    let lines = ["4/0AbCd".to_owned(), "http://127.0.0.1/?state=other".into(), redirect.clone()];
+    let (asked, questions) = channel();
+    let lines = std::sync::Mutex::new(lines.into_iter());
+    let paste = Paste::new(move |text| {
+        let _ = asked.send(text.to_owned());
+        Ok(lines.lock().unwrap().next().unwrap_or_default())
+    });
+    let mut pending = block_on(paste.prepare("http://127.0.0.1/callback", None)).unwrap();
+    assert_eq!(block_on(pending.ask(page)).unwrap(), redirect);
+    let questions: BTreeSet<String> = questions.try_iter().collect();
+    assert!(questions.iter().any(|text| text.contains("https://a.example/authorize?")));
+}
