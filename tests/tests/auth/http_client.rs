@@ -179,6 +179,7 @@ fn probe_is_held_and_sent_again_after_the_sign_in() {
     let mut host = Host::new(Negotiation::Auto);
     host.connect();
     assert_eq!(host.log, ["server/discover 401", "server/discover 200"]);
+    assert!(host.world.heads.iter().all(|head| head["User-Agent"] == "app/1.0.0"));
     assert!(matches!(host.events[..], [.., ClientEvent::Connected(_)]), "{:?}", host.events);
     let call = host.call("x");
     host.run();

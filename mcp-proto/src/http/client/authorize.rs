@@ -27,7 +27,7 @@ use super::authorization::Authorization;
 use super::exchange::Purpose;
 use super::resume::Break;
 use super::{Action, Client, ExchangeId, Request};
-use crate::auth::{Access, AuthAction, AuthState, Authorizer, RefusalAdvice, SentRequest};
+use crate::auth::{Access, AuthAction, AuthState, Authorizer, RefusalAdvice, Secret, SentRequest};
 use crate::challenge::Unauthorized;
 use crate::client::CallError;
 use crate::client::recovery::Refusal;
@@ -168,7 +168,9 @@ impl Client {
             }
         }
         match action {
-            AuthAction::Fetch(fetch) => {
+            AuthAction::Fetch(mut fetch) => {
+                let user_agent = self.requests.user_agent();
+                fetch.fields.extend(user_agent.map(|it| ("User-Agent", Secret::new(it))));
                 let exchange = ExchangeId(self.exchanges.serial());
                 authorization.begin_fetch(exchange, fetch.id);
                 self.queue.push_back(Action::Fetch { exchange, fetch: Box::new(fetch) });

@@ -65,6 +65,13 @@ impl Requests {
         url.same_origin(&self.url).then_some(url)
     }
 
+    /// The `User-Agent` of all requests.
+    #[cfg(feature = "auth")]
+    pub(super) fn user_agent(&self) -> Option<&str> {
+        let mut fields = self.fields.iter();
+        fields.find(|(name, _)| name.eq_ignore_ascii_case(USER_AGENT)).map(|(_, value)| &**value)
+    }
+
     /// Returns whether the application has set a field.
     #[cfg(feature = "auth")]
     pub(super) fn has_field(&self, name: &str) -> bool {
