@@ -279,6 +279,7 @@ extern crate std;
 
 #[cfg(feature = "auth")]
 pub mod auth;
+pub mod bridge;
 mod budget;
 mod challenge;
 mod change;

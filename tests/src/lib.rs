@@ -1,6 +1,7 @@
 //! What the tests of the whole share.
 
 pub mod base64;
+pub mod bridge;
 #[cfg(unix)]
 pub mod children;
 pub mod compatibility;

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use mcp_proto::auth::{flow, granted, redirect, refusal, registration};
+use mcp_proto::bridge;
 use mcp_proto::client::{probe, recovery};
 use mcp_proto::http::client::{answer, resume};
 use mcp_proto::http::status;
@@ -44,6 +45,12 @@ fn shows_the_table_of_statuses() {
 #[test]
 fn shows_the_recovery_table() {
     assert_eq!(shown("<!-- recovery table: client::recovery::TABLE -->\n"), recovery::TABLE.draw());
+}
+
+#[test]
+fn shows_the_tables_of_the_bridge() {
+    assert_eq!(shown("<!-- bridge table: bridge::TABLE -->\n"), bridge::TABLE.draw());
+    assert_eq!(shown("<!-- bridge errors: bridge::ERRORS -->\n"), bridge::ERRORS.draw());
 }
 
 #[test]

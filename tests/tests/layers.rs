@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["internals"],
     &["stdio"],
-    &["stream", "http"],
+    &["stream", "http", "bridge"],
     &["server", "client", "auth"],
     &["negotiate"],
     &["meta"],

@@ -142,6 +142,11 @@ impl Context {
         Sleep { port: self.port.clone(), state: SleepState::New(duration) }
     }
 
+    /// The id of the request, by which the machine knows it.
+    pub fn about(&self) -> ReplyId {
+        self.about
+    }
+
     /// The trace that the request belongs to, if the client says so; its word, not checked.
     ///
     /// [Specification: OpenTelemetry trace context](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)

@@ -312,6 +312,11 @@ impl Call {
         }
     }
 
+    /// Returns whether it is a request for a subscription, the client's or one that is passed on.
+    pub(super) fn is_subscription(&self) -> bool {
+        self.listens().is_some() || self.method == "subscriptions/listen"
+    }
+
     /// The subscription that it is.
     pub(super) fn listens(&self) -> Option<SubscriptionId> {
         match self.goal {

@@ -106,6 +106,10 @@ pub(super) fn compose(
                 object.copy(key, value);
             }
         });
+        // Of an envelope that a request has brought along nothing is left.
+        if object.is_empty() && meta.as_bytes() != b"{}" {
+            return (Bytes::new(), rest);
+        }
     }
     object.end();
     (out.into(), rest)

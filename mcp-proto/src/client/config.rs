@@ -25,6 +25,19 @@ pub struct Config {
     pub initialize_timeout: Duration,
     /// The policy of restarts of a server over a byte stream that has ended; default never.
     pub restart: Restart,
+    /// True if the application passes on what the server sends, and reads it itself; default false.
+    ///
+    /// Then every request of a legacy server but `ping` is a [`ClientEvent::Input`] with an
+    /// [`InputRequest::Forwarded`], whatever is declared. Every notification but
+    /// `notifications/cancelled` is a [`ClientEvent::Forwarded`]. A result that asks for input is a
+    /// [`ClientEvent::Response`] like any other. The application may call `server/discover` and
+    /// `subscriptions/listen`.
+    ///
+    /// [`ClientEvent::Input`]: super::ClientEvent::Input
+    /// [`ClientEvent::Forwarded`]: super::ClientEvent::Forwarded
+    /// [`ClientEvent::Response`]: super::ClientEvent::Response
+    /// [`InputRequest::Forwarded`]: crate::types::InputRequest::Forwarded
+    pub forwards: bool,
     /// Its bounds.
     pub limits: Limits,
 }
@@ -40,6 +53,7 @@ impl Config {
             probe_timeout: Duration::from_secs(5),
             initialize_timeout: Duration::from_secs(60),
             restart: Restart::Never,
+            forwards: false,
             limits: Limits::default(),
         }
     }
@@ -47,6 +61,12 @@ impl Config {
     /// Sets how it finds a version.
     pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
         self.negotiation = negotiation;
+        self
+    }
+
+    /// Sets that the application passes on what the server sends: see [`Config::forwards`].
+    pub fn forwarding(mut self) -> Self {
+        self.forwards = true;
         self
     }
 

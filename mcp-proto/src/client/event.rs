@@ -138,6 +138,16 @@ pub enum ClientEvent {
         /// Its parameters, as they came.
         params: Json,
     },
+    /// A notification of the server, under [`Config::forwards`](super::Config::forwards).
+    Forwarded {
+        /// The call that it is about: whose progress token or subscription it names, or on whose HTTP
+        /// response it came; `None` if nothing says so.
+        call: Option<CallId>,
+        /// Its method.
+        method: String,
+        /// Its parameters, as they came.
+        params: Json,
+    },
     /// The peer sent something that was dropped.
     PeerFault(ProtocolError),
     /// The connection has closed; every call has had its response. With an error if there has not

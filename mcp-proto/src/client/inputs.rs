@@ -242,7 +242,7 @@ pub(super) fn lacks(has: &ClientCapabilities, request: &InputRequest) -> Option<
             let urls = elicits.is_some_and(|has| has.url.is_some());
             (!urls).then_some("elicitation.url")
         }
-        InputRequest::ListRoots(_) => None,
+        InputRequest::ListRoots(_) | InputRequest::Forwarded { .. } => None,
     }
 }
 

@@ -115,6 +115,11 @@ impl Session {
                 self.respond(batch, answer(id, Ok(Json::EMPTY_OBJECT)), outbox);
                 return false;
             }
+            method if config.forwards => {
+                let (method, params) = (method.name().into(), params.json().clone());
+                let admitted = inputs.admit(1, size, &config.limits);
+                admitted.map(|()| InputRequest::Forwarded { method, params })
+            }
             Method::ListRoots if has_roots => {
                 self.respond(batch, answer(id, Ok(inputs.list_roots())), outbox);
                 return false;

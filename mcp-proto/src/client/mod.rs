@@ -35,6 +35,7 @@ mod config;
 mod connect;
 mod connect_error;
 mod event;
+mod forward;
 mod inputs;
 mod legacy;
 mod life;

@@ -12,16 +12,20 @@ use super::binding::Origin;
 use super::call::{Call, Goal};
 use super::calls;
 use super::event::{InputId, SubscriptionId};
+use super::forward;
 use super::life::Life;
 use super::negotiation::probe::Outcome;
 use super::negotiation::{self, Found, Heard};
 use super::recovery::Refusal;
 use super::result::ResultType;
+use super::work::Work;
 use super::{CallError, CallOptions, Client, ClientEvent, Reason};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::json::Json;
 use crate::limits::Limits;
-use crate::message::{self, Batch, ErrorData, Incoming, Malformed, Message, RequestId, Response};
+use crate::message::{
+    self, Batch, ErrorData, Incoming, Malformed, Message, Method, RequestId, Response,
+};
 use crate::time::Instant;
 use crate::version::ProtocolVersion;
 
@@ -51,7 +55,15 @@ impl Client {
                 self.work.request(&mut self.life, request, origin);
             }
             Message::Notification(notification) => {
-                if self.work.notification(now, &mut self.life, &notification) {
+                let work = &mut self.work;
+                let forwards = work.config.forwards && notification.method != Method::Cancelled;
+                let has_advanced = if forwards {
+                    let Work { calls, inputs, outbox, .. } = work;
+                    forward::notification(now, calls, inputs, notification, origin.call, outbox)
+                } else {
+                    work.notification(now, &mut self.life, &notification)
+                };
+                if has_advanced {
                     self.doubt_anew(now);
                 }
             }
@@ -139,12 +151,15 @@ impl Client {
 
     /// The server has answered with a result.
     fn answered(&mut self, now: Instant, number: u64, result: Json) {
-        let kind =
+        let mut kind =
             if self.life.is_legacy() { ResultType::Complete } else { ResultType::of(&result) };
         match kind {
             ResultType::Complete | ResultType::InputRequired => self.served_typed(now),
             ResultType::Untyped => self.served_untyped(now),
             ResultType::Unknown(_) => {}
+        }
+        if self.work.config.forwards {
+            kind = ResultType::Complete;
         }
         if let Some(call) = self.work.answered(now, &mut self.life, number, kind, result) {
             self.send_anew(now, call);

@@ -42,7 +42,8 @@ impl Client {
         options: CallOptions,
     ) -> Result<CallId, UsageError> {
         let method = method.into();
-        if is_reserved(&method) || method.starts_with("notifications/") {
+        let is_forwarded = self.work.config.forwards && method != "initialize";
+        if is_reserved(&method) && !is_forwarded || method.starts_with("notifications/") {
             return Err(UsageError::ReservedMethod { method: method.into_owned() });
         }
         self.start(now, method, params, options, Goal::Answer)

@@ -360,9 +360,10 @@ impl Work {
             self.calls.resume(now, &self.inputs);
         }
         // A modern server ends a subscription so, on a byte stream, after its result or without.
-        let listen = calls::number(id).filter(|it| self.calls.subscription(*it).is_some());
+        let is_listen = |it: &u64| self.calls.get(*it).is_some_and(Call::is_subscription);
+        let listen = calls::number(id).filter(is_listen);
         if let Some(call) = listen.and_then(|number| self.calls.remove(number)) {
-            self.finish(now, life, call, Ok(Json::EMPTY_OBJECT));
+            self.finish(now, life, call, Ok(Json::constant(r#"{"resultType":"complete"}"#)));
         }
     }
 

@@ -53,7 +53,11 @@ pub enum Outgoing {
 
 impl Outgoing {
     /// A request with these parameters and no others.
-    pub(crate) fn request(id: RequestId, method: &'static str, params: Json) -> Self {
+    pub(crate) fn request(
+        id: RequestId,
+        method: impl Into<Cow<'static, str>>,
+        params: Json,
+    ) -> Self {
         Self::Request { id, method: method.into(), stamp: Bytes::new(), params }
     }
 

@@ -9,7 +9,7 @@ use crate::budget::Charge;
 use crate::message::{Method, Params, ProgressToken, RequestId};
 use crate::time::Instant;
 use crate::types::LoggingLevel;
-use crate::version::Era;
+use crate::version::{Era, EraPolicy};
 
 /// The way by which a message came, and its answer goes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,6 +66,8 @@ pub(super) enum CallKind {
     Completion,
     /// Of a method that the specification does not have.
     Other,
+    /// A request that another server answers.
+    Forwarded(Forward),
 }
 
 impl CallKind {
@@ -73,9 +75,18 @@ impl CallKind {
     pub(super) fn takes_input(self) -> bool {
         match self {
             Self::Tool { .. } | Self::Prompt | Self::Resource { .. } => true,
-            Self::Completion | Self::Other => false,
+            Self::Completion | Self::Other | Self::Forwarded(_) => false,
         }
     }
+}
+
+/// A forwarded request, as far as its answer depends on its method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Forward {
+    Initialize,
+    Discover(EraPolicy),
+    Listen,
+    Other,
 }
 
 /// A request that a handler may have to see again.

@@ -12,9 +12,12 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::call::{Call, CallKind, PER_CALL, ReplyPath, Requester, RetryContext};
+use bytes::Bytes;
+
+use super::call::{Call, CallKind, Forward, PER_CALL, ReplyPath, Requester, RetryContext};
 use super::context::{Binding, Context};
 use super::event::{CancelCause, Reply, Request, ServerEvent};
+use super::forward;
 use super::serve::Target;
 use crate::budget::{Charge, SMALL};
 use crate::error::{ProtocolError, Rung};
@@ -206,9 +209,34 @@ impl Calls {
             let Some((serial, call)) = self.queue.pop_front() else { return };
             let about = context.reply_id(serial);
             context.event(ServerEvent::Cancelled { about, cause: CancelCause::TimedOut });
+            if call.kind == CallKind::Forwarded(Forward::Listen) {
+                self.end_subscription(context, call);
+                continue;
+            }
             let error = ErrorData::internal("the handler took longer than Limits::handler_timeout");
             self.fail(context, call, None, error);
         }
+    }
+
+    /// Ends the subscriptions that are forwarded: nobody listens any more.
+    pub(super) fn end_forwarded(&mut self, context: &mut Context) {
+        let forwarded = CallKind::Forwarded(Forward::Listen);
+        let found = self.queue.iter().filter(|(_, call)| call.kind == forwarded);
+        let found: Vec<u64> = found.map(|(serial, _)| *serial).collect();
+        for serial in found {
+            let Some(call) = self.set_aside(serial) else { continue };
+            let about = context.reply_id(serial);
+            context.event(ServerEvent::Cancelled { about, cause: CancelCause::Closed });
+            self.end_subscription(context, call);
+        }
+    }
+
+    /// Answers a subscription that was set aside.
+    fn end_subscription(&mut self, context: &mut Context, call: Call) {
+        self.settle(&call);
+        let result = forward::end_of_subscription(&call.id);
+        let answer = Outgoing::Result { id: call.id, stamp: Bytes::new(), result };
+        context.deliver(call.path, None, answer);
     }
 
     /// Answers a request that was set aside with an error.

@@ -42,6 +42,8 @@ pub struct Declaration {
     methods: BTreeMap<String, HandlerId>,
     notifications: BTreeMap<String, HandlerId>,
     fallback: Option<HandlerId>,
+    /// The handler of all requests and notifications, if this server forwards them.
+    pub(super) forward: Option<HandlerId>,
     pages: Lists,
     /// The tools as legacy clients see them, if that makes a difference.
     legacy_tools: Option<Pages>,
@@ -106,6 +108,7 @@ impl Declaration {
             methods: registered.methods.clone(),
             notifications: registered.notifications.clone(),
             fallback: registered.fallback,
+            forward: registered.forward,
             pages: lists(registered),
             legacy_tools: legacy_tools(registered),
             discover: Json::EMPTY_OBJECT,
@@ -147,11 +150,11 @@ impl Declaration {
     }
 
     pub(super) fn notification(&self, method: &str) -> Option<HandlerId> {
-        self.notifications.get(method).copied()
+        self.notifications.get(method).copied().or(self.forward)
     }
 
     pub(super) fn has_notifications(&self) -> bool {
-        !self.notifications.is_empty()
+        !self.notifications.is_empty() || self.forward.is_some()
     }
 
     /// The page of a list at this cursor, `None` if no page handed it out.

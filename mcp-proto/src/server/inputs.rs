@@ -54,6 +54,7 @@ impl Inputs {
             InputRequest::Elicit(ElicitRequestParams::Url(_)) => {
                 Self { elicitation_url: true, ..none }
             }
+            InputRequest::Forwarded { .. } => none,
         }
     }
 

@@ -15,10 +15,12 @@
 //!
 //! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
 
+use super::call::{CallKind, Forward};
 use super::calls::Calls;
 use super::context::{Binding, Context};
 use super::legacy::Session;
 use crate::error::UsageError;
+use crate::message::Outgoing;
 use crate::negotiate::Opened;
 use crate::time::Instant;
 use crate::version::{Era, ProtocolVersion};
@@ -67,6 +69,16 @@ impl Lifecycle {
     /// `initialize` was served.
     pub(super) fn open_legacy(&mut self, session: Session) {
         self.opening = Opening::Legacy(session);
+    }
+
+    /// A handler has answered. One that refuses `initialize`, in the name of another server, leaves the
+    /// connection unopened.
+    pub(super) fn handle_answer(&mut self, kind: CallKind, answer: &Outgoing) {
+        if kind == CallKind::Forwarded(Forward::Initialize)
+            && matches!(answer, Outgoing::Error { .. })
+        {
+            self.opening = Opening::Undecided;
+        }
     }
 
     /// No more input comes; what is in flight has until then to be answered.

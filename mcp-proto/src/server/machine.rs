@@ -21,6 +21,7 @@ use super::context::{Binding, Context};
 use super::declaration::Declaration;
 use super::dispatch::{MessageSource, message_facts, refused};
 use super::event::{CancelCause, Reply, ReplyId, ServerAction, ServerEvent, SessionRef};
+use super::forward;
 use super::input;
 use super::legacy::{self, ServerRequests, Session};
 use super::lifecycle::Lifecycle;
@@ -118,6 +119,7 @@ impl Server {
         }
         self.lifecycle.drain(now + self.context.limits().drain);
         self.subscriptions.handle_eof(&mut self.context, &mut self.calls);
+        self.calls.end_forwarded(&mut self.context);
         self.to_client.handle_eof(&mut self.context, &mut self.calls);
         self.close_if_drained();
     }
@@ -166,8 +168,10 @@ impl Server {
         calls.settle(&call);
         let path = call.path;
         let version = || lifecycle.session().map(Session::version);
+        let kind = call.kind;
         let answer = stamp::outgoing(call, context.declaration(), result, version);
-        context.deliver(path, None, answer);
+        lifecycle.handle_answer(kind, &answer);
+        context.deliver(path, forward::rung(kind, &answer), answer);
         self.close_if_drained();
     }
 

@@ -19,7 +19,10 @@
 //! | `Limits::handler_timeout` | `Cancelled`, and -32603 |
 //! | `Limits::input_timeout` | -32603 |
 //!
-//! What the machine answers by itself: `initialize`, `server/discover`, `ping`, the lists,
+//! A registry that [forwards](Registry::forward) has one handler for all requests and notifications,
+//! as a gateway has: the machine answers `ping` only then, and the results go out as they are.
+//!
+//! Else the machine answers by itself: `initialize`, `server/discover`, `ping`, the lists,
 //! `logging/setLevel`, `resources/subscribe`, `resources/unsubscribe`, `subscriptions/listen`, and
 //! `completion/complete` of what nothing completes.
 //!
@@ -39,6 +42,7 @@ mod declaration;
 mod dispatch;
 mod entries;
 mod event;
+mod forward;
 mod handler_id;
 mod input;
 mod inputs;
@@ -71,6 +75,7 @@ pub use event::{
     ServerEvent, SessionRef, StreamId,
 };
 pub use handler_id::HandlerId;
+pub(crate) use legacy::{wrapped_content, wrapped_schema};
 pub use machine::Server;
 pub use notification::Notification;
 pub use outcome::{Input, InputRequired, Outcome};

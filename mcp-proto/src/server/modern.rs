@@ -6,13 +6,17 @@
 //!
 //! [Specification: Overview](https://modelcontextprotocol.io/specification/2026-07-28/basic)
 
+use alloc::boxed::Box;
+
 use super::cacheable::Cacheable;
 use super::call::Requester;
 use super::context::Context;
 use super::dispatch::MessageSource;
 use super::event::Peer;
+use super::forward;
 use super::input;
 use super::inputs::Inputs;
+use super::outcome::Input;
 use super::serve::{Answer, Served};
 use crate::error::{ProtocolError, Rung};
 use crate::headers::{self, Mirrored};
@@ -20,7 +24,7 @@ use crate::json::Raw;
 use crate::message::{Member, Method, Request, Subject};
 use crate::meta::RequestMeta;
 use crate::negotiate;
-use crate::version::{Era, EraPolicy};
+use crate::version::{Era, EraPolicy, ProtocolVersion};
 
 /// What answers a modern request.
 pub(super) fn serve(
@@ -46,6 +50,12 @@ pub(super) fn serve(
     if let Some(head) = source.head {
         check_standard(head, request)?;
     }
+    if let Some(target) = forward::target(declaration, Era::Modern, policy, method, params)? {
+        return Ok(Answer::Handler(
+            target,
+            requester(context, version, meta, Inputs::default(), None),
+        ));
+    }
     if matches!(method, Method::Discover) {
         let stamp = declaration.cache_stamp(Cacheable::Discover).clone();
         return Ok(Answer::Result { stamp, result: declaration.discover(policy).clone() });
@@ -66,16 +76,23 @@ pub(super) fn serve(
             // Other methods may define these members themselves.
             let takes_input = target.kind.takes_input();
             let input = if takes_input { input::read(params)? } else { None };
-            let peer = Peer {
-                version,
-                client_info: meta.client_info,
-                capabilities: meta.client_capabilities,
-                principal: context.principal().cloned(),
-            };
-            let log_level = meta.log_level;
-            Ok(Answer::Handler(target, Requester { peer, inputs, input, log_level }))
+            Ok(Answer::Handler(target, requester(context, version, meta, inputs, input)))
         }
     }
+}
+
+/// The sender of a request with this envelope.
+fn requester(
+    context: &Context,
+    version: ProtocolVersion,
+    meta: RequestMeta,
+    inputs: Inputs,
+    input: Option<Box<Input>>,
+) -> Requester {
+    let RequestMeta { client_info, client_capabilities: capabilities, log_level, .. } = meta;
+    let principal = context.principal().cloned();
+    let peer = Peer { version, client_info, capabilities, principal };
+    Requester { peer, inputs, input, log_level }
 }
 
 /// `Mcp-Method` and `Mcp-Name` repeat what the body says.

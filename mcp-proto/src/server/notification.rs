@@ -7,6 +7,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 
 use super::call::Call;
+use super::forward;
 use super::legacy::Session;
 use crate::error::UsageError;
 use crate::json::Json;
@@ -40,6 +41,16 @@ pub enum Notification {
         /// Its parameters, an object.
         params: Json,
     },
+    /// A notification of another server, as it came. About a request, progress gets the token of
+    /// the request, and what is about a `subscriptions/listen` the id of the subscription. Log
+    /// messages go out only if the client asked for messages as severe as this. All others go out,
+    /// whether or not the specification has them; `notifications/cancelled` is refused.
+    Forwarded {
+        /// Its method.
+        method: String,
+        /// Its parameters, an object.
+        params: Json,
+    },
 }
 
 impl Notification {
@@ -60,6 +71,7 @@ impl Notification {
             Self::Other { method, params } => {
                 told_other(session.map(Session::version), method, params)
             }
+            Self::Forwarded { method, params } => forward::about(call, session, method, params),
         }
     }
 
@@ -71,6 +83,7 @@ impl Notification {
             Self::Log(message) => told_message(Some(session.log_level()), &message),
             Self::Other { .. } if !session.is_initialized() => Err(UsageError::NotInitialized),
             Self::Other { method, params } => told_other(Some(session.version()), method, params),
+            Self::Forwarded { method, params } => forward::outside(session, method, params),
         }
     }
 }

@@ -299,6 +299,32 @@ impl<H> Registry<H> {
         self
     }
 
+    /// Sets the handler of all requests and notifications, whatever else is registered: for a server
+    /// that forwards them to another one.
+    ///
+    /// The handler gets `initialize`, `server/discover`, lists with their cursors, subscriptions and
+    /// methods that no revision defines, with parameters as they came. Its results and errors go out
+    /// as they are. The exceptions:
+    ///
+    /// - The machine answers `ping`, and keeps the level of `logging/setLevel` as well. Methods that
+    ///   the era of the client does not have are answered with -32601.
+    /// - The machine writes `protocolVersion` of the result of `initialize`, and `supportedVersions`
+    ///   of that of `server/discover`. An error in answer to `initialize` leaves the connection
+    ///   unopened.
+    /// - `subscriptions/listen` is in flight until the handler ends it with a result. What it reports
+    ///   are [`Notification::Forwarded`](super::Notification::Forwarded) about the request, which get
+    ///   the id of the subscription. After `Limits::handler_timeout` the subscription ends.
+    /// - Input for a modern client is the result, `input_required`, and comes back in the parameters;
+    ///   [`Outcome::InputRequired`](super::Outcome::InputRequired) is refused. A legacy client is
+    ///   asked with [`Server::request_input_about`](super::Server::request_input_about).
+    pub fn forward(&mut self, handler: H) -> &mut Self {
+        if let Some(before) = self.registered.forward {
+            self.handlers.remove(&before.serial);
+        }
+        self.registered.forward = Some(self.keep(handler, false));
+        self
+    }
+
     /// Takes a tool out and returns its handler.
     pub fn remove_tool(&mut self, name: &str) -> Option<H> {
         let handler = self.registered.tools.remove(name)?;

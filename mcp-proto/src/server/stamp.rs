@@ -13,6 +13,7 @@ use bytes::Bytes;
 use super::cacheable::Cacheable;
 use super::call::{Call, CallKind};
 use super::declaration::Declaration;
+use super::forward;
 use super::legacy::wrapped_content;
 use super::result_prefix::{COMPLETE, result_prefix};
 use crate::error::{ErrorCode, ProtocolError};
@@ -31,6 +32,9 @@ pub(super) fn outgoing(
     session: impl FnOnce() -> Option<ProtocolVersion>,
 ) -> Outgoing {
     let Call { id, era, kind, .. } = call;
+    if let CallKind::Forwarded(forward) = kind {
+        return forward::outgoing(id, forward, made, session());
+    }
     let result = match made {
         Ok(result) if result.raw().is_object() => result,
         Ok(_) => {
@@ -79,7 +83,7 @@ fn in_session(error: ErrorData, session: Option<ProtocolVersion>) -> ErrorData {
 }
 
 /// A handler's error with a code that may be sent in this era.
-pub(super) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
+pub(crate) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
     let code = error.code;
     let defined = match era {
         Era::Legacy => {
@@ -169,7 +173,11 @@ fn modern_result(
     let cache = match kind {
         CallKind::Resource { retried: true } => Some(CacheHint::default()),
         CallKind::Resource { retried: false } => Some(declaration.contents_hint),
-        CallKind::Tool { .. } | CallKind::Prompt | CallKind::Completion | CallKind::Other => None,
+        CallKind::Tool { .. }
+        | CallKind::Prompt
+        | CallKind::Completion
+        | CallKind::Other
+        | CallKind::Forwarded(_) => None,
     };
     match kind {
         _ if own => merge(kind, declaration, cache, &result),
@@ -179,9 +187,11 @@ fn modern_result(
         CallKind::Resource { retried: false } => {
             (declaration.cache_stamp(Cacheable::Contents).clone(), result)
         }
-        CallKind::Tool { .. } | CallKind::Prompt | CallKind::Completion | CallKind::Other => {
-            (declaration.stamp.clone(), result)
-        }
+        CallKind::Tool { .. }
+        | CallKind::Prompt
+        | CallKind::Completion
+        | CallKind::Other
+        | CallKind::Forwarded(_) => (declaration.stamp.clone(), result),
     }
 }
 

@@ -1,3 +1,4 @@
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -55,6 +56,14 @@ pub enum InputRequest {
     CreateMessage(Box<CreateMessageRequestParams>),
     /// `roots/list`: where the server may work.
     ListRoots(RequestParams),
+    /// Any request, as it came from another server. It is read by nobody on the way: nothing is
+    /// checked.
+    Forwarded {
+        /// The method.
+        method: Box<str>,
+        /// The parameters, an object.
+        params: Json,
+    },
 }
 
 impl InputRequest {
@@ -63,9 +72,20 @@ impl InputRequest {
         Self::ListRoots(RequestParams::default())
     }
 
-    /// The method of the request.
-    pub fn method(&self) -> &'static str {
+    /// The method of the request, which is the specification's unless the request is forwarded.
+    pub fn method_name(&self) -> Cow<'static, str> {
         match self {
+            Self::Elicit(_) => "elicitation/create".into(),
+            Self::CreateMessage(_) => "sampling/createMessage".into(),
+            Self::ListRoots(_) => "roots/list".into(),
+            Self::Forwarded { method, .. } => Cow::Owned(method.as_ref().into()),
+        }
+    }
+
+    /// The method of the request.
+    pub fn method(&self) -> &str {
+        match self {
+            Self::Forwarded { method, .. } => method,
             Self::Elicit(_) => "elicitation/create",
             Self::CreateMessage(_) => "sampling/createMessage",
             Self::ListRoots(_) => "roots/list",
@@ -106,6 +126,7 @@ impl Serialize for InputRequest {
             Self::CreateMessage(params) => request.serialize_field("params", params)?,
             Self::ListRoots(params) if params.meta.is_none() => request.skip_field("params")?,
             Self::ListRoots(params) => request.serialize_field("params", params)?,
+            Self::Forwarded { params, .. } => request.serialize_field("params", params)?,
         }
         request.end()
     }

@@ -142,7 +142,9 @@ fn second_hour_16_time_and_errors_end_a_request() {
     client.bench.line(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-1,"message":"no"}}"#);
     assert!(matches!(refused.done(), Err(SessionError::Refused(error)) if error.message == "no"));
     client.respond(&json!(4), &json!({"roots": 1}));
-    assert!(matches!(wrong.done(), Err(SessionError::InvalidAnswer { method: "roots/list", .. })));
+    assert!(
+        matches!(wrong.done(), Err(SessionError::InvalidAnswer { method, .. }) if method == "roots/list")
+    );
     client.bench.pass(Duration::from_secs(5));
     assert_eq!(brief.done().map(|_| ()), Err(SessionError::TimedOut));
     assert_eq!(client.out()[0]["params"], json!({"requestId": 1}));

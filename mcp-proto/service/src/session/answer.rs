@@ -1,5 +1,6 @@
 //! Futures of what came of the verbs of a session.
 
+use alloc::borrow::Cow;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::fmt;
@@ -8,6 +9,7 @@ use core::mem;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
+use super::super::Context as RequestContext;
 use super::Session;
 use super::command::SessionCommand;
 use super::error::SessionError;
@@ -15,6 +17,7 @@ use super::slot::Slot;
 use mcp_proto::Duration;
 use mcp_proto::Json;
 use mcp_proto::UsageError;
+use mcp_proto::server::ReplyId;
 use mcp_proto::types::InputRequest;
 
 /// A notification that was sent: whether that went well, to be awaited if that matters.
@@ -58,9 +61,17 @@ pub struct Answer<R> {
     decode: fn(&Json) -> Result<R, serde_json::Error>,
 }
 
+/// A question to a client.
+struct UnsentQuestion {
+    request: InputRequest,
+    /// The request for whose sake it is asked.
+    about: Option<ReplyId>,
+    timeout: Option<Duration>,
+}
+
 enum State {
-    New { request: InputRequest, timeout: Option<Duration> },
-    Asked { slot: Arc<Slot<Json>>, method: &'static str },
+    New(UnsentQuestion),
+    Asked { slot: Arc<Slot<Json>>, method: Cow<'static, str> },
     Over,
 }
 
@@ -70,24 +81,34 @@ impl<R> Answer<R> {
         request: InputRequest,
         decode: fn(&Json) -> Result<R, serde_json::Error>,
     ) -> Self {
-        let state = State::New { request, timeout: None };
+        let state = State::New(UnsentQuestion { request, about: None, timeout: None });
         Self { session: session.clone(), state, decode }
     }
 
     /// Sets how long the client may take, from when it is asked; default
     /// [`Limits::input_timeout`](mcp_proto::Limits::input_timeout).
     pub fn timeout(mut self, set: Duration) -> Self {
-        if let State::New { timeout, .. } = &mut self.state {
-            *timeout = Some(set);
+        if let State::New(question) = &mut self.state {
+            question.timeout = Some(set);
         }
         self
     }
 
-    fn start(&mut self, request: InputRequest, timeout: Option<Duration>) {
+    /// Asks for the sake of a request that the same client waits for. Over HTTP it is asked on the
+    /// stream of that request, so that it need not have a GET stream.
+    pub fn about(mut self, context: &RequestContext) -> Self {
+        if let State::New(question) = &mut self.state {
+            question.about = Some(context.about());
+        }
+        self
+    }
+
+    fn start(&mut self, question: UnsentQuestion) {
+        let UnsentQuestion { request, about, timeout } = question;
         let (ticket, slot) = Slot::new();
-        self.state = State::Asked { slot, method: request.method() };
+        self.state = State::Asked { slot, method: request.method_name() };
         let session = self.session.id;
-        self.session.command(SessionCommand::Ask { session, request, timeout, ticket });
+        self.session.command(SessionCommand::Ask { session, about, request, timeout, ticket });
     }
 }
 
@@ -97,13 +118,13 @@ impl<R> Future for Answer<R> {
     /// After it was ready it is ready with [`SessionError::Closed`].
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match mem::replace(&mut self.state, State::Over) {
-            State::New { request, timeout } => self.start(request, timeout),
+            State::New(question) => self.start(question),
             state @ (State::Asked { .. } | State::Over) => self.state = state,
         }
         let State::Asked { slot, method } = &self.state else {
             return Poll::Ready(Err(SessionError::Closed));
         };
-        let (Poll::Ready(answer), method) = (slot.poll(context.waker()), *method) else {
+        let (Poll::Ready(answer), method) = (slot.poll(context.waker()), method.clone()) else {
             return Poll::Pending;
         };
         self.state = State::Over;

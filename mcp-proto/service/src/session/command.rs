@@ -6,7 +6,7 @@ use super::error::SessionError;
 use super::slot::Ticket;
 use mcp_proto::Duration;
 use mcp_proto::Json;
-use mcp_proto::server::{InputId, Notification, SessionRef};
+use mcp_proto::server::{InputId, Notification, ReplyId, SessionRef};
 use mcp_proto::types::InputRequest;
 
 /// What a session asks of the service. To drop it says that there is none.
@@ -19,6 +19,8 @@ pub(in super::super) enum SessionCommand {
     },
     Ask {
         session: SessionRef,
+        /// The request for whose sake the client is asked.
+        about: Option<ReplyId>,
         request: InputRequest,
         /// `Limits::input_timeout`, unless it is said.
         timeout: Option<Duration>,

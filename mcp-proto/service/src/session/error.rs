@@ -1,5 +1,6 @@
 //! The reasons for which nothing is sent to a session, or no answer comes.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
@@ -26,7 +27,7 @@ pub enum SessionError {
     /// The client's answer is not what was asked for.
     InvalidAnswer {
         /// The method of the request.
-        method: &'static str,
+        method: Cow<'static, str>,
         /// What is wrong with the answer.
         reason: String,
     },
@@ -34,7 +35,7 @@ pub enum SessionError {
 
 impl SessionError {
     /// The reason for which a request to the client has no answer.
-    pub(super) fn unanswered(failure: InputFailure, method: &'static str) -> Self {
+    pub(super) fn unanswered(failure: InputFailure, method: Cow<'static, str>) -> Self {
         match failure {
             InputFailure::Refused(error) => Self::Refused(error),
             InputFailure::NotAnObject => {

@@ -3,6 +3,7 @@
 //! In: commands of sessions, answers that the machine tells of. Out: commands for the machine, and
 //! whom to wake once nothing is locked. To drop it fails what is open.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use core::task::Waker;
 
@@ -22,7 +23,7 @@ pub(in super::super) struct Questions {
 
 #[derive(Debug)]
 struct Question {
-    method: &'static str,
+    method: Cow<'static, str>,
     ticket: Ticket<Json>,
 }
 
@@ -50,9 +51,9 @@ impl Questions {
                 ticket.settle(sent.map_err(SessionError::from))
             }
             SessionCommand::Ask { ticket, .. } if ticket.is_over() => None,
-            SessionCommand::Ask { session, request, timeout, ticket } => {
-                let method = request.method();
-                match scope.request_input(now, session, request, timeout) {
+            SessionCommand::Ask { session, about, request, timeout, ticket } => {
+                let method = request.method_name();
+                match scope.request_input(now, session, about, request, timeout) {
                     Ok(input) if ticket.is_out(input) => {
                         self.open.insert(input, Question { method, ticket });
                         None

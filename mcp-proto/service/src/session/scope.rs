@@ -2,7 +2,7 @@
 
 use mcp_proto::UsageError;
 use mcp_proto::http::Endpoint;
-use mcp_proto::server::{InputId, Notification, Server, SessionRef};
+use mcp_proto::server::{InputId, Notification, ReplyId, Server, SessionRef};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::InputRequest;
 use mcp_proto::{Binding, Duration, Instant};
@@ -19,11 +19,12 @@ pub trait SessionScope {
         Err(UsageError::NoServerRequests)
     }
 
-    /// Asks for input about no request, for `Limits::input_timeout` unless `timeout` says it.
+    /// Asks for input about a request or none, for `Limits::input_timeout` unless `timeout` says it.
     fn request_input(
         &mut self,
         _now: Instant,
         _session: SessionRef,
+        _about: Option<ReplyId>,
         _request: InputRequest,
         _timeout: Option<Duration>,
     ) -> Result<InputId, UsageError> {
@@ -51,11 +52,15 @@ impl SessionScope for Connection<Server> {
         &mut self,
         now: Instant,
         _session: SessionRef,
+        about: Option<ReplyId>,
         request: InputRequest,
         timeout: Option<Duration>,
     ) -> Result<InputId, UsageError> {
         let timeout = timeout.unwrap_or_else(|| self.machine().limits().input_timeout);
-        self.with(now, |server| server.request_input(now, request, timeout))
+        self.with(now, |server| match about {
+            Some(about) => server.request_input_about(now, about, request, timeout),
+            None => server.request_input(now, request, timeout),
+        })
     }
 
     fn cancel_input(&mut self, now: Instant, input: InputId) -> Result<(), UsageError> {
@@ -77,11 +82,15 @@ impl<W: Clone> SessionScope for Endpoint<W> {
         &mut self,
         now: Instant,
         session: SessionRef,
+        about: Option<ReplyId>,
         request: InputRequest,
         timeout: Option<Duration>,
     ) -> Result<InputId, UsageError> {
         let timeout = timeout.unwrap_or_else(|| self.limits().input_timeout);
-        Self::request_input(self, now, session, request, timeout)
+        match about {
+            Some(about) => self.request_input_about(now, about, request, timeout),
+            None => Self::request_input(self, now, session, request, timeout),
+        }
     }
 
     fn cancel_input(&mut self, now: Instant, input: InputId) -> Result<(), UsageError> {

@@ -1,5 +1,6 @@
 //! The negotiation of a version: what the application chooses, and what it gets.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,9 @@ pub struct ServerInfo {
     pub implementation: Option<Implementation>,
     /// How to use it, for the model.
     pub instructions: Option<String>,
+    /// Of a legacy server, the result of `initialize` as it came: for an application that passes it
+    /// on. A modern server can be asked again, with `server/discover`.
+    pub initialized: Option<Box<Json>>,
 }
 
 impl ServerInfo {
@@ -80,7 +84,13 @@ impl ServerInfo {
         }
         let Some(result) = result else {
             let capabilities = ServerCapabilities::default();
-            return Self { version, capabilities, implementation: None, instructions: None };
+            return Self {
+                version,
+                capabilities,
+                implementation: None,
+                instructions: None,
+                initialized: None,
+            };
         };
         let meta = result.meta.as_ref().and_then(|meta| meta.decode::<Meta>().ok());
         Self {
@@ -88,6 +98,7 @@ impl ServerInfo {
             capabilities: result.capabilities.clone(),
             implementation: meta.and_then(|meta| meta.server_info),
             instructions: result.instructions.clone(),
+            initialized: None,
         }
     }
 
@@ -102,6 +113,7 @@ impl ServerInfo {
             server_info: Option<Json>,
             instructions: Option<Json>,
         }
+        let text = result;
         // `serde` would take an array for a struct.
         let result: Initialized = result.raw().is_object().then(|| result.decode().ok())??;
         let Initialized { protocol_version, capabilities, server_info, instructions } = result;
@@ -110,6 +122,7 @@ impl ServerInfo {
             capabilities: capabilities.and_then(|json| json.decode().ok()).unwrap_or_default(),
             implementation: server_info.and_then(|json| json.decode().ok()),
             instructions: instructions.and_then(|json| json.decode().ok()),
+            initialized: Some(Box::new(text.detach())),
         };
         Some((protocol_version, server))
     }

@@ -151,6 +151,21 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.in_session(now, session, &mut self.queue, ask)
     }
 
+    /// Asks the client of a session for input, for the sake of a request and on its stream; see
+    /// [`Server::request_input_about`](crate::server::Server::request_input_about).
+    ///
+    /// Fails with [`UsageError::Closed`] if the session has ended, or is none.
+    pub fn request_input_about(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        request: InputRequest,
+        timeout: Duration,
+    ) -> Result<InputId, UsageError> {
+        let ask = |server: &mut Server| server.request_input_about(now, about, request, timeout);
+        self.sessions.in_session(now, about.session(), &mut self.queue, ask)
+    }
+
     /// Withdraws a request for input; see
     /// [`Server::cancel_input`](crate::server::Server::cancel_input).
     pub fn cancel_input(&mut self, now: Instant, input: InputId) -> Result<(), UsageError> {

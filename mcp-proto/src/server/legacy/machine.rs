@@ -26,7 +26,7 @@ use alloc::collections::BTreeSet;
 
 use super::super::call::ReplyPath;
 use super::super::dispatch::MessageSource;
-use super::super::event::{InputId, PingId};
+use super::super::event::{InputId, PingId, ReplyId, StreamId};
 use super::super::machine::Server;
 use super::super::notification::Notification;
 use super::serve_again;
@@ -90,8 +90,36 @@ impl Server {
         request: InputRequest,
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
-        let session = self.lifecycle.live_session(&self.context)?;
-        self.to_client.request_input(now, &mut self.context, session, request, timeout)
+        self.request_input_on(now, None, request, timeout)
+    }
+
+    /// Does the same for the sake of a request that a handler works on. Over HTTP the client is asked
+    /// on the stream of that request, so that it need not have a GET stream. If the request ends, the
+    /// input does not: see [`Server::cancel_input`].
+    ///
+    /// Fails as [`Server::request_input`] does, and with [`UsageError::NotInFlight`].
+    pub fn request_input_about(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        request: InputRequest,
+        timeout: Duration,
+    ) -> Result<InputId, UsageError> {
+        let call = self.context.serial(about).and_then(|serial| self.calls.get(serial));
+        let stream = call.ok_or(UsageError::NotInFlight)?.path.stream;
+        self.request_input_on(now, stream, request, timeout)
+    }
+
+    fn request_input_on(
+        &mut self,
+        now: Instant,
+        stream: Option<StreamId>,
+        request: InputRequest,
+        timeout: Duration,
+    ) -> Result<InputId, UsageError> {
+        let Self { context, lifecycle, to_client, .. } = self;
+        let session = lifecycle.live_session(context)?;
+        to_client.request_input(now, (context, session), stream, request, timeout)
     }
 
     /// Withdraws a request for input: the client is sent `notifications/cancelled`, and no

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use super::call::Call;
 use super::calls::Calls;
 use super::context::Context;
+use super::forward;
 use super::lifecycle::Lifecycle;
 use super::names::has_scheme;
 use super::outcome::Input;
@@ -30,7 +31,7 @@ use crate::version::Era;
 
 pub(super) use server_requests::ServerRequests;
 pub(super) use session::Session;
-pub(super) use wrap::{wrapped_content, wrapped_schema};
+pub(crate) use wrap::{wrapped_content, wrapped_schema};
 
 /// What answers a legacy request.
 pub(super) fn serve(
@@ -40,6 +41,19 @@ pub(super) fn serve(
     request: &Request,
 ) -> Result<Answer, ProtocolError> {
     let (declaration, Request { method, params, .. }) = (context.declaration(), request);
+    let policy = context.config().era_policy;
+    if !matches!(method, Method::Ping)
+        && let Some(target) = forward::target(declaration, Era::Legacy, policy, method, params)?
+    {
+        if matches!(method, Method::Initialize) {
+            lifecycle.open_legacy(Session::open(params, context.limits())?);
+        }
+        let session = lifecycle.session_mut().ok_or_else(|| not_found(method))?;
+        if matches!(method, Method::SetLevel) {
+            session.set_level(params)?;
+        }
+        return Ok(Answer::Handler(target, session.requester(context, None)));
+    }
     declaration.check_capability(method)?;
     #[expect(clippy::wildcard_enum_match_arm, reason = "the others are of both eras, or of none")]
     let result = match method {

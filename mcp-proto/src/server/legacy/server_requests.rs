@@ -32,7 +32,7 @@ use core::mem;
 use super::super::call::Call;
 use super::super::calls::Calls;
 use super::super::context::{Binding, Context};
-use super::super::event::{InputFailure, InputId, PingId, ServerEvent};
+use super::super::event::{InputFailure, InputId, PingId, ServerEvent, StreamId};
 use super::super::lifecycle::Lifecycle;
 use super::super::outcome::{Input, InputRequired};
 use super::session::Session;
@@ -102,12 +102,12 @@ impl ServerRequests {
         ping
     }
 
-    /// Asks the client for input that belongs to no request.
+    /// Asks the client for input for the application, on this stream.
     pub(super) fn request_input(
         &mut self,
         now: Instant,
-        context: &mut Context,
-        session: &Session,
+        (context, session): (&mut Context, &Session),
+        stream: Option<StreamId>,
         request: InputRequest,
         timeout: Duration,
     ) -> Result<InputId, UsageError> {
@@ -120,8 +120,8 @@ impl ServerRequests {
         let (number, id) = self.ask(|number| Question::Session(InputId { scope, number }));
         let input = InputId { scope, number };
         self.deadlines.set(Reason::Session(input), now + timeout);
-        let message = Outgoing::request(id, request.method(), params(request, number));
-        context.send(None, message);
+        let method = request.method_name();
+        context.send(stream, Outgoing::request(id, method, params(request, number)));
         Ok(input)
     }
 
@@ -167,7 +167,7 @@ impl ServerRequests {
         for (key, request) in requests {
             let (number, id) = self.ask(|_| Question::Input { serial, key });
             missing.insert(id.clone());
-            let message = Outgoing::request(id, request.method(), params(request, number));
+            let message = Outgoing::request(id, request.method_name(), params(request, number));
             context.send(call.path.stream, message);
         }
         let input = Input { responses: InputResponses::new(), state };
@@ -397,7 +397,6 @@ impl ServerRequests {
 fn request_id(number: u64) -> RequestId {
     RequestId::number(i64::try_from(number).unwrap_or(i64::MAX))
 }
-
 /// Whether the client can be asked all that, and `kept` bytes be kept meanwhile.
 fn may_ask(
     context: &Context,
@@ -445,6 +444,7 @@ fn params(request: InputRequest, number: u64) -> Json {
         InputRequest::Elicit(params) => Json::encode(&params),
         InputRequest::CreateMessage(params) => Json::encode(&params),
         InputRequest::ListRoots(params) => Json::encode(&params),
+        InputRequest::Forwarded { params, .. } => Ok(params),
     };
     params.unwrap_or(Json::EMPTY_OBJECT)
 }

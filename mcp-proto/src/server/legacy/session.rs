@@ -5,6 +5,7 @@
 //!
 //! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 
 use super::super::call::Requester;
@@ -117,7 +118,8 @@ impl Session {
 
     /// The sender of a request of the session.
     pub(super) fn requester(&self, context: &Context, input: Option<Box<Input>>) -> Requester {
-        let logs = context.declaration().declares(Capability::Logging);
+        let declaration = context.declaration();
+        let logs = declaration.declares(Capability::Logging) || declaration.forward.is_some();
         Requester {
             inputs: self.inputs,
             input,
@@ -137,7 +139,7 @@ impl Session {
             return Err(UsageError::NotInitialized);
         }
         if let Some(since) = self.lacks(request) {
-            let method = request.method();
+            let Cow::Borrowed(method) = request.method_name() else { return Ok(()) };
             return Err(UsageError::NotInRevision { method, since: since.as_str() });
         }
         match self.inputs.missing(request) {
@@ -153,7 +155,9 @@ impl Session {
             InputRequest::Elicit(ElicitRequestParams::Url(_)) => &[V2025_11_25],
             InputRequest::CreateMessage(params) if params.needs_tools() => &[V2025_11_25],
             InputRequest::Elicit(ElicitRequestParams::Form(_)) => &[V2025_06_18, V2025_11_25],
-            InputRequest::CreateMessage(_) | InputRequest::ListRoots(_) => return None,
+            InputRequest::CreateMessage(_)
+            | InputRequest::ListRoots(_)
+            | InputRequest::Forwarded { .. } => return None,
         };
         if since.contains(&self.version) { None } else { since.first().copied() }
     }

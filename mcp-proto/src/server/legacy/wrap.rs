@@ -16,7 +16,7 @@ use crate::json::{Json, Raw};
 const PLACE: &str = "#/properties/result";
 
 /// A schema of an object whose member `result` is what `schema` says.
-pub(in super::super) fn wrapped_schema(schema: &Json) -> Json {
+pub(crate) fn wrapped_schema(schema: &Json) -> Json {
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     schema.raw().members(|key, value| {
@@ -38,7 +38,7 @@ pub(in super::super) fn wrapped_schema(schema: &Json) -> Json {
 
 /// The structured content of a tool's result inside of an object: always if its schema is
 /// (`wraps`), and wherever it is no object.
-pub(in super::super) fn wrapped_content(result: &Json, wraps: bool) -> Json {
+pub(crate) fn wrapped_content(result: &Json, wraps: bool) -> Json {
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     result.raw().members(|key, value| {

@@ -202,7 +202,7 @@ impl Application {
                 let why = error.map(|error| format!(": {}", why(&CallError::Connect(error))));
                 format!("! closed{}", why.unwrap_or_default())
             }
-            other => format!("! broken: {other:?}"),
+            other @ (ClientEvent::Forwarded { .. } | _) => format!("! broken: {other:?}"),
         }
     }
 

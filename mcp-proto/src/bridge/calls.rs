@@ -1,0 +1,145 @@
+//! Calls of a bridge that the server has not answered.
+//!
+//! In: a call with what waits for its response. Out: the same, by the call, or by the request of the
+//! client that waits for it.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::action::ClientRequest;
+use crate::client::{CallId, CallOptions};
+use crate::json::{Json, Raw};
+use crate::message::{Method, MethodRow};
+use crate::server::{ReplyId, SessionRef};
+use crate::time::Duration;
+use crate::version::Era;
+
+/// The sender of a request.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct ClientRef {
+    pub(super) era: Era,
+    /// Of a modern client, that of the connection or of the request.
+    pub(super) session: SessionRef,
+    pub(super) principal: Option<Arc<str>>,
+}
+
+/// A call that has had no response.
+#[derive(Debug)]
+pub(super) struct Forwarded {
+    pub(super) caller: ClientRef,
+    pub(super) method: Method,
+    /// The parameters, if the request may have to be sent again, or compared.
+    pub(super) params: Json,
+    /// The number of times that the call has asked for input.
+    pub(super) rounds: usize,
+    pub(super) options: CallOptions,
+    pub(super) goal: CallPurpose,
+}
+
+/// The waiter for the response to a call.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum CallPurpose {
+    /// The request of a client.
+    Answer(ReplyId),
+    /// `initialize` of a legacy client; the call is `server/discover`.
+    Handshake(ReplyId),
+    /// The retry of a modern client, by the reference in its `requestState`.
+    Parked,
+    /// `resources/subscribe` of a legacy client, once the subscription has begun; the call is
+    /// `subscriptions/listen`.
+    Subscription { about: Option<ReplyId>, uri: String },
+    /// The changes of lists, for a legacy client; the call is `subscriptions/listen`.
+    Lists,
+    /// A subscription of a modern client to one resource; the call is `resources/subscribe`.
+    Listener { listener: ReplyId, uri: String },
+    /// Nobody.
+    Nobody,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ForwardedCalls {
+    by_id: BTreeMap<CallId, Forwarded>,
+    by_request: BTreeMap<ReplyId, CallId>,
+}
+
+impl ClientRef {
+    pub(super) fn of(request: &ClientRequest) -> Self {
+        Self {
+            era: request.peer.version.era(),
+            session: request.about.session(),
+            principal: request.peer.principal.clone(),
+        }
+    }
+}
+
+impl CallPurpose {
+    /// The request of a client that waits.
+    pub(super) fn about(&self) -> Option<ReplyId> {
+        match self {
+            Self::Answer(about) | Self::Handshake(about) => Some(*about),
+            Self::Subscription { about, .. } => *about,
+            Self::Parked | Self::Lists | Self::Listener { .. } | Self::Nobody => None,
+        }
+    }
+}
+
+impl Forwarded {
+    /// Returns whether the server may ask for input for its sake.
+    pub(super) fn may_ask(&self) -> bool {
+        let is_answered = matches!(self.goal, CallPurpose::Answer(_) | CallPurpose::Parked);
+        is_answered && self.method.row().is_some_and(MethodRow::may_require_input)
+    }
+
+    /// The tool that is called.
+    pub(super) fn tool(&self) -> Option<String> {
+        let name = self.params.raw().member("name").and_then(Raw::string);
+        name.filter(|_| self.method == Method::CallTool).map(alloc::borrow::Cow::into_owned)
+    }
+}
+
+impl ForwardedCalls {
+    pub(super) fn insert(&mut self, id: CallId, call: Forwarded) {
+        if let Some(about) = call.goal.about() {
+            self.by_request.insert(about, id);
+        }
+        self.by_id.insert(id, call);
+    }
+
+    pub(super) fn remove(&mut self, id: CallId) -> Option<Forwarded> {
+        let call = self.by_id.remove(&id)?;
+        if let Some(about) = call.goal.about() {
+            self.by_request.remove(&about);
+        }
+        Some(call)
+    }
+
+    pub(super) fn get(&self, id: CallId) -> Option<&Forwarded> {
+        self.by_id.get(&id)
+    }
+
+    /// Changes what waits for the response.
+    pub(super) fn set_goal(&mut self, id: CallId, goal: CallPurpose) {
+        if let Some(mut call) = self.remove(id) {
+            call.goal = goal;
+            self.insert(id, call);
+        }
+    }
+
+    /// The call for the request of a client.
+    pub(super) fn of_request(&self, about: ReplyId) -> Option<CallId> {
+        self.by_request.get(&about).copied()
+    }
+
+    /// The calls with some property, oldest first.
+    pub(super) fn find(&self, wanted: impl Fn(&Forwarded) -> bool) -> Vec<CallId> {
+        self.by_id.iter().filter(|(_, call)| wanted(call)).map(|(id, _)| *id).collect()
+    }
+}
+
+/// Options of a call that has the time of its client: the server downstream ends a request that takes
+/// too long.
+pub(super) fn patient() -> CallOptions {
+    CallOptions::default().timeout(Duration::MAX).max_total(Duration::MAX)
+}

@@ -1,0 +1,284 @@
+//! The other direction of the bridge: what its server sends, and what it makes of that downstream.
+//!
+//! In: events of the client. Out: actions, and calls of the bridge's own.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::action::BridgeAction;
+use super::calls::{CallPurpose, Forwarded};
+use super::machine::Bridge;
+use super::subscriptions::{ENDED, refused};
+use super::table::{BridgeMessage, BridgeStep, decide};
+use super::translate;
+use crate::client::{CallError, CallId, Client, ClientEvent, Input};
+use crate::json::{Json, Raw};
+use crate::message::{ErrorData, Method};
+use crate::server::{Notification, Outcome, ReplyId, SessionRef};
+use crate::time::Instant;
+use crate::types::InputRequest;
+use crate::version::Era;
+
+impl Bridge {
+    /// Something has happened upstream. Events that concern the connection alone, such as
+    /// [`ClientEvent::Reopen`], are the caller's as well.
+    pub fn handle_client_event(&mut self, now: Instant, event: ClientEvent, client: &mut Client) {
+        self.now = now;
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all others concern the connection")]
+        match event {
+            ClientEvent::Connected(server) => {
+                let era = server.era();
+                if self.upstream.connect(server) {
+                    self.subscribe_again(now, era, client);
+                }
+                for request in core::mem::take(&mut self.waiting) {
+                    self.request(now, request, era, client);
+                }
+            }
+            ClientEvent::Response { call, result } => self.response(now, call, result, client),
+            ClientEvent::Input(input) => self.input(now, input, client),
+            ClientEvent::InputCancelled { input } => {
+                self.parked.withdraw(input);
+                let ticket = self.inputs.withdraw(input);
+                self.withdraw(ticket.into_iter().collect());
+            }
+            ClientEvent::Forwarded { call, method, params } => {
+                self.notification(now, call, method, params, client);
+            }
+            ClientEvent::Closed(error) => {
+                let error = self.upstream.close(error.as_ref());
+                for request in core::mem::take(&mut self.waiting) {
+                    self.fail(request.about, error.clone());
+                }
+                let listeners: Vec<ReplyId> =
+                    self.listeners.iter().map(|(about, _)| about).collect();
+                for about in listeners {
+                    self.listeners.close(about);
+                    self.respond(about, Outcome::Complete(ENDED));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn response(
+        &mut self,
+        now: Instant,
+        id: CallId,
+        result: Result<Json, CallError>,
+        client: &mut Client,
+    ) {
+        // It may have been cancelled.
+        let Some(call) = self.calls.remove(id) else { return };
+        let up = self.upstream.era(client).unwrap_or(call.caller.era);
+        let response = result.map_err(|error| {
+            if let CallError::Error { error, .. } = error {
+                return error;
+            }
+            ErrorData::internal(alloc::format!("the server has not answered: {error}"))
+        });
+        match call.goal.clone() {
+            CallPurpose::Answer(about) => {
+                self.answered(now, about, (id, call, up), response, client);
+            }
+            CallPurpose::Parked => {
+                self.parked.respond(id, call, response);
+            }
+            CallPurpose::Handshake(about) => match response {
+                Ok(result) => {
+                    let result = translate::initialized(&result);
+                    self.respond(about, Outcome::Complete(result));
+                }
+                Err(error) => self.deliver(about, &call, up, Err(error)),
+            },
+            CallPurpose::Subscription { about, uri } => {
+                self.sessions.unsubscribe(call.caller.session, &uri);
+                if let Some(about) = about {
+                    let error = response.err().unwrap_or_else(|| refused(&uri));
+                    self.deliver(about, &call, up, Err(error));
+                }
+            }
+            CallPurpose::Listener { listener, uri } => {
+                self.listeners.answered(listener, &uri, response.is_ok());
+                self.acknowledge(listener);
+            }
+            CallPurpose::Lists | CallPurpose::Nobody => {}
+        }
+    }
+
+    /// The response to the call of a request.
+    fn answered(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        (id, call, up): (CallId, Forwarded, Era),
+        response: Result<Json, ErrorData>,
+        client: &mut Client,
+    ) {
+        let requests =
+            decide(call.caller.era, up, BridgeMessage::InputRequired) == BridgeStep::RequestInput;
+        if let Ok(result) = &response
+            && requests
+            && asks_for_input(result)
+        {
+            return self.request_input(now, about, call, result, client);
+        }
+        if response.is_err() && call.method == Method::Subscribe {
+            let uri = call.params.raw().member("uri").and_then(Raw::string);
+            self.sessions.unsubscribe(call.caller.session, &uri.unwrap_or_default());
+        }
+        if let Some((call, response)) = self.parked.respond(id, call, response) {
+            self.deliver(about, &call, up, response);
+        }
+    }
+
+    /// A modern server wants input of a legacy client.
+    fn request_input(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        mut call: Forwarded,
+        result: &Json,
+        client: &mut Client,
+    ) {
+        call.rounds += 1;
+        let max_input_rounds = self.config.limits.max_input_rounds;
+        if call.rounds > max_input_rounds {
+            let why = alloc::format!("Limits::max_input_rounds = {max_input_rounds} are over");
+            return self.fail(about, ErrorData::internal(why));
+        }
+        let session = call.caller.session;
+        let Some(questions) = self.inputs.begin(about, call, result) else {
+            let why = "the server has asked for input in a way that cannot be read";
+            return self.fail(about, ErrorData::internal(why));
+        };
+        for question in questions {
+            let (ticket, method) = (question.ticket, question.method);
+            let params = translate::elicitation(Era::Legacy, &method, &question.params, ticket.0);
+            let request = InputRequest::Forwarded { method: method.into(), params };
+            let about = Some(about);
+            self.actions.push_back(BridgeAction::RequestInput { session, about, request, ticket });
+        }
+        // It may have wanted nothing but its state.
+        self.end_round(now, about, client);
+    }
+
+    /// A legacy server wants something of a client.
+    fn input(&mut self, now: Instant, input: Input, client: &mut Client) {
+        let Input { reply, call, request, .. } = input;
+        let call = call.filter(|call| self.calls.get(*call).is_some()).or_else(|| {
+            let may_ask = self.calls.find(Forwarded::may_ask);
+            if let [only] = *may_ask { Some(only) } else { None }
+        });
+        let caller = call.and_then(|call| self.calls.get(call)).map(|call| &call.caller);
+        match (call, caller) {
+            (Some(call), Some(caller)) if caller.era == Era::Modern => {
+                self.parked.want(call, reply, request);
+            }
+            (Some(call), Some(caller)) => {
+                let session = caller.session;
+                let about = self.calls.get(call).and_then(|call| call.goal.about());
+                let ticket = self.inputs.ask(reply);
+                let asks = BridgeAction::RequestInput { session, about, request, ticket };
+                self.actions.push_back(asks);
+            }
+            _ => {
+                let Some(session) = self.sessions.only().filter(|_| self.is_alone()) else {
+                    let why = "the bridge cannot tell which client this is for";
+                    return client.answer(now, reply, Err(ErrorData::internal(why)));
+                };
+                let ticket = self.inputs.ask(reply);
+                let about = None;
+                let asks = BridgeAction::RequestInput { session, about, request, ticket };
+                self.actions.push_back(asks);
+            }
+        }
+    }
+
+    /// Returns whether no modern client has anything in flight.
+    fn is_alone(&self) -> bool {
+        self.calls.find(|call| call.caller.era == Era::Modern).is_empty()
+    }
+
+    fn notification(
+        &mut self,
+        now: Instant,
+        call: Option<CallId>,
+        method: String,
+        params: Json,
+        client: &mut Client,
+    ) {
+        let up = self.upstream.era(client).unwrap_or(Era::Legacy);
+        let message = BridgeMessage::of_server(&method);
+        let known = call.and_then(|call| self.calls.get(call).map(|it| (call, it)));
+        match (message, known) {
+            (BridgeMessage::Changed, _) if up == Era::Legacy => self.changed(&method, &params),
+            (_, Some((call, forwarded))) => {
+                let (goal, session) = (forwarded.goal.clone(), forwarded.caller.session);
+                let then = decide(forwarded.caller.era, up, message);
+                match (goal, then) {
+                    (_, BridgeStep::Drop) => {}
+                    (CallPurpose::Subscription { about, uri }, BridgeStep::Answer) => {
+                        self.begun(now, call, (about, uri), &params, client);
+                    }
+                    (
+                        CallPurpose::Subscription { .. } | CallPurpose::Lists,
+                        BridgeStep::Translate,
+                    ) => {
+                        let params = translate::without_subscription(&params);
+                        self.notify_session(session, method, params);
+                    }
+                    (CallPurpose::Answer(about), _) => self.notify(about, method, params),
+                    _ => {}
+                }
+            }
+            // What it is about is over.
+            (_, None) if call.is_some() => {}
+            (BridgeMessage::Report, None) => self.report(method, params),
+            (_, None) => self.changed(&method, &params),
+        }
+    }
+
+    /// A log message that does not say what it is about: it goes to the only client that it may be
+    /// for.
+    fn report(&mut self, method: String, params: Json) {
+        let in_flight = self.calls.find(|call| matches!(call.goal, CallPurpose::Answer(_)));
+        if let Some(session) = self.sessions.only().filter(|_| self.is_alone()) {
+            self.notify_session(session, method, params);
+        } else if let [only] = *in_flight
+            && let Some(about) = self.calls.get(only).and_then(|call| call.goal.about())
+        {
+            self.notify(about, method, params);
+        }
+    }
+
+    /// Passes on what a legacy server says about no request, to all that share the connection.
+    fn changed(&mut self, method: &str, params: &Json) {
+        let updated = (method == "notifications/resources/updated").then(|| {
+            let uri = params.raw().member("uri").and_then(Raw::string);
+            uri.unwrap_or_default().into_owned()
+        });
+        for about in self.listeners.of(method, updated.as_deref()) {
+            self.notify(about, method.into(), params.clone());
+        }
+        for session in self.sessions.of(updated.as_deref()) {
+            self.notify_session(session, method.into(), params.clone());
+        }
+    }
+
+    pub(super) fn notify(&mut self, about: ReplyId, method: String, params: Json) {
+        let notification = Notification::Forwarded { method, params };
+        self.actions.push_back(BridgeAction::Notify { about, notification });
+    }
+
+    pub(super) fn notify_session(&mut self, session: SessionRef, method: String, params: Json) {
+        let notification = Notification::Forwarded { method, params };
+        self.actions.push_back(BridgeAction::NotifySession { session, notification });
+    }
+}
+
+/// Returns whether a modern result wants input.
+fn asks_for_input(result: &Json) -> bool {
+    let kind = result.raw().member("resultType").and_then(Raw::string);
+    kind.as_deref() == Some("input_required")
+}

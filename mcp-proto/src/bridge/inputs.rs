@@ -1,0 +1,185 @@
+//! Questions to legacy clients, in the name of a server of either era.
+//!
+//! In: requests of a legacy server; results of a modern one that ask for input; answers. Out: tickets
+//! for what to ask; who waits for an answer; the input of a whole round.
+//!
+//! | waits | until |
+//! |---|---|
+//! | a request of a legacy server | the answer; `notifications/cancelled` of the server; the end of its call |
+//! | a round of a modern server | all answers, then the request goes out again; a refusal; the end of the request |
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::action::Ticket;
+use super::calls::Forwarded;
+use crate::client::{InputId, InputReply};
+use crate::json::write::List;
+use crate::json::{Json, Raw};
+use crate::server::ReplyId;
+
+#[derive(Debug, Default)]
+pub(super) struct ClientQuestions {
+    asked: BTreeMap<Ticket, PendingQuestion>,
+    rounds: BTreeMap<ReplyId, Round>,
+    tickets: u64,
+}
+
+/// The waiter for an answer.
+#[derive(Debug)]
+pub(super) enum PendingQuestion {
+    /// A request of a legacy server.
+    Server(InputReply),
+    /// A round of a request, under this key.
+    Round { about: ReplyId, key: String },
+}
+
+/// A request whose modern server wants input.
+#[derive(Debug)]
+pub(super) struct Round {
+    pub(super) call: Forwarded,
+    missing: usize,
+    responses: Vec<(String, Json)>,
+    state: Option<Json>,
+}
+
+/// A question of a modern server.
+pub(super) struct ServerQuestion {
+    pub(super) ticket: Ticket,
+    pub(super) method: String,
+    pub(super) params: Json,
+}
+
+impl ClientQuestions {
+    /// A request of a legacy server goes to a client.
+    pub(super) fn ask(&mut self, reply: InputReply) -> Ticket {
+        self.insert(PendingQuestion::Server(reply))
+    }
+
+    /// A server of the modern era wants input for a request; returns the questions. `None` if the
+    /// result cannot be read.
+    pub(super) fn begin(
+        &mut self,
+        about: ReplyId,
+        call: Forwarded,
+        result: &Json,
+    ) -> Option<Vec<ServerQuestion>> {
+        let mut requests = Vec::new();
+        let mut state = None;
+        let mut is_readable = true;
+        result.raw().members(|key, value| match key.string().as_deref() {
+            Some("inputRequests") => value.members(|key, request| {
+                let method = request.member("method").and_then(Raw::string);
+                let params = request.member("params").filter(|params| params.is_object());
+                match (key.string(), method) {
+                    (Some(key), Some(method)) => {
+                        let params = params.map_or(Json::EMPTY_OBJECT, copy);
+                        requests.push((key.into_owned(), method.into_owned(), params));
+                    }
+                    _ => is_readable = false,
+                }
+            }),
+            Some("requestState") => {
+                is_readable &= value.is_string();
+                state = Some(copy(value));
+            }
+            _ => {}
+        });
+        if !is_readable || requests.is_empty() && state.is_none() {
+            return None;
+        }
+        let missing = requests.len();
+        let questions = requests.into_iter().map(|(key, method, params)| {
+            let ticket = self.insert(PendingQuestion::Round { about, key });
+            ServerQuestion { ticket, method, params }
+        });
+        let questions = questions.collect();
+        self.rounds.insert(about, Round { call, missing, responses: Vec::new(), state });
+        Some(questions)
+    }
+
+    /// A client has answered; returns what waits for that.
+    pub(super) fn take(&mut self, ticket: Ticket) -> Option<PendingQuestion> {
+        self.asked.remove(&ticket)
+    }
+
+    /// An answer of a round.
+    pub(super) fn give(&mut self, about: ReplyId, key: String, answer: Json) {
+        if let Some(round) = self.rounds.get_mut(&about) {
+            round.missing = round.missing.saturating_sub(1);
+            round.responses.push((key, answer));
+        }
+    }
+
+    /// Takes a round that is complete.
+    pub(super) fn take_complete(&mut self, about: ReplyId) -> Option<Round> {
+        if self.rounds.get(&about)?.missing > 0 {
+            return None;
+        }
+        self.rounds.remove(&about)
+    }
+
+    /// Ends a round, whatever is missing; returns the questions to withdraw.
+    pub(super) fn end_round(&mut self, about: ReplyId) -> Option<(Forwarded, Vec<Ticket>)> {
+        let round = self.rounds.remove(&about)?;
+        let of_round = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Round { about: it, .. } if *it == about);
+        let tickets = self.asked.iter().filter(|(_, asked)| of_round(asked));
+        let tickets: Vec<Ticket> = tickets.map(|(ticket, _)| *ticket).collect();
+        for ticket in &tickets {
+            self.asked.remove(ticket);
+        }
+        Some((round.call, tickets))
+    }
+
+    /// A legacy server wants no answer any more; returns the question to withdraw.
+    pub(super) fn withdraw(&mut self, input: InputId) -> Option<Ticket> {
+        let is_it = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Server(reply) if reply.id() == input);
+        let ticket = *self.asked.iter().find(|(_, asked)| is_it(asked))?.0;
+        self.asked.remove(&ticket);
+        Some(ticket)
+    }
+
+    fn insert(&mut self, asked: PendingQuestion) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.asked.insert(ticket, asked);
+        ticket
+    }
+}
+
+impl Round {
+    /// The parameters of the request that brings the input along.
+    pub(super) fn params(&self) -> Json {
+        let mut out = Vec::new();
+        let mut object = List::object(&mut out);
+        self.call.params.raw().members(|key, value| {
+            if !is_input(key) {
+                object.copy(key, value);
+            }
+        });
+        if !self.responses.is_empty() {
+            object.key("inputResponses");
+            let mut responses = List::object(object.out());
+            for (key, response) in &self.responses {
+                responses.member(key, response.as_bytes());
+            }
+            responses.end();
+        }
+        if let Some(state) = &self.state {
+            object.member("requestState", state.as_bytes());
+        }
+        object.end();
+        Json::trusted(out)
+    }
+}
+
+/// Returns whether a member of the parameters brings input.
+pub(super) fn is_input(key: Raw<'_>) -> bool {
+    matches!(key.string().as_deref(), Some("inputResponses" | "requestState"))
+}
+
+/// A copy that shares no memory.
+pub(super) fn copy(Raw(value): Raw<'_>) -> Json {
+    Json::trusted(value.to_vec())
+}

@@ -1,0 +1,131 @@
+//! Subscriptions of modern clients at a legacy server.
+//!
+//! In: `subscriptions/listen`, the answers to `resources/subscribe`, changes. Out: the resources to
+//! subscribe to, the acknowledgement, the subscriptions that a change is for, the resources that nobody
+//! listens to any more.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::change::is_part;
+use crate::json::Json;
+use crate::json::write::List;
+use crate::limits::Limits;
+use crate::message::ErrorData;
+use crate::server::ReplyId;
+use crate::types::{ServerCapabilities, SubscriptionFilter};
+
+#[derive(Debug, Default)]
+pub(super) struct ModernListeners {
+    open: BTreeMap<ReplyId, ModernListener>,
+}
+
+#[derive(Debug)]
+struct ModernListener {
+    /// The part that is honoured so far.
+    filter: SubscriptionFilter,
+    /// The resources that the server has not answered yet.
+    missing: BTreeSet<String>,
+}
+
+impl ModernListeners {
+    /// A client subscribes; returns the resources to ask the server for, each once.
+    pub(super) fn open(
+        &mut self,
+        about: ReplyId,
+        params: &Json,
+        offered: &ServerCapabilities,
+        limits: &Limits,
+    ) -> Result<Vec<String>, ErrorData> {
+        #[derive(serde::Deserialize)]
+        struct Params {
+            notifications: SubscriptionFilter,
+        }
+        let Ok(Params { notifications: mut filter }) = params.decode() else {
+            return Err(ErrorData::invalid_params("`notifications` is no SubscriptionFilter"));
+        };
+        let resources = offered.resources.unwrap_or_default();
+        filter.tools_list_changed &= offered.tools.is_some_and(|tools| tools.list_changed);
+        filter.prompts_list_changed &= offered.prompts.is_some_and(|prompts| prompts.list_changed);
+        filter.resources_list_changed &= resources.list_changed;
+        let wanted = core::mem::take(&mut filter.resource_subscriptions);
+        let missing: BTreeSet<String> =
+            if resources.subscribe { wanted.into_iter().collect() } else { BTreeSet::new() };
+        let held = self.open.values().map(ModernListener::count).sum::<usize>();
+        let bytes = self.open.values().map(ModernListener::bytes).sum::<usize>();
+        let added = missing.iter().map(String::len).sum::<usize>();
+        if held.saturating_add(missing.len().max(1)) > limits.max_subscriptions
+            || bytes.saturating_add(added) > limits.max_subscription_bytes
+        {
+            return Err(ErrorData::internal("Limits::max_subscriptions of the bridge is reached"));
+        }
+        let asks = missing.iter().cloned().collect();
+        self.open.insert(about, ModernListener { filter, missing });
+        Ok(asks)
+    }
+
+    /// The server has answered for a resource.
+    pub(super) fn answered(&mut self, about: ReplyId, uri: &str, is_honoured: bool) {
+        if let Some(listener) = self.open.get_mut(&about)
+            && listener.missing.remove(uri)
+            && is_honoured
+        {
+            listener.filter.resource_subscriptions.push(uri.into());
+        }
+    }
+
+    /// The parameters of the acknowledgement, once all is answered; and whether nothing is honoured.
+    pub(super) fn begun(&self, about: ReplyId) -> Option<(Json, bool)> {
+        let listener = self.open.get(&about).filter(|listener| listener.missing.is_empty())?;
+        let mut out = Vec::new();
+        let mut object = List::object(&mut out);
+        let filter = Json::encode(&listener.filter).unwrap_or(Json::EMPTY_OBJECT);
+        object.member("notifications", filter.as_bytes());
+        object.end();
+        Some((Json::trusted(out), listener.filter == SubscriptionFilter::default()))
+    }
+
+    /// The subscriptions that a notification is for.
+    pub(super) fn of(&self, method: &str, uri: Option<&str>) -> Vec<ReplyId> {
+        let wants = |ModernListener { filter, missing }: &ModernListener| {
+            missing.is_empty()
+                && match method {
+                    "notifications/tools/list_changed" => filter.tools_list_changed,
+                    "notifications/prompts/list_changed" => filter.prompts_list_changed,
+                    "notifications/resources/list_changed" => filter.resources_list_changed,
+                    _ => uri.is_some_and(|uri| {
+                        filter.resource_subscriptions.iter().any(|whole| is_part(uri, whole))
+                    }),
+                }
+        };
+        self.open.iter().filter(|(_, listener)| wants(listener)).map(|(about, _)| *about).collect()
+    }
+
+    /// A subscription is over; returns its resources. `None` if there was none.
+    pub(super) fn close(&mut self, about: ReplyId) -> Option<Vec<String>> {
+        self.open.remove(&about).map(|closed| closed.filter.resource_subscriptions)
+    }
+
+    /// Returns whether a subscription wants a resource.
+    pub(super) fn wants(&self, uri: &str) -> bool {
+        self.open.values().any(|it| {
+            it.missing.contains(uri) || it.filter.resource_subscriptions.iter().any(|it| it == uri)
+        })
+    }
+
+    /// The subscriptions, and the resources that they have.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ReplyId, &[String])> {
+        self.open.iter().map(|(about, it)| (*about, &*it.filter.resource_subscriptions))
+    }
+}
+
+impl ModernListener {
+    fn count(&self) -> usize {
+        (self.missing.len() + self.filter.resource_subscriptions.len()).max(1)
+    }
+
+    fn bytes(&self) -> usize {
+        self.missing.iter().chain(&self.filter.resource_subscriptions).map(String::len).sum()
+    }
+}

@@ -1,0 +1,416 @@
+//! The bridge machine: what clients send, and what it makes of that upstream.
+//!
+//! | part | owns | deadlines |
+//! |---|---|---|
+//! | `Upstream` | what is known of the server | |
+//! | `ForwardedCalls` | the calls that are not answered, and what waits for each | |
+//! | `ClientQuestions` | questions to legacy clients, and rounds of modern servers | |
+//! | `Parked` | calls that wait for the retry of a modern client | `Limits::input_timeout` |
+//! | `LegacyClients`, `ModernListeners` | who wants to be told what | |
+//!
+//! In: requests, notifications and answers of clients. Out: calls of the [`Client`], which is given to
+//! each verb, and actions. `events` has the other direction.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::action::{BridgeAction, ClientRequest, Config, Ticket};
+use super::calls::{CallPurpose, ClientRef, Forwarded, ForwardedCalls, patient};
+use super::inputs::{ClientQuestions, PendingQuestion};
+use super::listeners::ModernListeners;
+use super::parked::{Parked, RetryMatch};
+use super::sessions::LegacyClients;
+use super::table::{BridgeMessage, BridgeStep, decide, translate};
+use super::translate::WrappedTools;
+use super::upstream::Upstream;
+use crate::client::{CallId, CallOptions, Client};
+use crate::error::ErrorCode;
+use crate::json::{Json, Raw};
+use crate::message::{ErrorData, Method, MethodRow};
+use crate::server::{InputFailure, Outcome, ReplyId, SessionRef};
+use crate::time::Instant;
+use crate::version::Era;
+
+/// Forwards between clients and one server. See the [module](super).
+#[derive(Debug)]
+pub struct Bridge {
+    pub(super) config: Config,
+    pub(super) upstream: Upstream,
+    /// The requests that came before the server was known.
+    pub(super) waiting: VecDeque<ClientRequest>,
+    pub(super) calls: ForwardedCalls,
+    pub(super) inputs: ClientQuestions,
+    pub(super) parked: Parked,
+    pub(super) sessions: LegacyClients,
+    pub(super) listeners: ModernListeners,
+    pub(super) wrapped: WrappedTools,
+    pub(super) actions: VecDeque<BridgeAction>,
+    /// The time of the last input.
+    pub(super) now: Instant,
+}
+
+impl Bridge {
+    /// A bridge whose server is not known yet.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            upstream: Upstream::default(),
+            waiting: VecDeque::new(),
+            calls: ForwardedCalls::default(),
+            inputs: ClientQuestions::default(),
+            parked: Parked::default(),
+            sessions: LegacyClients::default(),
+            listeners: ModernListeners::default(),
+            wrapped: WrappedTools::default(),
+            actions: VecDeque::new(),
+            now: Instant::ZERO,
+        }
+    }
+
+    /// A client has sent a request.
+    pub fn handle_request(&mut self, now: Instant, request: ClientRequest, client: &mut Client) {
+        self.now = now;
+        if let Some(error) = self.upstream.closed() {
+            let error = error.clone();
+            return self.fail(request.about, error);
+        }
+        match self.upstream.era(client) {
+            Some(up) => self.request(now, request, up, client),
+            None if self.waiting.len() < self.config.limits.max_in_flight => {
+                self.waiting.push_back(request);
+            }
+            None => self.fail(
+                request.about,
+                ErrorData::internal("Limits::max_in_flight requests wait for the server"),
+            ),
+        }
+    }
+
+    /// A client has sent a notification.
+    pub fn handle_notification(
+        &mut self,
+        now: Instant,
+        (session, era): (SessionRef, Era),
+        method: &Method,
+        params: Json,
+        client: &mut Client,
+    ) {
+        self.now = now;
+        // Before the server is known, the machines keep what they send.
+        let up = self.upstream.era(client).unwrap_or(era);
+        let then = decide(era, up, BridgeMessage::of_client(method));
+        if then == BridgeStep::Pass {
+            // A server that cannot be told now is not told.
+            let _ = client.notify(now, String::from(method.name()), params);
+        } else if then == BridgeStep::Listen {
+            self.listen_to_lists(now, session, client);
+        }
+    }
+
+    /// A request is of no interest to its client any more: it is not answered.
+    pub fn handle_cancelled(&mut self, now: Instant, about: ReplyId, client: &mut Client) {
+        self.now = now;
+        self.waiting.retain(|request| request.about != about);
+        if let Some((_, tickets)) = self.inputs.end_round(about) {
+            self.withdraw(tickets);
+        }
+        if let Some(call) = self.calls.of_request(about) {
+            self.cancel(now, call, client);
+        }
+        if let Some(uris) = self.listeners.close(about) {
+            self.unsubscribe(now, &uris, client);
+            let of_listener = |call: &Forwarded| matches!(&call.goal, CallPurpose::Listener { listener, .. } if *listener == about);
+            for call in self.calls.find(of_listener) {
+                self.calls.set_goal(call, CallPurpose::Nobody);
+            }
+        }
+    }
+
+    /// A legacy client has answered a question, or will not.
+    pub fn handle_input_answered(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        answer: Result<Json, InputFailure>,
+        client: &mut Client,
+    ) {
+        self.now = now;
+        let answer = answer.map_err(|failure| {
+            if let InputFailure::Refused(error) = failure {
+                return error;
+            }
+            ErrorData::internal(alloc::format!("{failure}"))
+        });
+        match self.inputs.take(ticket) {
+            Some(PendingQuestion::Server(reply)) => client.answer(now, reply, answer),
+            Some(PendingQuestion::Round { about, key }) => match answer {
+                Ok(answer) => {
+                    self.inputs.give(about, key, answer);
+                    self.end_round(now, about, client);
+                }
+                Err(error) => {
+                    let Some((_, tickets)) = self.inputs.end_round(about) else { return };
+                    self.withdraw(tickets);
+                    let code = error.code.0;
+                    let why = alloc::format!("the input `{key}` was refused ({code})");
+                    self.fail(about, ErrorData::internal(why));
+                }
+            },
+            None => {}
+        }
+    }
+
+    /// A legacy client is gone: what its session has subscribed to ends. Its requests are cancelled
+    /// one by one.
+    pub fn handle_session_ended(&mut self, now: Instant, session: SessionRef, client: &mut Client) {
+        self.now = now;
+        let uris: Vec<String> = self.sessions.close(session).collect();
+        self.unsubscribe(now, &uris, client);
+        let is_its = |call: &Forwarded| {
+            let is_own = matches!(call.goal, CallPurpose::Lists | CallPurpose::Subscription { .. });
+            is_own && call.caller.session == session
+        };
+        for call in self.calls.find(is_its) {
+            self.cancel(now, call, client);
+        }
+    }
+
+    /// It is `now`; due deadlines take effect.
+    pub fn handle_timeout(&mut self, now: Instant, client: &mut Client) {
+        self.now = now;
+        for call in self.parked.expire(now) {
+            self.cancel(now, call, client);
+        }
+    }
+
+    /// The latest time for the next call of [`Bridge::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.parked.next_deadline()
+    }
+
+    /// The next action. Take actions once all events of the client are handled: what a server asks
+    /// for at once goes out at once.
+    pub fn poll_action(&mut self) -> Option<BridgeAction> {
+        if self.actions.is_empty() {
+            self.park();
+        }
+        self.actions.pop_front()
+    }
+
+    /// Does what the table says about a request.
+    pub(super) fn request(
+        &mut self,
+        now: Instant,
+        request: ClientRequest,
+        up: Era,
+        client: &mut Client,
+    ) {
+        let about = request.about;
+        let caller = ClientRef::of(&request);
+        if caller.era == Era::Legacy {
+            self.sessions.open(caller.session);
+        }
+        match decide(caller.era, up, BridgeMessage::of_request(&request.method)) {
+            BridgeStep::Answer => {
+                let initialized = self.upstream.initialized();
+                let result = match caller.era {
+                    Era::Legacy => initialized,
+                    Era::Modern => super::translate::discovered(&initialized),
+                };
+                self.respond(about, Outcome::Complete(result));
+            }
+            BridgeStep::Discover => {
+                let method = Method::Discover;
+                let goal = CallPurpose::Handshake(about);
+                self.call(now, caller, (method, Json::EMPTY_OBJECT), patient(), goal, client);
+            }
+            BridgeStep::Keep => self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT)),
+            BridgeStep::Listen => self.subscribe(now, request, caller, client),
+            BridgeStep::Subscribe => self.listen(now, (about, &request.params), &caller, client),
+            BridgeStep::Refuse => {
+                let code = ErrorCode::METHOD_NOT_FOUND;
+                self.fail(about, ErrorData::new(code, "the method is of the other era"));
+            }
+            BridgeStep::Pass
+            | BridgeStep::Translate
+            | BridgeStep::RequireInput
+            | BridgeStep::RequestInput
+            | BridgeStep::Drop => {
+                self.pass(now, request, caller, up, client);
+            }
+        }
+    }
+
+    fn pass(
+        &mut self,
+        now: Instant,
+        request: ClientRequest,
+        caller: ClientRef,
+        up: Era,
+        client: &mut Client,
+    ) {
+        let ClientRequest { about, method, params, wants_progress, log_level, .. } = request;
+        let mut options = patient();
+        options.progress = wants_progress;
+        options.log_level = log_level.filter(|_| up == Era::Modern);
+        if up == Era::Legacy {
+            if caller.era == Era::Modern
+                && self.retry(now, about, (&caller, &method, &params), client)
+            {
+                return;
+            }
+            if let Some(error) = self.before_pass(now, (&caller, &method, &params), client) {
+                return self.respond(about, error);
+            }
+            if let Some(level) = log_level.filter(|_| caller.era == Era::Modern) {
+                self.tell_level(now, level, client);
+            }
+        }
+        self.call(now, caller, (method, params), options, CallPurpose::Answer(about), client);
+    }
+
+    /// A request that brings a reference along continues the call that is parked. Returns false for a
+    /// request without one.
+    fn retry(
+        &mut self,
+        now: Instant,
+        about: ReplyId,
+        (caller, method, params): (&ClientRef, &Method, &Json),
+        client: &mut Client,
+    ) -> bool {
+        if !method.row().is_some_and(MethodRow::may_require_input) {
+            return false;
+        }
+        let Some(reference) = params.raw().member("requestState").and_then(Raw::string) else {
+            return false;
+        };
+        let Self { parked, calls, .. } = self;
+        let name = method.name();
+        match parked.retry(&reference, (caller, name, params), |call| calls.get(call)) {
+            Some(RetryMatch::Call(call, answers)) => {
+                self.calls.set_goal(call, CallPurpose::Answer(about));
+                for (reply, answer) in answers {
+                    client.answer(now, reply, Ok(answer));
+                }
+            }
+            Some(RetryMatch::LateResponse(response)) => {
+                let (call, response) = *response;
+                self.deliver(about, &call, Era::Legacy, response);
+            }
+            None => {
+                let why = "`requestState` has expired, was used before, or is of another request";
+                self.fail(about, ErrorData::invalid_params(why));
+            }
+        }
+        true
+    }
+
+    /// Answers requests whose legacy server wants input of a modern client.
+    fn park(&mut self) {
+        for call in self.parked.to_park() {
+            let Some(about) = self.calls.get(call).and_then(|call| call.goal.about()) else {
+                continue;
+            };
+            let bits = u128::from_be_bytes((self.config.random)());
+            let reference = alloc::format!("{bits:032x}");
+            let until = self.now + self.config.limits.input_timeout;
+            if let Some(result) = self.parked.park(call, reference, until) {
+                self.calls.set_goal(call, CallPurpose::Parked);
+                self.respond(about, Outcome::Complete(result));
+            }
+        }
+    }
+
+    /// Calls the server again, if all input of the round is there.
+    pub(super) fn end_round(&mut self, now: Instant, about: ReplyId, client: &mut Client) {
+        let Some(round) = self.inputs.take_complete(about) else { return };
+        let params = round.params();
+        let Forwarded { caller, method, params: original, rounds, options, .. } = round.call;
+        let called = client.call(now, String::from(method.name()), params, options.clone());
+        let goal = CallPurpose::Answer(about);
+        let params = original;
+        match called {
+            Ok(call) => {
+                self.calls
+                    .insert(call, Forwarded { caller, method, params, rounds, options, goal });
+            }
+            Err(error) => self.fail(about, ErrorData::internal(alloc::format!("{error}"))),
+        }
+    }
+
+    /// Calls the server. If that cannot be, the request is answered with an error.
+    pub(super) fn call(
+        &mut self,
+        now: Instant,
+        caller: ClientRef,
+        (method, params): (Method, Json),
+        options: CallOptions,
+        goal: CallPurpose,
+        client: &mut Client,
+    ) {
+        let name = String::from(method.name());
+        let may_ask = method.row().is_some_and(MethodRow::may_require_input);
+        let is_kept = may_ask || method == Method::Subscribe;
+        let kept = if is_kept { params.detach() } else { Json::EMPTY_OBJECT };
+        match client.call(now, name, params, options.clone()) {
+            Ok(call) => {
+                let params = kept;
+                let rounds = 0;
+                self.calls
+                    .insert(call, Forwarded { caller, method, params, rounds, options, goal });
+            }
+            Err(error) => {
+                let error = ErrorData::internal(alloc::format!("{error}"));
+                self.end(goal.about(), error);
+            }
+        }
+    }
+
+    pub(super) fn cancel(&mut self, now: Instant, call: CallId, client: &mut Client) {
+        self.parked.cancel(call);
+        // It is over as far as anybody here is concerned, before the client says so.
+        self.calls.remove(call);
+        let _ = client.cancel(now, call);
+    }
+
+    /// Answers a request with what its server has answered.
+    pub(super) fn deliver(
+        &mut self,
+        about: ReplyId,
+        call: &Forwarded,
+        up: Era,
+        response: Result<Json, ErrorData>,
+    ) {
+        let down = call.caller.era;
+        let outcome = match response {
+            Ok(result) if decide(down, up, BridgeMessage::Result) == BridgeStep::Translate => {
+                let tool = call.tool();
+                let wrapped = &mut self.wrapped;
+                Outcome::Complete(wrapped.result(down, &call.method, tool.as_deref(), &result))
+            }
+            Ok(result) => Outcome::Complete(result),
+            Err(error) => Outcome::Error(translate(down, up, &call.method, error)),
+        };
+        self.respond(about, outcome);
+    }
+
+    pub(super) fn respond(&mut self, about: ReplyId, outcome: Outcome) {
+        self.actions.push_back(BridgeAction::Respond { about, outcome });
+    }
+
+    pub(super) fn fail(&mut self, about: ReplyId, error: ErrorData) {
+        self.respond(about, Outcome::Error(error));
+    }
+
+    fn end(&mut self, about: Option<ReplyId>, error: ErrorData) {
+        if let Some(about) = about {
+            self.fail(about, error);
+        }
+    }
+
+    pub(super) fn withdraw(&mut self, tickets: Vec<Ticket>) {
+        let cancelled = tickets.into_iter().map(|ticket| BridgeAction::CancelInput { ticket });
+        self.actions.extend(cancelled);
+    }
+}

@@ -1,0 +1,51 @@
+//! The bridge: a client of one era, a server of either, and what becomes of each message between.
+//!
+//! A [`Bridge`] stands between servers that [forward](crate::server::Registry::forward), which have
+//! the clients, and one [`Client`] that [forwards](crate::client::Config::forwards), which has the
+//! server. It has no connection of its own. [`TABLE`] decides what becomes of a message; within one
+//! era all pass as they came.
+//!
+//! | input | output |
+//! |---|---|
+//! | `handle_request` | a call, or an answer by [`TABLE`]; before the server is known it waits |
+//! | `handle_notification` | the same notification upstream; nothing, if the machines send their own |
+//! | `handle_cancelled` | the call is cancelled, questions to the client are withdrawn; no answer |
+//! | `handle_input_answered` | the answer of a legacy client goes to the server that has asked |
+//! | `handle_session_ended` | what the session subscribed to ends |
+//! | `handle_client_event`: a response | `Respond`; or questions to the client; or nothing, if it is the bridge's own |
+//! | a request of the server | `RequestInput` for a legacy client; an `input_required` result for a modern one |
+//! | a notification of the server | `Notify` about the request that it is about; else `NotifySession` for the sessions, `Notify` for subscriptions |
+//! | `Connected` | what waits goes out; after another connection the subscriptions too |
+//! | `Closed` | what waits is answered with -32603, subscriptions end |
+//! | `Limits::input_timeout` without a retry of a modern client | the call is cancelled |
+//!
+//! | state of a request | leaves by |
+//! |---|---|
+//! | waiting for the server to be known | `Connected`, `Closed`, cancellation |
+//! | called | a response, cancellation |
+//! | asking its legacy client, for a modern server | the last answer, which calls again; a refusal; cancellation |
+//! | parked: answered with `input_required`, the call goes on | the retry; `Limits::input_timeout` |
+//! | listening | cancellation, `Closed` |
+//!
+//! Answers go to the request whose call they answer, and to nobody else. What a server asks goes to
+//! the client of the call that it names. A legacy server on a byte stream names none: then it is the
+//! only call that may ask, or the only session; else the server is refused.
+//!
+//! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)
+
+mod action;
+mod calls;
+mod events;
+mod inputs;
+mod listeners;
+mod machine;
+mod parked;
+mod sessions;
+mod subscriptions;
+mod table;
+mod translate;
+mod upstream;
+
+pub use action::{BridgeAction, ClientRequest, Config, Ticket};
+pub use machine::Bridge;
+pub use table::{BridgeMessage, BridgeStep, Code, ERRORS, Fault, TABLE};

@@ -1,0 +1,87 @@
+//! Legacy clients of a bridge: the level of their log messages, and what they subscribe to.
+//!
+//! In: `initialize`, levels, subscriptions, changes. Out: the most verbose level, the sessions that a
+//! notification is for.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::change::is_part;
+use crate::limits::Limits;
+use crate::server::SessionRef;
+use crate::types::LoggingLevel;
+
+#[derive(Debug, Default)]
+pub(super) struct LegacyClients {
+    open: BTreeMap<SessionRef, LegacyClient>,
+}
+
+#[derive(Debug, Default)]
+struct LegacyClient {
+    level: Option<LoggingLevel>,
+    uris: BTreeSet<String>,
+}
+
+impl LegacyClients {
+    pub(super) fn open(&mut self, session: SessionRef) {
+        self.open.entry(session).or_default();
+    }
+
+    pub(super) fn close(&mut self, session: SessionRef) -> impl Iterator<Item = String> {
+        self.open.remove(&session).unwrap_or_default().uris.into_iter()
+    }
+
+    /// The session, if it is the only one.
+    pub(super) fn only(&self) -> Option<SessionRef> {
+        let mut open = self.open.keys();
+        open.next().copied().filter(|_| open.next().is_none())
+    }
+
+    pub(super) fn set_level(&mut self, session: SessionRef, level: LoggingLevel) {
+        self.open.entry(session).or_default().level = Some(level);
+    }
+
+    /// The most verbose level that a session has asked for.
+    pub(super) fn level(&self) -> Option<LoggingLevel> {
+        self.open.values().filter_map(|session| session.level).min()
+    }
+
+    /// Returns whether there is room for another resource.
+    pub(super) fn subscribe(&mut self, session: SessionRef, uri: &str, limits: &Limits) -> bool {
+        let all = || self.open.values().flat_map(|session| &session.uris);
+        let (count, bytes) = (all().count(), all().map(String::len).sum::<usize>());
+        let has_room = count < limits.max_subscriptions
+            && bytes.saturating_add(uri.len()) <= limits.max_subscription_bytes;
+        if has_room {
+            self.open.entry(session).or_default().uris.insert(uri.into());
+        }
+        has_room
+    }
+
+    /// Returns whether the session had subscribed.
+    pub(super) fn unsubscribe(&mut self, session: SessionRef, uri: &str) -> bool {
+        self.open.get_mut(&session).is_some_and(|session| session.uris.remove(uri))
+    }
+
+    /// Returns whether a session wants a resource.
+    pub(super) fn wants(&self, uri: &str) -> bool {
+        self.open.values().any(|session| session.uris.contains(uri))
+    }
+
+    /// The resources that sessions have subscribed to.
+    pub(super) fn uris(&self) -> BTreeSet<String> {
+        self.open.values().flat_map(|session| session.uris.iter().cloned()).collect()
+    }
+
+    /// The sessions that a notification is for: of several, those that have subscribed to the
+    /// resource, if it is about one.
+    pub(super) fn of(&self, uri: Option<&str>) -> Vec<SessionRef> {
+        let is_shared = self.open.len() > 1;
+        let wants = |session: &LegacyClient| match uri {
+            Some(uri) if is_shared => session.uris.iter().any(|whole| is_part(uri, whole)),
+            Some(_) | None => true,
+        };
+        self.open.iter().filter(|(_, session)| wants(session)).map(|(id, _)| *id).collect()
+    }
+}

@@ -1,0 +1,240 @@
+//! Subscriptions across eras, and the levels of log messages.
+//!
+//! In: `subscriptions/listen` of modern clients, `resources/subscribe` and `logging/setLevel` of legacy
+//! ones. Out: what the server of the other era has for that; for several sessions of one legacy server,
+//! what all of them need together.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::action::ClientRequest;
+use super::calls::{CallPurpose, ClientRef, Forwarded, patient};
+use super::machine::Bridge;
+use crate::client::{CallId, CallOptions, Client};
+use crate::json::write::List;
+use crate::json::{Json, Raw};
+use crate::message::{ErrorData, Method};
+use crate::server::{Outcome, ReplyId, SessionRef};
+use crate::time::Instant;
+use crate::types::{LoggingLevel, SubscriptionFilter};
+use crate::version::Era;
+
+/// The result of a subscription that has ended.
+pub(super) const ENDED: Json = Json::constant(r#"{"resultType":"complete"}"#);
+
+impl Bridge {
+    /// Settles what concerns all sessions of a legacy server. Returns the answer, if the
+    /// request does not go on.
+    pub(super) fn before_pass(
+        &mut self,
+        now: Instant,
+        (caller, method, params): (&ClientRef, &Method, &Json),
+        client: &mut Client,
+    ) -> Option<Outcome> {
+        let uri = || params.raw().member("uri").and_then(Raw::string);
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all others concern one client")]
+        match method {
+            Method::SetLevel => {
+                let level = params.raw().member("level");
+                let level = level.and_then(|level| serde_json::from_slice(level.0).ok())?;
+                self.sessions.set_level(caller.session, level);
+                let least = self.sessions.level()?;
+                if least != level {
+                    // Another session wants more; the machine of this one leaves out the rest.
+                    self.tell_level(now, least, client);
+                    return Some(Outcome::Complete(Json::EMPTY_OBJECT));
+                }
+                self.upstream.needs_level(least);
+                None
+            }
+            Method::Subscribe => {
+                let has_room =
+                    self.sessions.subscribe(caller.session, &uri()?, &self.config.limits);
+                let error = "Limits::max_subscriptions of the bridge is reached";
+                (!has_room).then(|| Outcome::Error(ErrorData::internal(error)))
+            }
+            Method::Unsubscribe => {
+                let uri = uri()?;
+                self.sessions.unsubscribe(caller.session, &uri);
+                let is_wanted = self.sessions.wants(&uri) || self.listeners.wants(&uri);
+                is_wanted.then_some(Outcome::Complete(Json::EMPTY_OBJECT))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn tell_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
+        if self.upstream.needs_level(level) {
+            // If there is no room for it, there are requests that matter more.
+            let _ = client.set_log_level(now, level, CallOptions::default());
+        }
+    }
+
+    /// `subscriptions/listen` of a modern client at a legacy server.
+    pub(super) fn listen(
+        &mut self,
+        now: Instant,
+        (about, params): (ReplyId, &Json),
+        caller: &ClientRef,
+        client: &mut Client,
+    ) {
+        let offered = self.upstream.offered();
+        match self.listeners.open(about, params, &offered, &self.config.limits) {
+            Ok(uris) => {
+                for uri in uris {
+                    let goal = CallPurpose::Listener { listener: about, uri: uri.clone() };
+                    let ask = (Method::Subscribe, about_resource(&uri));
+                    self.call(now, caller.clone(), ask, patient(), goal, client);
+                }
+                self.acknowledge(about);
+            }
+            Err(error) => self.fail(about, error),
+        }
+    }
+
+    pub(super) fn acknowledge(&mut self, about: ReplyId) {
+        let Some((params, is_empty)) = self.listeners.begun(about) else { return };
+        self.notify(about, "notifications/subscriptions/acknowledged".into(), params);
+        if is_empty {
+            self.listeners.close(about);
+            self.respond(about, Outcome::Complete(ENDED));
+        }
+    }
+
+    /// `resources/subscribe` and `resources/unsubscribe` of a legacy client at a modern server.
+    pub(super) fn subscribe(
+        &mut self,
+        now: Instant,
+        request: ClientRequest,
+        caller: ClientRef,
+        client: &mut Client,
+    ) {
+        let ClientRequest { about, method, params, .. } = request;
+        let Some(uri) = params.raw().member("uri").and_then(Raw::string) else {
+            return self.fail(about, ErrorData::invalid_params("`uri` is no string"));
+        };
+        let (uri, session) = (uri.into_owned(), caller.session);
+        if method == Method::Unsubscribe {
+            self.sessions.unsubscribe(session, &uri);
+            let is_it = |call: &Forwarded| {
+                let is_uri =
+                    matches!(&call.goal, CallPurpose::Subscription { uri: it, .. } if *it == uri);
+                is_uri && call.caller.session == session
+            };
+            for call in self.calls.find(is_it) {
+                self.cancel(now, call, client);
+            }
+            return self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
+        }
+        if !self.sessions.subscribe(session, &uri, &self.config.limits) {
+            let why = "Limits::max_subscriptions of the bridge is reached";
+            return self.fail(about, ErrorData::internal(why));
+        }
+        let filter = SubscriptionFilter::new().resource(uri.clone());
+        let goal = CallPurpose::Subscription { about: Some(about), uri };
+        self.call(now, caller, (Method::Listen, listening(&filter)), patient(), goal, client);
+    }
+
+    /// The subscription of a legacy client has begun, or the server does not honour it.
+    pub(super) fn begun(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        (about, uri): (Option<ReplyId>, String),
+        params: &Json,
+        client: &mut Client,
+    ) {
+        let Some(about) = about else { return };
+        let mut is_honoured = false;
+        let honoured = params.raw().member("notifications");
+        let honoured = honoured.and_then(|filter| filter.member("resourceSubscriptions"));
+        if let Some(honoured) = honoured {
+            honoured.elements(|it| is_honoured |= it.string().as_deref() == Some(&*uri));
+        }
+        if is_honoured {
+            self.calls.set_goal(call, CallPurpose::Subscription { about: None, uri });
+            self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
+        } else {
+            self.fail(about, refused(&uri));
+            self.calls.set_goal(call, CallPurpose::Nobody);
+            self.cancel(now, call, client);
+        }
+    }
+
+    /// A legacy client is told of changes of lists; a modern server has to be asked for that.
+    pub(super) fn listen_to_lists(
+        &mut self,
+        now: Instant,
+        session: SessionRef,
+        client: &mut Client,
+    ) {
+        let is_it =
+            |call: &Forwarded| call.goal == CallPurpose::Lists && call.caller.session == session;
+        let offered = self.upstream.offered();
+        let filter = SubscriptionFilter {
+            tools_list_changed: offered.tools.is_some_and(|it| it.list_changed),
+            prompts_list_changed: offered.prompts.is_some_and(|it| it.list_changed),
+            resources_list_changed: offered.resources.is_some_and(|it| it.list_changed),
+            resource_subscriptions: Vec::new(),
+        };
+        if filter == SubscriptionFilter::default() || !self.calls.find(is_it).is_empty() {
+            return;
+        }
+        let caller = ClientRef { era: Era::Legacy, session, principal: None };
+        let call = (Method::Listen, listening(&filter));
+        self.call(now, caller, call, patient(), CallPurpose::Lists, client);
+    }
+
+    /// Nobody listens to these resources any more, unless somebody else does.
+    pub(super) fn unsubscribe(&mut self, now: Instant, uris: &[String], client: &mut Client) {
+        if self.upstream.era(client) != Some(Era::Legacy) {
+            return;
+        }
+        for uri in uris {
+            if !self.sessions.wants(uri) && !self.listeners.wants(uri) {
+                let params = about_resource(uri);
+                // Its changes go to nobody if there is no room for it.
+                let _ = client.call(now, "resources/unsubscribe", params, patient());
+            }
+        }
+    }
+
+    /// Another connection of a legacy server knows no subscriptions.
+    pub(super) fn subscribe_again(&mut self, now: Instant, era: Era, client: &mut Client) {
+        if era != Era::Legacy {
+            return;
+        }
+        let mut uris = self.sessions.uris();
+        uris.extend(self.listeners.iter().flat_map(|(_, uris)| uris.iter().cloned()));
+        for uri in uris {
+            let params = about_resource(&uri);
+            let _ = client.call(now, "resources/subscribe", params, patient());
+        }
+        if let Some(level) = self.sessions.level() {
+            let _ = client.set_log_level(now, level, patient());
+        }
+    }
+}
+
+/// The parameters of `subscriptions/listen`.
+fn listening(filter: &SubscriptionFilter) -> Json {
+    let filter = Json::encode(filter).unwrap_or(Json::EMPTY_OBJECT);
+    let mut params = Vec::new();
+    let mut object = List::object(&mut params);
+    object.member("notifications", filter.as_bytes());
+    object.end();
+    Json::trusted(params)
+}
+
+pub(super) fn refused(uri: &str) -> ErrorData {
+    ErrorData::invalid_params(alloc::format!("the server reports no updates of {uri}"))
+}
+
+/// The parameters of a request about a resource.
+fn about_resource(uri: &str) -> Json {
+    let mut params = Vec::new();
+    let mut object = List::object(&mut params);
+    object.text("uri", uri);
+    object.end();
+    Json::trusted(params)
+}

@@ -1,0 +1,198 @@
+//! Requests, results and notifications that a server forwards: it neither makes nor reads them.
+//!
+//! In: requests of a client, of any method; results, errors and notifications of another server.
+//! Out: the requests for one handler ([`Registry::forward`](super::Registry::forward)); the results
+//! as they came, except for what belongs to this connection alone:
+//!
+//! | message | member | becomes |
+//! |---|---|---|
+//! | result of `initialize` | `protocolVersion` | the revision of the session |
+//! | result of `server/discover` | `supportedVersions` | those that this server serves |
+//! | result of `subscriptions/listen` | `_meta` | the id of the subscription at this client |
+//! | notification about a subscription | the same in `_meta` | the same |
+//! | `notifications/progress` | `progressToken` | the token of this client's request |
+//!
+//! The machine answers `ping`, and refuses methods that the era of the client does not have.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use super::call::{Call, CallKind, Forward};
+use super::declaration::Declaration;
+use super::legacy::Session;
+use super::serve::{Target, not_found};
+use crate::error::{ErrorCode, ProtocolError, Rung, UsageError};
+use crate::json::write::{self, List};
+use crate::json::{Json, Raw};
+use crate::message::{ErrorData, Method, Outgoing, Params, RequestId};
+use crate::meta::SUBSCRIPTION_ID;
+use crate::negotiate;
+use crate::types::LoggingLevel;
+use crate::version::{Era, EraPolicy, ProtocolVersion};
+
+/// The handler of a forwarded request; `None` if the declaration forwards nothing.
+///
+/// Fails with [`ProtocolError::MethodNotFound`] if the era does not have the method.
+pub(super) fn target(
+    declaration: &Declaration,
+    era: Era,
+    policy: EraPolicy,
+    method: &Method,
+    params: &Params,
+) -> Result<Option<Target>, ProtocolError> {
+    let Some(handler) = declaration.forward else { return Ok(None) };
+    if method.row().is_some_and(|row| !row.is_in(era)) {
+        return Err(not_found(method));
+    }
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are answered alike")]
+    let forward = match method {
+        Method::Initialize => Forward::Initialize,
+        Method::Discover => Forward::Discover(policy),
+        Method::Listen => Forward::Listen,
+        _ => Forward::Other,
+    };
+    let arguments = params.json().clone();
+    Ok(Some(Target { handler, kind: CallKind::Forwarded(forward), arguments }))
+}
+
+/// The response that carries what another server has answered.
+pub(super) fn outgoing(
+    id: RequestId,
+    forward: Forward,
+    made: Result<Json, ErrorData>,
+    session: Option<ProtocolVersion>,
+) -> Outgoing {
+    let result = match made {
+        Ok(result) => result,
+        Err(error) => return Outgoing::Error { id: Some(id), error },
+    };
+    let result = match forward {
+        Forward::Initialize => {
+            let mut version = Vec::new();
+            write::string(&mut version, session.unwrap_or(ProtocolVersion::LATEST_LEGACY).as_str());
+            with_member(&result, "protocolVersion", &version)
+        }
+        Forward::Discover(policy) => {
+            let mut versions = Vec::new();
+            let mut list = List::array(&mut versions);
+            for version in negotiate::listed(policy) {
+                write::string(list.item(), version);
+            }
+            list.end();
+            with_member(&result, "supportedVersions", &versions)
+        }
+        Forward::Listen => with_subscription(&result, &id),
+        Forward::Other => result,
+    };
+    Outgoing::Result { id, stamp: Bytes::new(), result }
+}
+
+/// The step at which another server has refused a request, by which HTTP chooses the status.
+pub(super) fn rung(kind: CallKind, answer: &Outgoing) -> Option<Rung> {
+    match (kind, answer) {
+        (CallKind::Forwarded(_), Outgoing::Error { error, .. }) => match error.code {
+            ErrorCode::METHOD_NOT_FOUND => Some(Rung::Method),
+            ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => Some(Rung::Capability),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The result with which a subscription ends that was forwarded.
+pub(super) fn end_of_subscription(id: &RequestId) -> Json {
+    with_subscription(&Json::constant(r#"{"resultType":"complete"}"#), id)
+}
+
+/// A notification of another server about a request in flight; `None` if its client does not want
+/// it.
+pub(super) fn about(
+    call: &Call,
+    session: Option<&Session>,
+    method: String,
+    params: Json,
+) -> Result<Option<Outgoing>, UsageError> {
+    let params = match &*method {
+        "notifications/progress" => match &call.token {
+            None => return Ok(None),
+            Some(token) => with_member(&params, "progressToken", token.as_bytes()),
+        },
+        _ if call.kind == CallKind::Forwarded(Forward::Listen) => {
+            with_subscription(&params, &call.id)
+        }
+        _ => params,
+    };
+    let least = call.log_level.or(session.map(Session::log_level));
+    told(least, session.map(Session::version), method, params)
+}
+
+/// A notification of another server about no request, for a legacy client.
+pub(super) fn outside(
+    session: &Session,
+    method: String,
+    params: Json,
+) -> Result<Option<Outgoing>, UsageError> {
+    if !session.is_initialized() && method != "notifications/message" {
+        return Err(UsageError::NotInitialized);
+    }
+    if method == "notifications/progress" {
+        return Err(UsageError::NotInFlight);
+    }
+    told(Some(session.log_level()), Some(session.version()), method, params)
+}
+
+/// `version` is that of a legacy session.
+fn told(
+    least: Option<LoggingLevel>,
+    version: Option<ProtocolVersion>,
+    method: String,
+    params: Json,
+) -> Result<Option<Outgoing>, UsageError> {
+    if !params.raw().is_object() {
+        return Err(UsageError::NotAnObject { name: method });
+    }
+    let is_wanted = match &*method {
+        "notifications/cancelled" => return Err(UsageError::ReservedMethod { method }),
+        "notifications/message" => {
+            let level = params.raw().member("level");
+            let level =
+                level.and_then(|level| serde_json::from_slice::<LoggingLevel>(level.0).ok());
+            // A level that is not known cannot be compared.
+            least.is_some_and(|least| level.is_none_or(|level| level >= least))
+        }
+        "notifications/elicitation/complete" => {
+            version.is_some_and(ProtocolVersion::has_elicitation_complete)
+        }
+        _ => true,
+    };
+    Ok(is_wanted.then(|| Outgoing::Notification { method: method.into(), params }))
+}
+
+/// The object with this member in place of its own, or at the end.
+fn with_member(object: &Json, name: &str, value: &[u8]) -> Json {
+    let mut out = Vec::with_capacity(object.as_bytes().len() + name.len() + value.len() + 4);
+    let mut list = List::object(&mut out);
+    let mut found = false;
+    object.raw().members(|key, old| {
+        if key.string().as_deref() != Some(name) {
+            list.copy(key, old);
+        } else if !core::mem::replace(&mut found, true) {
+            list.member(name, value);
+        }
+    });
+    if !found {
+        list.member(name, value);
+    }
+    list.end();
+    Json::trusted(out)
+}
+
+/// The object with the id of a subscription in `_meta`.
+fn with_subscription(object: &Json, id: &RequestId) -> Json {
+    let meta = object.raw().member("_meta").filter(|meta| meta.is_object());
+    let meta = meta.map_or(Json::EMPTY_OBJECT, |Raw(meta)| Json::trusted(meta.to_vec()));
+    let meta = with_member(&meta, SUBSCRIPTION_ID, id.as_str().as_bytes());
+    with_member(object, "_meta", meta.as_bytes())
+}

@@ -1,0 +1,231 @@
+//! A bridge between a client and a server that are scripts, on byte streams.
+//!
+//! In: lines of the client and of the server. Out: the lines that each of them gets. What the bridge
+//! wants done is done at once, as a driver does it.
+
+use std::collections::BTreeMap;
+
+use mcp_proto::bridge::{Bridge, BridgeAction, ClientRequest, Config, Ticket};
+use mcp_proto::client::{self, Client, ClientEvent};
+use mcp_proto::server::{self, InputFailure, Registry, Reply, ReplyId, Server, ServerEvent};
+use mcp_proto::stdio::Connection;
+use mcp_proto::types::{ClientCapabilities, Implementation};
+use mcp_proto::{Action, Binding, Bytes, Duration, Era, EraPolicy, Instant, Json, Machine};
+use serde_json::Value;
+
+/// A bridge on two byte streams.
+#[derive(Debug)]
+pub struct Bridged {
+    now: Instant,
+    down: Connection<Server>,
+    up: Connection<Client>,
+    bridge: Bridge,
+    replies: BTreeMap<ReplyId, Reply>,
+    asked: BTreeMap<server::InputId, Ticket>,
+    to_client: Vec<u8>,
+    to_server: Vec<u8>,
+    /// The number of responses of the bridge.
+    pub responses: usize,
+    /// The number of requests that the bridge was given.
+    pub requests: usize,
+}
+
+impl Bridged {
+    /// One whose downstream serves the eras of `serves`, and whose upstream is found out by
+    /// `negotiation`.
+    pub fn new(serves: EraPolicy, negotiation: client::Negotiation) -> Self {
+        let mut registry = Registry::new(Implementation::new("bridge", "1.0.0"));
+        registry.forward(());
+        let mut config = server::Config::default();
+        config.era_policy = serves;
+        let down = Connection::server(registry.declaration(), config);
+        let mut config = client::Config::new(Implementation::new("bridge", "1.0.0"))
+            .negotiation(negotiation)
+            .forwarding();
+        let all = r#"{"roots":{"listChanged":true},"sampling":{"tools":{}},
+            "elicitation":{"form":{},"url":{}}}"#;
+        config.capabilities = serde_json::from_str::<ClientCapabilities>(all).unwrap_or_default();
+        let mut bits = 0_u128;
+        let random = move || {
+            bits += 1;
+            bits.to_be_bytes()
+        };
+        let mut bridged = Self {
+            now: Instant::ZERO,
+            down,
+            up: Connection::client(config),
+            bridge: Bridge::new(Config::new(Box::new(random))),
+            replies: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            to_client: Vec::new(),
+            to_server: Vec::new(),
+            responses: 0,
+            requests: 0,
+        };
+        bridged.up.handle_opened(bridged.now);
+        bridged.run();
+        bridged
+    }
+
+    /// The client sends a line.
+    pub fn client(&mut self, line: &str) {
+        self.down.handle_bytes(self.now, Bytes::from(format!("{line}\n")));
+        self.run();
+    }
+
+    /// The server sends a line.
+    pub fn server(&mut self, line: &str) {
+        self.up.handle_bytes(self.now, Bytes::from(format!("{line}\n")));
+        self.run();
+    }
+
+    /// The server is gone.
+    pub fn server_ends(&mut self) {
+        self.up.handle_eof(self.now);
+        self.run();
+    }
+
+    /// The client sends nothing more.
+    pub fn client_ends(&mut self) {
+        self.down.handle_eof(self.now);
+        self.run();
+    }
+
+    /// Time passes.
+    pub fn pass(&mut self, duration: Duration) {
+        self.now = self.now + duration;
+        let now = self.now;
+        self.down.handle_timeout(now);
+        self.up.handle_timeout(now);
+        let Self { bridge, up, .. } = self;
+        up.with(now, |client| bridge.handle_timeout(now, client));
+        self.run();
+    }
+
+    /// The lines that the client has got since the last look.
+    pub fn to_client(&mut self) -> Vec<Value> {
+        lines(&mut self.to_client)
+    }
+
+    /// The lines that the server has got since the last look.
+    pub fn to_server(&mut self) -> Vec<Value> {
+        lines(&mut self.to_server)
+    }
+
+    fn run(&mut self) {
+        loop {
+            let is_idle = !self.take_down() & !self.take_up();
+            if is_idle && !self.take_bridge() {
+                return;
+            }
+        }
+    }
+
+    fn take_down(&mut self) -> bool {
+        let now = self.now;
+        let Some(action) = self.down.poll_action() else { return false };
+        let Self { bridge, up, .. } = self;
+        match action {
+            Action::Transmit(bytes) => self.to_client.extend_from_slice(&bytes),
+            Action::Event(ServerEvent::Request(request)) => {
+                self.requests += 1;
+                let read = ClientRequest::of(&request);
+                self.replies.insert(read.about, request.reply);
+                up.with(now, |client| bridge.handle_request(now, read, client));
+            }
+            Action::Event(ServerEvent::Cancelled { about, .. }) => {
+                self.replies.remove(&about);
+                up.with(now, |client| bridge.handle_cancelled(now, about, client));
+            }
+            Action::Event(ServerEvent::Notification { session, method, params, .. }) => {
+                let era = self.down.machine().era().unwrap_or(Era::Modern);
+                up.with(now, |client| {
+                    bridge.handle_notification(now, (session, era), &method, params, client);
+                });
+            }
+            Action::Event(ServerEvent::InputAnswered { input, answer }) => {
+                if let Some(ticket) = self.asked.remove(&input) {
+                    up.with(now, |client| {
+                        bridge.handle_input_answered(now, ticket, answer, client);
+                    });
+                }
+            }
+            Action::Event(_) | Action::Close => {}
+        }
+        true
+    }
+
+    fn take_up(&mut self) -> bool {
+        let now = self.now;
+        let Some(action) = self.up.poll_action() else { return false };
+        let Self { bridge, up, .. } = self;
+        match action {
+            Action::Transmit(bytes) => self.to_server.extend_from_slice(&bytes),
+            Action::Event(ClientEvent::Reopen) => up.handle_opened(now),
+            Action::Event(event) => {
+                up.with(now, |client| bridge.handle_client_event(now, event, client));
+            }
+            Action::Close => {}
+        }
+        true
+    }
+
+    fn take_bridge(&mut self) -> bool {
+        let now = self.now;
+        let Some(action) = self.bridge.poll_action() else { return false };
+        let Self { bridge, up, down, .. } = self;
+        match action {
+            BridgeAction::Respond { about, outcome } => {
+                self.responses += 1;
+                if let Some(reply) = self.replies.remove(&about) {
+                    down.with(now, |server| server.respond(now, reply, outcome));
+                }
+            }
+            BridgeAction::Notify { about, notification } => {
+                let _ = down.with(now, |server| server.notify(now, about, notification));
+            }
+            BridgeAction::NotifySession { notification, .. } => {
+                let _ = down.with(now, |server| server.notify_session(now, notification));
+            }
+            BridgeAction::RequestInput { about, request, ticket, .. } => {
+                let timeout = Duration::from_secs(60);
+                let asked = down.with(now, |server| match about {
+                    Some(about) => server.request_input_about(now, about, request, timeout),
+                    None => server.request_input(now, request, timeout),
+                });
+                match asked {
+                    Ok(input) => {
+                        self.asked.insert(input, ticket);
+                    }
+                    Err(_) => up.with(now, |client| {
+                        let answer: Result<Json, _> = Err(InputFailure::Closed);
+                        bridge.handle_input_answered(now, ticket, answer, client);
+                    }),
+                }
+            }
+            BridgeAction::CancelInput { ticket } => {
+                let found = self.asked.iter().find(|(_, it)| **it == ticket);
+                if let Some(input) = found.map(|(input, _)| *input) {
+                    self.asked.remove(&input);
+                    let _ = down.with(now, |server| server.cancel_input(now, input));
+                }
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+fn lines(bytes: &mut Vec<u8>) -> Vec<Value> {
+    let text = std::mem::take(bytes);
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).unwrap_or(Value::Null)).collect()
+}
+
+impl Bridged {
+    /// The server sends a line; returns the text that the client gets for it.
+    pub fn server_raw(&mut self, line: &str) -> String {
+        self.server(line);
+        String::from_utf8(std::mem::take(&mut self.to_client)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,254 @@
+//! Elicitation, sampling and roots: what a server asks goes to the client of its call, in its era.
+
+use mcp_proto::Duration;
+
+use super::*;
+
+const QUESTION: &str = r#"{"jsonrpc":"2.0","id":"q1","method":"elicitation/create",
+    "params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}},"new":1.0}}"#;
+
+fn question() -> String {
+    QUESTION.replace('\n', "")
+}
+
+fn call(bridged: &mut Bridged, down: Era, id: u64, params: Value) -> Value {
+    forwarded(bridged, down, id, "tools/call", params)
+}
+
+#[test]
+fn requests_of_a_legacy_server_pass_to_a_legacy_client() {
+    let mut bridged = quiet(Era::Legacy, Era::Legacy);
+    let asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    for (method, params) in [
+        (
+            "elicitation/create",
+            json!({"message": "Sure?", "requestedSchema": {"new": 1.0}, "x": 1}),
+        ),
+        ("sampling/createMessage", json!({"messages": [], "maxTokens": 5, "new": [1]})),
+        ("roots/list", json!({"_meta": {"a/b": 1}})),
+        ("com.example/ask", json!({"any": {"thing": null}})),
+    ] {
+        let line = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params});
+        bridged.server(&line.to_string());
+        let got = only(bridged.to_client());
+        assert_eq!((&got["method"], &got["params"]), (&json!(method), &params));
+        let result = json!({"action": "accept", "content": {"n": 1.0}, "new": {"x": []}});
+        let line = json!({"jsonrpc": "2.0", "id": got["id"], "result": result});
+        bridged.client(&line.to_string());
+        let got = only(bridged.to_server());
+        assert_eq!((&got["id"], &got["result"]), (&json!(method), &result));
+    }
+    let answer = answered(&mut bridged, &asked, &json!({"content": []}));
+    assert_eq!(answer["id"], 1);
+}
+
+#[test]
+fn refusal_of_a_legacy_client_passes_to_a_legacy_server() {
+    let mut bridged = quiet(Era::Legacy, Era::Legacy);
+    call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    bridged.server(&question());
+    let got = only(bridged.to_client());
+    let error = json!({"code": -1, "message": "no", "data": {"why": 1}});
+    bridged.client(&json!({"jsonrpc": "2.0", "id": got["id"], "error": error}).to_string());
+    assert_eq!(only(bridged.to_server())["error"], error);
+}
+
+#[test]
+fn server_that_withdraws_its_request_withdraws_it_from_the_client() {
+    let mut bridged = quiet(Era::Legacy, Era::Legacy);
+    call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    bridged.server(&question());
+    let got = only(bridged.to_client());
+    let line =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q1"}}"#;
+    bridged.server(line);
+    let cancelled = only(bridged.to_client());
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], got["id"]);
+}
+
+/// Calls a tool as a modern client whose legacy server asks at once; returns the result, and the
+/// request that the server has got.
+fn parked(bridged: &mut Bridged) -> (Value, Value) {
+    let asked = call(bridged, Era::Modern, 1, json!({"name": "x", "arguments": {"a": 1}}));
+    bridged.server(&question());
+    let second = r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#;
+    bridged.server(second);
+    let result = only(bridged.to_client())["result"].clone();
+    (result, asked)
+}
+
+#[test]
+fn modern_client_brings_the_input_of_a_legacy_server_with_its_retry() {
+    for answer in ["accept", "decline", "cancel"] {
+        let mut bridged = quiet(Era::Modern, Era::Legacy);
+        let (result, asked) = parked(&mut bridged);
+        assert_eq!(result["resultType"], "input_required");
+        let request = &result["inputRequests"]["input-1"];
+        assert_eq!(request["method"], "elicitation/create");
+        assert_eq!(request["params"]["new"], json!(1.0));
+        let params = json!({
+            "name": "x", "arguments": {"a": 1}, "requestState": result["requestState"],
+            "inputResponses": {"input-1": {"action": answer, "new": 2}},
+        });
+        bridged.client(&super::request(2, "tools/call", &modern(params)));
+        let got = only(bridged.to_server());
+        assert_eq!(
+            (&got["id"], &got["result"]),
+            (&json!("q1"), &json!({"action": answer, "new": 2}))
+        );
+        // It has asked for something else meanwhile: another round.
+        let result = only(bridged.to_client());
+        assert_eq!(result["id"], 2);
+        let result = result["result"].clone();
+        assert_eq!(result["inputRequests"]["input-2"], json!({"method": "roots/list"}));
+        let params = json!({
+            "name": "x", "arguments": {"a": 1}, "requestState": result["requestState"],
+            "inputResponses": {"input-2": {"roots": []}},
+        });
+        bridged.client(&super::request(3, "tools/call", &modern(params)));
+        let got = only(bridged.to_server());
+        assert_eq!((&got["id"], &got["result"]), (&json!(7), &json!({"roots": []})));
+        let answer = answered(&mut bridged, &asked, &json!({"content": [1]}));
+        assert_eq!((&answer["id"], &answer["result"]["content"]), (&json!(3), &json!([1])));
+        assert_eq!(bridged.responses, bridged.requests);
+    }
+}
+
+#[test]
+fn reference_belongs_to_its_request_and_is_good_once() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let (result, _) = parked(&mut bridged);
+    let state = result["requestState"].clone();
+    let retry = |id, name: &str, n, state: &Value| {
+        let params = json!({
+            "name": name, "arguments": {"a": n}, "requestState": state, "inputResponses": {},
+        });
+        request(id, "tools/call", &modern(params))
+    };
+    for (id, name, n, state) in
+        [(2, "y", 1, &state), (3, "x", 2, &state), (4, "x", 1, &json!("guessed"))]
+    {
+        bridged.client(&retry(id, name, n, state));
+        let got = only(bridged.to_client());
+        assert_eq!((&got["id"], &got["error"]["code"]), (&json!(id), &json!(-32602)));
+    }
+    bridged.client(&retry(5, "x", 1, &state));
+    let again = only(bridged.to_client());
+    assert_eq!(again["result"]["resultType"], "input_required");
+    bridged.client(&retry(6, "x", 1, &state));
+    assert_eq!(only(bridged.to_client())["error"]["code"], -32602);
+    assert_eq!(bridged.to_server(), Vec::<Value>::new());
+}
+
+#[test]
+fn response_that_comes_while_nobody_waits_is_kept_for_the_retry() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let (result, asked) = parked(&mut bridged);
+    let line = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": ["late"]}});
+    bridged.server(&line.to_string());
+    assert_eq!(bridged.to_client(), Vec::<Value>::new());
+    let params = json!({
+        "name": "x", "arguments": {"a": 1}, "requestState": result["requestState"],
+        "inputResponses": {"input-1": {"action": "accept"}},
+    });
+    bridged.client(&request(2, "tools/call", &modern(params)));
+    assert_eq!(only(bridged.to_client())["result"]["content"], json!(["late"]));
+}
+
+#[test]
+fn call_whose_client_does_not_come_back_is_cancelled() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let (_, asked) = parked(&mut bridged);
+    bridged.pass(Duration::from_secs(5 * 60));
+    let cancelled = bridged.to_server();
+    let is_it = |line: &&Value| line["method"] == "notifications/cancelled";
+    let found = cancelled.iter().find(is_it).unwrap();
+    assert_eq!(found["params"]["requestId"], asked["id"]);
+}
+
+#[test]
+fn legacy_client_is_asked_what_a_modern_server_requires() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x", "arguments": {"a": 1}}));
+    let mut id = asked["id"].clone();
+    for round in 0..2 {
+        let result = json!({
+            "resultType": "input_required", "requestState": format!("state {round}"),
+            "inputRequests": {
+                "a": {"method": "elicitation/create", "params": {"message": "m", "new": 1.0}},
+                "b": {"method": "elicitation/create", "params": {
+                    "mode": "url", "url": "https://a.example", "message": "m"}},
+                "c": {"method": "roots/list"},
+            },
+        });
+        let line = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+        bridged.server(&line);
+        let questions = bridged.to_client();
+        assert_eq!(questions.len(), 3);
+        assert_eq!(questions[0]["params"], json!({"message": "m", "new": 1.0}));
+        assert!(questions[1]["params"]["elicitationId"].is_string());
+        for (at, question) in questions.iter().enumerate() {
+            assert_eq!(bridged.to_server(), Vec::<Value>::new());
+            let result = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"n": at}});
+            bridged.client(&result.to_string());
+        }
+        let again = only(bridged.to_server());
+        assert_eq!(again["method"], "tools/call");
+        let params = &again["params"];
+        assert_eq!((&params["name"], &params["arguments"]), (&json!("x"), &json!({"a": 1})));
+        assert_eq!(params["requestState"], format!("state {round}"));
+        assert_eq!(params["inputResponses"], json!({"a": {"n": 0}, "b": {"n": 1}, "c": {"n": 2}}));
+        id = again["id"].clone();
+    }
+    let line = json!({"jsonrpc": "2.0", "id": id, "result": {
+        "resultType": "complete", "content": []}});
+    bridged.server(&line.to_string());
+    let answer = only(bridged.to_client());
+    assert_eq!((&answer["id"], &answer["result"]), (&json!(1), &json!({"content": []})));
+}
+
+#[test]
+fn refusal_of_a_legacy_client_ends_the_request_at_a_modern_server() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let asked = call(&mut bridged, Era::Legacy, 1, json!({"name": "x"}));
+    let result = json!({"resultType": "input_required", "inputRequests": {
+        "a": {"method": "roots/list"}, "b": {"method": "roots/list"}}});
+    bridged.server(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string());
+    let questions = bridged.to_client();
+    let error = json!({"code": -32601, "message": "no"});
+    let line = json!({"jsonrpc": "2.0", "id": questions[0]["id"], "error": error});
+    bridged.client(&line.to_string());
+    let got = bridged.to_client();
+    assert_eq!(got.len(), 2, "{got:?}");
+    let cancelled = got.iter().find(|line| line["method"] == "notifications/cancelled").unwrap();
+    assert_eq!(cancelled["params"]["requestId"], questions[1]["id"]);
+    let answer = got.iter().find(|line| line["id"] == 1).unwrap();
+    assert_eq!(answer["error"]["code"], -32603);
+}
+
+#[test]
+fn rounds_of_a_modern_server_pass_to_a_modern_client() {
+    let mut bridged = quiet(Era::Modern, Era::Modern);
+    let asked = call(&mut bridged, Era::Modern, 1, json!({"name": "x"}));
+    let result = json!({
+        "resultType": "input_required", "requestState": "s", "new": 1,
+        "inputRequests": {"a": {"method": "com.example/unknown", "params": {"n": 1.0}}},
+    });
+    assert_eq!(answered(&mut bridged, &asked, &result)["result"], result);
+    let params = json!({"name": "x", "requestState": "s", "inputResponses": {"a": {"n": [2.0]}}});
+    let asked = call(&mut bridged, Era::Modern, 2, params);
+    assert_eq!(asked["params"]["requestState"], "s");
+    assert_eq!(asked["params"]["inputResponses"], json!({"a": {"n": [2.0]}}));
+}
+
+#[test]
+fn input_for_one_of_several_callers_is_refused_if_nothing_says_for_whom() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    call(&mut bridged, Era::Modern, 1, json!({"name": "x"}));
+    call(&mut bridged, Era::Modern, 2, json!({"name": "y"}));
+    bridged.server(&question());
+    assert_eq!(bridged.to_client(), Vec::<Value>::new());
+    let got = only(bridged.to_server());
+    assert_eq!((&got["id"], &got["error"]["code"]), (&json!("q1"), &json!(-32603)));
+}

@@ -1,0 +1,145 @@
+//! The bridge between scripts: what passes as it came, what is translated, what is answered.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "a test ends here, and says why; values are made in place"
+)]
+
+mod across;
+mod faults;
+mod inputs;
+mod same_era;
+mod subscriptions;
+mod tables;
+
+use mcp_proto::client::Negotiation;
+use mcp_proto::{Era, EraPolicy, ProtocolVersion};
+use mcp_tests::bridge::Bridged;
+use serde_json::{Value, json};
+
+/// The offer of the server of the tests.
+fn capabilities() -> Value {
+    json!({
+        "tools": {"listChanged": true},
+        "resources": {"subscribe": true, "listChanged": true},
+        "prompts": {"listChanged": true},
+        "completions": {},
+        "logging": {},
+        "experimental": {"x": {"y": 1}},
+        "unknown": {"kept": [1, 2.50]},
+    })
+}
+
+/// A bridge whose server is connected, and whose client is of `down`; a legacy one is initialized.
+fn bridged(down: Era, up: Era) -> Bridged {
+    let modern = ProtocolVersion::LATEST_MODERN;
+    let negotiation = match up {
+        Era::Legacy => Negotiation::Legacy,
+        Era::Modern => Negotiation::Pinned(modern),
+    };
+    let mut bridged = Bridged::new(EraPolicy::Auto, negotiation);
+    let asked = bridged.to_server();
+    let id = &asked[0]["id"];
+    let info = json!({"name": "server", "version": "2", "mark": "kept"});
+    let answer = match up {
+        Era::Legacy => json!({
+            "protocolVersion": "2025-11-25", "capabilities": capabilities(), "serverInfo": info,
+            "instructions": "Be kind.", "more": true,
+        }),
+        Era::Modern => json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"],
+            "capabilities": capabilities(), "instructions": "Be kind.", "more": true,
+            "ttlMs": 5, "cacheScope": "public",
+            "_meta": {"io.modelcontextprotocol/serverInfo": info, "a/b": 1},
+        }),
+    };
+    bridged.server(&json!({"jsonrpc": "2.0", "id": id, "result": answer}).to_string());
+    bridged.to_server();
+    if down == Era::Legacy {
+        let params = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"elicitation": {"url": {}, "form": {}}, "sampling": {}, "roots": {}},
+            "clientInfo": {"name": "client", "version": "1"},
+        });
+        bridged.client(&request(0, "initialize", &params));
+        if up == Era::Modern {
+            let asked = bridged.to_server();
+            assert_eq!(asked[0]["method"], "server/discover");
+            let answer = json!({"jsonrpc": "2.0", "id": asked[0]["id"], "result": answer});
+            bridged.server(&answer.to_string());
+        }
+        bridged.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        if up == Era::Modern {
+            let listens = bridged.to_server();
+            assert_eq!(listens[0]["method"], "subscriptions/listen");
+            assert_eq!(listens[0]["id"], LISTS);
+        }
+    }
+    bridged
+}
+
+/// The same, with what the client has got by then out of the way.
+fn quiet(down: Era, up: Era) -> Bridged {
+    let mut bridged = bridged(down, up);
+    bridged.to_client();
+    bridged
+}
+
+fn request(id: u64, method: &str, params: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
+/// Parameters with the envelope of a modern client.
+fn modern(mut params: Value) -> Value {
+    let envelope = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "client", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {
+            "elicitation": {"url": {}, "form": {}}, "sampling": {}, "roots": {},
+        },
+    });
+    let meta = &mut params["_meta"];
+    if meta.is_null() {
+        *meta = json!({});
+    }
+    meta.as_object_mut().unwrap().extend(envelope.as_object().unwrap().clone());
+    params
+}
+
+/// Parameters of a client of this era.
+fn of_era(era: Era, params: Value) -> Value {
+    match era {
+        Era::Legacy => params,
+        Era::Modern => modern(params),
+    }
+}
+
+/// The only line of several.
+fn only(lines: Vec<Value>) -> Value {
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    lines.into_iter().next().unwrap()
+}
+
+/// Sends a request, and returns what the server gets for it.
+fn forwarded(bridged: &mut Bridged, era: Era, id: u64, method: &str, params: Value) -> Value {
+    bridged.client(&request(id, method, &of_era(era, params)));
+    only(bridged.to_server())
+}
+
+/// Answers a request as the server, and returns what the client gets for it.
+fn answered(bridged: &mut Bridged, asked: &Value, result: &Value) -> Value {
+    bridged.server(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}).to_string());
+    only(bridged.to_client())
+}
+
+/// The id of the subscription that a legacy client has at a modern server from the beginning.
+const LISTS: u64 = 3;
+
+const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
+
+/// Every pair of eras: of the client, and of the server.
+fn pairs() -> impl Iterator<Item = (Era, Era)> {
+    ERAS.into_iter().flat_map(|down| ERAS.into_iter().map(move |up| (down, up)))
+}

@@ -1,0 +1,138 @@
+//! Changes of lists and resources, within an era and across.
+
+use super::*;
+
+fn notification(method: &str, params: Value) -> String {
+    json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
+}
+
+const LISTENS: &str = "io.modelcontextprotocol/subscriptionId";
+
+#[test]
+fn subscription_of_a_modern_client_passes_to_a_modern_server() {
+    let mut bridged = quiet(Era::Modern, Era::Modern);
+    let params = json!({"notifications": {"toolsListChanged": true, "new": 1}, "more": 1});
+    let asked = forwarded(&mut bridged, Era::Modern, 9, "subscriptions/listen", params.clone());
+    assert_eq!(asked["params"]["notifications"], params["notifications"]);
+    assert_eq!(asked["params"]["more"], 1);
+    for method in [
+        "notifications/subscriptions/acknowledged",
+        "notifications/tools/list_changed",
+        "notifications/com.example/changed",
+    ] {
+        let params = json!({"new": 1.0, "_meta": {LISTENS: asked["id"], "a/b": 1}});
+        bridged.server(&notification(method, params));
+        let got = only(bridged.to_client());
+        assert_eq!(got["method"], method);
+        assert_eq!(got["params"], json!({"new": 1.0, "_meta": {LISTENS: 9, "a/b": 1}}));
+    }
+    let result = json!({"resultType": "complete", "_meta": {LISTENS: asked["id"], "c/d": 2}});
+    let answer = answered(&mut bridged, &asked, &result);
+    assert_eq!(answer["id"], 9);
+    assert_eq!(answer["result"]["_meta"], json!({LISTENS: 9, "c/d": 2}));
+}
+
+#[test]
+fn subscription_of_a_modern_client_becomes_requests_to_a_legacy_server() {
+    let mut bridged = quiet(Era::Modern, Era::Legacy);
+    let params = json!({"notifications": {
+        "toolsListChanged": true, "resourceSubscriptions": ["a:1", "a:2"]}});
+    bridged.client(&request(9, "subscriptions/listen", &modern(params)));
+    let asked = bridged.to_server();
+    let uris: Vec<_> = asked.iter().map(|it| it["params"]["uri"].clone()).collect();
+    assert_eq!(uris, [json!("a:1"), json!("a:2")]);
+    assert_eq!(asked[0]["method"], "resources/subscribe");
+    bridged.server(&json!({"jsonrpc": "2.0", "id": asked[0]["id"], "result": {}}).to_string());
+    assert_eq!(bridged.to_client(), Vec::<Value>::new());
+    let error = json!({"code": -32002, "message": "no"});
+    bridged.server(&json!({"jsonrpc": "2.0", "id": asked[1]["id"], "error": error}).to_string());
+    let ack = only(bridged.to_client());
+    assert_eq!(ack["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(ack["params"]["_meta"][LISTENS], 9);
+    let honoured = json!({"toolsListChanged": true, "resourceSubscriptions": ["a:1"]});
+    assert_eq!(ack["params"]["notifications"], honoured);
+    bridged.server(&notification("notifications/resources/updated", json!({"uri": "a:1", "n": 1})));
+    let got = only(bridged.to_client());
+    assert_eq!(got["params"], json!({"uri": "a:1", "n": 1, "_meta": {LISTENS: 9}}));
+    bridged.server(&notification("notifications/tools/list_changed", json!({})));
+    assert_eq!(only(bridged.to_client())["method"], "notifications/tools/list_changed");
+    for method in ["notifications/prompts/list_changed", "notifications/resources/list_changed"] {
+        bridged.server(&notification(method, json!({})));
+    }
+    bridged.server(&notification("notifications/resources/updated", json!({"uri": "a:3"})));
+    assert_eq!(bridged.to_client(), Vec::<Value>::new());
+    let cancel = notification("notifications/cancelled", json!({"requestId": 9}));
+    bridged.client(&cancel);
+    let asked = only(bridged.to_server());
+    assert_eq!(
+        (&asked["method"], &asked["params"]["uri"]),
+        (&json!("resources/unsubscribe"), &json!("a:1"))
+    );
+}
+
+#[test]
+fn subscription_of_a_legacy_client_becomes_one_at_a_modern_server() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let asked =
+        forwarded(&mut bridged, Era::Legacy, 1, "resources/subscribe", json!({"uri": "a:1"}));
+    assert_eq!(asked["method"], "subscriptions/listen");
+    assert_eq!(asked["params"]["notifications"]["resourceSubscriptions"], json!(["a:1"]));
+    let meta = json!({LISTENS: asked["id"]});
+    let honoured = json!({"resourceSubscriptions": ["a:1"]});
+    let ack = json!({"notifications": honoured, "_meta": meta});
+    bridged.server(&notification("notifications/subscriptions/acknowledged", ack));
+    let answer = only(bridged.to_client());
+    assert_eq!((&answer["id"], &answer["result"]), (&json!(1), &json!({})));
+    let params = json!({"uri": "a:1", "new": 1.0, "_meta": meta});
+    bridged.server(&notification("notifications/resources/updated", params));
+    assert_eq!(only(bridged.to_client())["params"], json!({"uri": "a:1", "new": 1.0}));
+    bridged.client(&request(2, "resources/unsubscribe", &json!({"uri": "a:1"})));
+    let cancelled = only(bridged.to_server());
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], asked["id"]);
+    assert_eq!(only(bridged.to_client())["id"], 2);
+}
+
+#[test]
+fn resource_that_a_modern_server_does_not_honour_is_refused() {
+    let mut bridged = quiet(Era::Legacy, Era::Modern);
+    let asked =
+        forwarded(&mut bridged, Era::Legacy, 1, "resources/subscribe", json!({"uri": "a:1"}));
+    let ack = json!({"notifications": {}, "_meta": {LISTENS: asked["id"]}});
+    bridged.server(&notification("notifications/subscriptions/acknowledged", ack));
+    assert_eq!(only(bridged.to_client())["error"]["code"], -32602);
+}
+
+#[test]
+fn legacy_client_hears_of_lists() {
+    for up in ERAS {
+        let mut bridged = bridged(Era::Legacy, up);
+        bridged.to_client();
+        let meta = match up {
+            Era::Legacy => json!({"a/b": 1}),
+            Era::Modern => json!({"a/b": 1, LISTENS: LISTS}),
+        };
+        for method in [
+            "notifications/tools/list_changed",
+            "notifications/prompts/list_changed",
+            "notifications/resources/list_changed",
+        ] {
+            bridged.server(&notification(method, json!({"_meta": meta, "new": 1})));
+            let got = only(bridged.to_client());
+            assert_eq!(got["method"], method);
+            assert_eq!(got["params"], json!({"_meta": {"a/b": 1}, "new": 1}));
+        }
+    }
+}
+
+#[test]
+fn subscriptions_within_the_legacy_era_pass() {
+    let mut bridged = quiet(Era::Legacy, Era::Legacy);
+    for method in ["resources/subscribe", "resources/unsubscribe", "logging/setLevel"] {
+        let params = json!({"uri": "a:1", "level": "info", "new": 1.0});
+        let asked = forwarded(&mut bridged, Era::Legacy, 1, method, params.clone());
+        assert_eq!((&asked["method"], &asked["params"]), (&json!(method), &params));
+        let answer = answered(&mut bridged, &asked, &json!({"new": 1}));
+        assert_eq!(answer["result"], json!({"new": 1}));
+    }
+}
