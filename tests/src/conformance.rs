@@ -21,6 +21,8 @@ use mcp_service::runtime::unblock;
 use mcp_service::{Client, HttpClientConfig};
 use serde_json::{Value, json};
 
+use crate::auth_site::location;
+
 /// A scenario that the suite wants to see.
 pub struct Scenario {
     /// Where its server is.
@@ -160,9 +162,5 @@ fn visit(page: &ConsentPage) -> io::Result<String> {
     write!(socket, "GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
     let mut answer = String::new();
     socket.read_to_string(&mut answer)?;
-    let mut fields = answer.lines().filter_map(|line| line.split_once(": "));
-    let location = fields.find(|(name, _)| name.eq_ignore_ascii_case("location"));
-    location
-        .map(|(_, url)| url.into())
-        .ok_or_else(|| io::Error::other("the page does not redirect"))
+    location(&answer).ok_or_else(|| io::Error::other("the page does not redirect"))
 }

@@ -1,5 +1,6 @@
 //! What the tests of the whole share.
 
+pub mod auth_site;
 pub mod base64;
 pub mod bridge;
 #[cfg(unix)]

@@ -11,6 +11,7 @@ mod environment;
 #[cfg(unix)]
 mod interrupted;
 mod lists;
+mod login;
 mod probe;
 mod record;
 mod run;
@@ -32,7 +33,8 @@ fn main() -> ExitCode {
     let unix = [interrupted::ALL, environment::ALL].concat();
     #[cfg(not(unix))]
     let unix: Vec<Test> = Vec::new();
-    let all = [probe::ALL, lists::ALL, call::ALL, record::ALL, wrong::ALL, &unix].concat();
+    let all =
+        [probe::ALL, lists::ALL, call::ALL, record::ALL, login::ALL, wrong::ALL, &unix].concat();
     let trial = |(name, test): Test| {
         Trial::test(name.trim_start_matches("cli::"), move || {
             test();

@@ -42,9 +42,16 @@ pub(crate) fn run_in(environment: &[(&str, &str)], words: &[&str]) -> Ran {
     finish(command("", words).envs(environment.iter().copied()))
 }
 
+/// The same, where `mcp` is told that it starts a server, or a browser, of this kind.
+pub(crate) fn run_as(kind: &str, environment: &[(&str, &str)], words: &[&str]) -> Ran {
+    finish(command(kind, words).envs(environment.iter().copied()))
+}
+
 fn command(kind: &str, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
     command.args(words).stdin(Stdio::null()).env(SERVER, kind);
+    // Nobody's credentials.
+    command.env("MCP_CREDENTIALS", "/none");
     for name in ["MCP_TOKEN", "MCP_WIRE"] {
         command.env_remove(name);
     }

@@ -26,6 +26,9 @@ pub(crate) const SERVER: &str = "MCP_CLI_TEST_SERVER";
 /// Serves on standard input and output if the environment says so.
 pub(crate) fn serve_if_told() -> Option<ExitCode> {
     let kind = env::var(SERVER).ok()?;
+    if kind == "browser" {
+        return Some(super::login::browser());
+    }
     Some(match serve(&kind) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -70,7 +73,6 @@ fn answer(body: &str) -> io::Result<()> {
 pub(crate) fn over_http(token: Option<&'static str>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    listener.set_nonblocking(true).unwrap();
     let mut config = HttpConfig::default();
     if let Some(token) = token {
         config.authorize = Some(Arc::new(move |head| {
@@ -81,13 +83,19 @@ pub(crate) fn over_http(token: Option<&'static str>) -> String {
             Authorization::Unauthorized("Bearer scope=\"cook\"".into())
         }));
     }
+    serve_with(listener, config);
+    format!("http://{address}/mcp")
+}
+
+/// Serves over HTTP with a thread of its own.
+pub(crate) fn serve_with(listener: TcpListener, config: HttpConfig) {
+    listener.set_nonblocking(true).unwrap();
     thread::spawn(move || {
         Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             serve_http(listener, registry().unwrap(), config).await.unwrap();
         });
     });
-    format!("http://{address}/mcp")
 }
 
 /// A server of web pages, which answers whatever it is asked with one.

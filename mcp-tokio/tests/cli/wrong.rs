@@ -154,8 +154,8 @@ fn who_asks() {
     let url = over_http(Some("sesame"));
     let ran = run(&["tools", &url]);
     assert_eq!((ran.exit, &*ran.out), (7, ""));
-    let advice = "     put a token with the scope \"cook\" into the environment variable MCP_TOKEN, \
-                  or into another one that --bearer-env names; other credentials are for --header\n";
+    let advice = "     run `mcp login` with the URL; or put a token with the scope \"cook\" into the \
+                  environment variable MCP_TOKEN, or into another one that --bearer-env names; other credentials are for --header\n";
     assert!(ran.err.ends_with(advice), "{}", ran.err);
     assert_eq!(run_in(&[("MCP_TOKEN", "mellon")], &["tools", &url]).exit, 7);
     assert_eq!(run_in(&[("MCP_TOKEN", "sesame")], &["tools", &url]).exit, 0);

@@ -3,9 +3,11 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
+use std::io;
 
-use mcp_proto::auth::{Authorizer, Config};
+use mcp_proto::auth::{AuthAction, Authorizer, Config, Secret};
 use mcp_proto::http::Url;
+use mcp_proto::{Duration, Instant};
 
 use super::consent::Consent;
 use super::vault::Vault;
@@ -37,6 +39,34 @@ impl SignIn {
     pub fn settings(mut self, change: impl Fn(Config) -> Config + Send + Sync + 'static) -> Self {
         self.settings = Some(Arc::new(change));
         self
+    }
+
+    /// Removes what is stored for a server: tokens, and the client that was registered for them. Returns
+    /// false if there is nothing.
+    ///
+    /// # Errors
+    ///
+    /// The error of the vault.
+    pub async fn forget(&self, server: &Url) -> io::Result<bool> {
+        let mut authorizer = self.authorizer(server, || [0; 16]);
+        let mut is_stored = false;
+        // It reads the vault first.
+        authorizer.access(Instant::ZERO);
+        while let Some(action) = authorizer.poll_action() {
+            if let AuthAction::Hold { id, key, .. } = action {
+                let record = self.vault.read(&key).await?;
+                is_stored = record.is_some();
+                let record = record.as_ref().map(Secret::expose);
+                authorizer.handle_held(Instant::ZERO, id, Duration::ZERO, record);
+            }
+        }
+        authorizer.forget();
+        while let Some(action) = authorizer.poll_action() {
+            if let AuthAction::Remove { key } = action {
+                self.vault.remove(&key).await?;
+            }
+        }
+        Ok(is_stored)
     }
 
     /// The authorizer of a client of a server.

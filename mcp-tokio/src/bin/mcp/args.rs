@@ -10,6 +10,8 @@ use clap::{Parser, Subcommand};
 use mcp_tokio::types::LoggingLevel;
 use mcp_tokio::{Json, Negotiation, ProtocolVersion};
 
+use crate::sign_in::SignInArgs;
+
 /// Talks to MCP servers, of every version from 2024-11-05 to 2026-07-28.
 #[derive(Parser)]
 #[command(name = "mcp", version, after_help = AFTER_HELP, max_term_width = 100)]
@@ -35,6 +37,12 @@ pub(crate) enum Do {
     /// Calls a tool: shows progress and log messages, and asks you what the server asks
     #[command(override_usage = USAGE_CALL, after_help = HELP_CALL)]
     Call(CallArgs),
+    /// Signs in to a server, in the browser, and stores the credentials for all commands
+    #[command(override_usage = USAGE_LOGIN, after_help = HELP_LOGIN)]
+    Login(Alone),
+    /// Removes the stored credentials for a server
+    #[command(override_usage = USAGE_LOGOUT)]
+    Logout(Alone),
     /// Writes a conversation with a server into a file: how it is found out what the server is, and all
     /// of its lists
     #[command(override_usage = USAGE_RECORD, after_help = HELP_RECORD)]
@@ -111,6 +119,8 @@ pub(crate) struct Common {
     /// The variable that holds the bearer token for a URL; by default `MCP_TOKEN`, if that is set
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) bearer_env: Option<String>,
+    #[command(flatten)]
+    pub(crate) sign_in: SignInArgs,
     /// Sets a variable of a server that is started here, or, without a value, hands on the one of this
     /// name; may be repeated
     #[arg(long, value_name = "NAME[=VALUE]", value_parser = variable)]
@@ -135,7 +145,11 @@ impl Do {
     /// Returns whether programs read the output.
     pub(crate) fn json(&self) -> bool {
         match self {
-            Self::Probe(args) | Self::Resources(args) | Self::Prompts(args) => args.common.json,
+            Self::Probe(args)
+            | Self::Resources(args)
+            | Self::Prompts(args)
+            | Self::Login(args)
+            | Self::Logout(args) => args.common.json,
             Self::Tools(args) => args.alone.common.json,
             Self::Call(args) => args.common.json,
             Self::Record(args) => args.common.json,
@@ -252,6 +266,17 @@ objects, else text. Without a terminal what the server asks is declined.
 
 With --json a line is one of {\"progress\"}, {\"log\"}, {\"asked\"}, and in the end {\"result\"} or
 {\"error\"}. What is asked is {\"message\",\"action\"}, with the {\"content\"} of a form that was sent.";
+
+const USAGE_LOGIN: &str = "mcp login [OPTIONS] <URL>";
+const USAGE_LOGOUT: &str = "mcp logout [OPTIONS] <URL>";
+
+const HELP_LOGIN: &str = "\
+Credentials are files of yours in $XDG_CONFIG_HOME/mcp/credentials, by default
+~/.config/mcp/credentials, or in the folder that MCP_CREDENTIALS names. Every command uses and
+refreshes them, unless there is a token (--bearer-env, MCP_TOKEN) or --header Authorization.
+BROWSER in the environment names the program that shows the page.
+
+With --json: {\"url\",\"server\"}.";
 
 const USAGE_RECORD: &str = "mcp record [OPTIONS] <URL> <FILE>
        mcp record [OPTIONS] <FILE> -- <COMMAND>...";

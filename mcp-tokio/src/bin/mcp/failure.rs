@@ -84,9 +84,13 @@ impl Failure {
     fn unauthorized(unauthorized: &Unauthorized) -> Self {
         let scope = unauthorized.bearer().and_then(|challenge| challenge.scope());
         let scope = scope.map(|scope| format!(" with the scope {scope:?}")).unwrap_or_default();
-        Self::new(Exit::Unauthorized, unauthorized).advice(format!(
-            "put a token{scope} into the environment variable MCP_TOKEN, or into another one that \
-             --bearer-env names; other credentials are for --header"
+        let failure = match &unauthorized.sign_in {
+            Some(reason) => Self::new(Exit::Unauthorized, format!("the sign-in failed: {reason}")),
+            None => Self::new(Exit::Unauthorized, unauthorized),
+        };
+        failure.advice(format!(
+            "run `mcp login` with the URL; or put a token{scope} into the environment variable \
+             MCP_TOKEN, or into another one that --bearer-env names; other credentials are for --header"
         ))
     }
 

@@ -12,10 +12,12 @@ mod call;
 mod failure;
 mod interrupt;
 mod list;
+mod login;
 mod print;
 mod probe;
 mod record;
 mod session;
+mod sign_in;
 mod story;
 mod strict;
 mod target;
@@ -48,6 +50,8 @@ fn run(args: Args, output: Output) -> Result<Exit, Failure> {
             Do::Resources(args) => list::resources(args, output).await,
             Do::Prompts(args) => list::prompts(args, output).await,
             Do::Call(args) => call::run(args, output).await,
+            Do::Login(args) => login::login(args, output).await,
+            Do::Logout(args) => login::logout(args, output).await,
             Do::Record(args) => record::run(args, output).await,
         }
     });

@@ -88,6 +88,12 @@ fn at(url: &str, common: &Common) -> Result<HttpClientConfig, Failure> {
     for (name, value) in &common.header {
         config = config.field(name, value).map_err(Failure::usage)?;
     }
+    // A token of the command line is the one that is meant.
+    if !config.has_field("Authorization")
+        && let Some(sign_in) = common.sign_in.sign_in()?
+    {
+        config = config.sign_in(sign_in);
+    }
     Ok(config)
 }
 

@@ -74,6 +74,11 @@ impl HttpClientConfig {
         Ok(self)
     }
 
+    /// Returns whether every request has a field of this name.
+    pub fn has_field(&self, name: &str) -> bool {
+        self.fields.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+    }
+
     /// Trusts the authorities with these certificates, as PEM, and not those of the platform.
     pub fn trust(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.trusted = Some(pem.into());

@@ -1,0 +1,86 @@
+//! `mcp login` and `mcp logout`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcp_tokio::auth::{AuthError, AuthState};
+use serde_json::json;
+
+use crate::args::Alone;
+use crate::failure::{Exit, Failure};
+use crate::interrupt::unless_interrupted;
+use crate::print::{self, Output};
+use crate::session::{Session, client};
+use crate::target::Target;
+
+/// Signs in, and connects to show that the tokens are accepted.
+pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failure> {
+    args.common.sign_in.login = true;
+    let target = target(&args)?;
+    let name = target.name();
+    let client = client(&args.common);
+    let was_asked = Arc::new(AtomicBool::new(false));
+    let asked = was_asked.clone();
+    client.on_authorization(move |state| {
+        if matches!(state, AuthState::Asking) {
+            asked.store(true, Ordering::Relaxed);
+        }
+    });
+    let mut session = Session::open(&client, target);
+    let done = unless_interrupted(async {
+        // A refusal of the server says where to sign in.
+        let server = session.connected().await?;
+        if !was_asked.load(Ordering::Relaxed) {
+            client.authorize("").await.map_err(|error| failed(&error))?;
+        }
+        Ok(server)
+    });
+    let done = done.await.map_err(|failure| match failure.exit {
+        Exit::Unauthorized => Failure { advice: None, ..failure },
+        _ => failure,
+    });
+    session.close().await;
+    let server = done?.implementation.map(|it| it.name);
+    if output.is_json() {
+        print::document(&json!({ "url": name, "server": server }));
+    } else {
+        print::text(&format!("signed in to {name}"));
+    }
+    Ok(Exit::Fine)
+}
+
+/// Removes what is stored.
+pub(crate) async fn logout(args: Alone, output: Output) -> Result<Exit, Failure> {
+    let target = target(&args)?;
+    let name = target.name();
+    let Target::Http(config) = target else { return Err(no_url()) };
+    let stored = match args.common.sign_in.sign_in()? {
+        Some(sign_in) => sign_in.forget(&config.url).await,
+        None => Ok(false),
+    };
+    let is_stored = stored.map_err(|error| Failure::new(Exit::Connection, error))?;
+    if output.is_json() {
+        print::document(&json!({ "url": name, "removed": is_stored }));
+    } else if is_stored {
+        print::text(&format!("removed the credentials for {name}"));
+    } else {
+        print::text(&format!("there are no credentials for {name}"));
+    }
+    Ok(Exit::Fine)
+}
+
+fn target(args: &Alone) -> Result<Target, Failure> {
+    match Target::new(args.url.as_deref(), &args.common)? {
+        Target::Command(_) => Err(no_url()),
+        target @ Target::Http(_) => Ok(target),
+    }
+}
+
+fn no_url() -> Failure {
+    Failure::usage("only servers over HTTP have a sign-in")
+        .advice("a server that is started here gets its credentials by --env")
+}
+
+fn failed(error: &AuthError) -> Failure {
+    Failure::new(Exit::Unauthorized, format!("the sign-in failed: {error}"))
+}

@@ -1,0 +1,139 @@
+//! Sign-in to servers over HTTP: options, stored credentials, and the browser.
+//!
+//! In: [`SignInArgs`]. Out: a [`SignIn`] for a client. Commands use and refresh what is stored; only with
+//! `--login` is a person asked.
+
+use std::env;
+use std::io::{self, BufRead};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use mcp_tokio::Url;
+use mcp_tokio::auth::{FileVault, Loopback, Paste, SignIn, open_page};
+
+use crate::failure::Failure;
+use crate::print;
+
+/// The options of a sign-in.
+#[derive(clap::Args, Clone)]
+pub(crate) struct SignInArgs {
+    /// Signs in, in the browser, if the server wants to know who asks and nothing is stored
+    #[arg(long)]
+    pub(crate) login: bool,
+    /// The id of a client that was registered by hand with the authorization server
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// The variable that holds the secret of that client
+    #[arg(long, value_name = "VARIABLE", requires = "client_id")]
+    pub(crate) client_secret_env: Option<String>,
+    /// A scope to ask for beside those that the server names; may be repeated
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Vec<String>,
+    /// The host of the redirect to this machine: some authorization servers take only localhost
+    #[arg(long, value_name = "HOST", default_value = "127.0.0.1",
+          value_parser = ["127.0.0.1", "localhost"])]
+    pub(crate) callback_host: String,
+    /// The port of the redirect, if it is registered with the authorization server
+    #[arg(long, value_name = "PORT")]
+    pub(crate) callback_port: Option<u16>,
+    /// Reads the address of the redirect from the terminal: for a browser on another machine
+    #[arg(long)]
+    pub(crate) paste: bool,
+    /// Accepts an authorization server that states another issuer than the expected one
+    #[arg(long, value_name = "EXPECTED=STATED", value_parser = issuer)]
+    pub(crate) issuer: Vec<(String, String)>,
+}
+
+fn issuer(text: &str) -> Result<(String, String), String> {
+    let (expected, stated) = text.split_once('=').ok_or("it is two URLs with = between them")?;
+    Ok((expected.to_owned(), stated.to_owned()))
+}
+
+impl SignInArgs {
+    /// The sign-in of a client. Without `--login` there is none if nothing was ever stored.
+    pub(crate) fn sign_in(&self) -> Result<Option<SignIn>, Failure> {
+        let Some(directory) = directory() else {
+            return if self.login { Err(no_directory()) } else { Ok(None) };
+        };
+        if !self.login && !directory.is_dir() {
+            return Ok(None);
+        }
+        let vault = FileVault::open(&directory).map_err(|error| {
+            Failure::usage(format!("{} cannot be opened: {error}", directory.display()))
+        })?;
+        let sign_in = match (self.login, self.paste) {
+            (false, _) => SignIn::new(vault),
+            (true, false) => SignIn::new(vault).consent(Loopback::with(show)),
+            (true, true) => SignIn::new(vault).consent(Paste::new(ask)),
+        };
+        let secret = self.client_secret_env.as_ref().map(|name| {
+            env::var(name)
+                .map_err(|_| Failure::usage(format!("the environment has no variable {name}")))
+        });
+        let secret = secret.transpose()?;
+        let args = self.clone();
+        Ok(Some(sign_in.settings(move |settings| {
+            let mut settings = settings
+                .client_name("mcp")
+                .redirect_uri(&args.redirect_uri())
+                .scopes(&args.scope.join(" "));
+            if let Some(id) = &args.client_id {
+                settings = settings.client_of_server(id, secret.as_deref());
+            }
+            for (expected, stated) in &args.issuer {
+                settings = settings.accepts_issuer(expected, stated);
+            }
+            settings
+        })))
+    }
+
+    fn redirect_uri(&self) -> String {
+        let host = &self.callback_host;
+        match self.callback_port {
+            Some(port) => format!("http://{host}:{port}/callback"),
+            None => format!("http://{host}/callback"),
+        }
+    }
+}
+
+/// The directory of the credentials of this user.
+fn directory() -> Option<PathBuf> {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(directory) = variable("MCP_CREDENTIALS") {
+        return Some(directory);
+    }
+    let settings = if cfg!(windows) {
+        variable("APPDATA")
+    } else {
+        variable("XDG_CONFIG_HOME").or_else(|| variable("HOME").map(|home| home.join(".config")))
+    };
+    settings.map(|settings| settings.join("mcp").join("credentials"))
+}
+
+fn no_directory() -> Failure {
+    Failure::usage("there is no place for credentials: the environment has no HOME")
+        .advice("set MCP_CREDENTIALS to a directory of your own")
+}
+
+/// Shows a page in the browser: the program of `BROWSER`, or that of the system.
+fn show(url: &Url) -> io::Result<()> {
+    print::note(&format!("Sign in on this page, which the browser shows:\n  {url}"));
+    let Some(browser) = env::var_os("BROWSER").filter(|browser| !browser.is_empty()) else {
+        // Whoever has no browser here has the address.
+        let _ = open_page(url);
+        return Ok(());
+    };
+    let mut command = Command::new(browser);
+    command.arg(url.as_str()).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.spawn()?;
+    std::thread::spawn(move || child.wait());
+    Ok(())
+}
+
+/// Shows a text, and reads a line.
+fn ask(text: &str) -> io::Result<String> {
+    print::note(text);
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(line)
+}

@@ -1,0 +1,130 @@
+//! `mcp login`, `mcp logout` and what other commands do with stored credentials.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::{env, fs, process};
+
+use mcp_tests::auth_site;
+use mcp_tokio::HttpConfig;
+use mcp_tokio::mcp_service::testing::{AuthServer, Person};
+
+use super::run::{Ran, run_as};
+use super::server::serve_with;
+
+crate::all! {
+    credentials_are_stored_used_and_removed,
+    commands_ask_nobody_unless_told_to,
+    person_who_refuses_is_told_of,
+    only_servers_over_http_have_a_sign_in,
+}
+
+/// A protected server, and its authorization server.
+struct Site {
+    url: String,
+    server: AuthServer,
+    /// The folder of the credentials; removed at the end.
+    folder: PathBuf,
+}
+
+impl Site {
+    fn new(name: &str) -> Self {
+        let [own, auth] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let url = format!("http://{}/mcp", own.local_addr().unwrap());
+        let server = AuthServer::new(&format!("http://{}", auth.local_addr().unwrap()), &url);
+        auth_site::serve(auth, server.clone());
+        let mut config = HttpConfig::default();
+        let guard = server.clone();
+        config.authorize = Some(Arc::new(move |head| guard.authorize(head)));
+        serve_with(own, config);
+        let folder = env::temp_dir().join(format!("mcp-cli-{name}-{}", process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        Self { url, server, folder }
+    }
+
+    /// Runs `mcp` with these words and this URL.
+    fn run(&self, words: &[&str]) -> Ran {
+        let browser = env::current_exe().unwrap();
+        let environment = [
+            ("BROWSER", browser.to_str().unwrap()),
+            ("MCP_CREDENTIALS", self.folder.to_str().unwrap()),
+        ];
+        run_as("browser", &environment, &[words, &[&self.url]].concat())
+    }
+
+    fn count(&self, line: &str) -> usize {
+        self.server.log().iter().filter(|it| *it == line).count()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What the test is when `mcp` starts it as the browser.
+pub(crate) fn browser() -> ExitCode {
+    let page = env::args().nth(1).unwrap_or_default();
+    match auth_site::browse(&page) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn credentials_are_stored_used_and_removed() {
+    let site = Site::new("stored");
+    let ran = site.run(&["login"]);
+    assert_eq!((ran.exit, &*ran.out), (0, &*format!("signed in to {}\n", site.url)), "{}", ran.err);
+    assert!(ran.err.contains("/authorize?"), "{}", ran.err);
+    for _ in 0..2 {
+        let ran = site.run(&["tools"]);
+        assert_eq!((ran.exit, &*ran.err), (0, ""));
+    }
+    // An expired token is refreshed.
+    site.server.expire_tokens();
+    assert_eq!(site.run(&["tools"]).exit, 0);
+    assert_eq!((site.count("GET /authorize"), site.count("POST /token")), (1, 2));
+    let ran = site.run(&["logout", "--json"]);
+    assert_eq!(ran.out, format!("{{\"removed\":true,\"url\":\"{}\"}}\n", site.url));
+    assert_eq!(site.run(&["tools"]).exit, 7);
+    let ran = site.run(&["logout"]);
+    assert_eq!(ran.out, format!("there are no credentials for {}\n", site.url));
+}
+
+fn commands_ask_nobody_unless_told_to() {
+    let site = Site::new("asks");
+    let ran = site.run(&["tools"]);
+    assert_eq!(ran.exit, 7);
+    assert!(ran.err.contains("run `mcp login` with the URL"), "{}", ran.err);
+    assert_eq!(site.count("GET /authorize"), 0);
+    assert_eq!(site.run(&["tools", "--login"]).exit, 0);
+    assert_eq!(site.count("GET /authorize"), 1);
+    // Nobody is asked where the grant is gone.
+    site.server.revoke();
+    let ran = site.run(&["tools"]);
+    assert_eq!(ran.exit, 7);
+    assert!(ran.err.contains("the sign-in failed"), "{}", ran.err);
+}
+
+fn person_who_refuses_is_told_of() {
+    let site = Site::new("refuses");
+    site.server.set_person(Person::Refuses);
+    let ran = site.run(&["login"]);
+    assert_eq!(ran.exit, 7);
+    assert!(ran.err.contains("mcp: the sign-in failed"), "{}", ran.err);
+    assert!(ran.err.contains("access_denied"), "{}", ran.err);
+    // The page cannot be shown.
+    let environment =
+        [("BROWSER", "/no/browser"), ("MCP_CREDENTIALS", site.folder.to_str().unwrap())];
+    let ran = run_as("browser", &environment, &["login", &site.url]);
+    assert_eq!(ran.exit, 7);
+    assert!(ran.err.contains("could not be opened"), "{}", ran.err);
+}
+
+fn only_servers_over_http_have_a_sign_in() {
+    let ran = run_as("", &[("MCP_CREDENTIALS", "/none")], &["login", "--", "cat"]);
+    assert_eq!(ran.exit, 2);
+    assert!(ran.err.contains("only servers over HTTP have a sign-in"), "{}", ran.err);
+}
