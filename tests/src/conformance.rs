@@ -16,7 +16,7 @@ use mcp_proto::types::{
     CreateMessageResult, ElicitAction, ElicitResult, Implementation, Root,
     SamplingMessageContentBlock,
 };
-use mcp_service::auth::{BoxFuture, Consent, ConsentPage, MemoryVault, PendingConsent, SignIn};
+use mcp_service::auth::{AuthFuture, Consent, ConsentPage, MemoryVault, PendingConsent, SignIn};
 use mcp_service::runtime::unblock;
 use mcp_service::{Client, HttpClientConfig};
 use serde_json::{Value, json};
@@ -139,7 +139,7 @@ const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.js
 struct Browser;
 
 impl Consent for Browser {
-    fn prepare(&self, _: &str, _: Option<u16>) -> BoxFuture<io::Result<Box<dyn PendingConsent>>> {
+    fn prepare(&self, _: &str, _: Option<u16>) -> AuthFuture<io::Result<Box<dyn PendingConsent>>> {
         Box::pin(async { Ok(Box::new(Self) as Box<dyn PendingConsent>) })
     }
 }
@@ -149,7 +149,7 @@ impl PendingConsent for Browser {
         REDIRECT_URI.into()
     }
 
-    fn ask(&mut self, page: ConsentPage) -> BoxFuture<Result<String, String>> {
+    fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
         let redirect = unblock(move || visit(&page));
         Box::pin(async move { redirect.await.map_err(|error| error.to_string()) })
     }

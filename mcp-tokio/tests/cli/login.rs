@@ -64,7 +64,7 @@ impl Drop for Site {
     }
 }
 
-/// What the test is when `mcp` starts it as the browser.
+/// The test as the browser, when `mcp` starts it as the browser.
 pub(crate) fn browser() -> ExitCode {
     let page = env::args().nth(1).unwrap_or_default();
     match auth_site::browse(&page) {

@@ -22,6 +22,7 @@ mod scaling;
 mod second_hour;
 mod security;
 mod server;
+mod sign_in;
 mod testing;
 #[cfg(feature = "validate")]
 mod validation;

@@ -243,19 +243,19 @@ fn auth_a23_server_that_is_down_costs_no_tokens() {
 struct BrokenVault;
 
 impl Vault for BrokenVault {
-    fn read(&self, _: &str) -> mcp_service::auth::BoxFuture<std::io::Result<Option<Secret>>> {
+    fn read(&self, _: &str) -> mcp_service::auth::AuthFuture<std::io::Result<Option<Secret>>> {
         Box::pin(async { Err(std::io::Error::other("no disk")) })
     }
 
-    fn write(&self, _: &str, _: &Secret) -> mcp_service::auth::BoxFuture<std::io::Result<()>> {
+    fn write(&self, _: &str, _: &Secret) -> mcp_service::auth::AuthFuture<std::io::Result<()>> {
         Box::pin(async { Err(std::io::Error::other("no disk")) })
     }
 
-    fn remove(&self, _: &str) -> mcp_service::auth::BoxFuture<std::io::Result<()>> {
+    fn remove(&self, _: &str) -> mcp_service::auth::AuthFuture<std::io::Result<()>> {
         Box::pin(async { Err(std::io::Error::other("no disk")) })
     }
 
-    fn lock(&self, _: &str) -> mcp_service::auth::BoxFuture<std::io::Result<VaultLock>> {
+    fn lock(&self, _: &str) -> mcp_service::auth::AuthFuture<std::io::Result<VaultLock>> {
         Box::pin(async { Err(std::io::Error::other("no disk")) })
     }
 }

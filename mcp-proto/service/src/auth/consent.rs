@@ -6,7 +6,7 @@ use std::io;
 
 use mcp_proto::auth::ConsentPage;
 
-use super::vault::BoxFuture;
+use super::vault::AuthFuture;
 
 /// A way to show the page of an authorization server to a person, and to get the redirect at its end.
 pub trait Consent: Send + Sync {
@@ -18,7 +18,7 @@ pub trait Consent: Send + Sync {
         &self,
         redirect_uri: &str,
         port: Option<u16>,
-    ) -> BoxFuture<io::Result<Box<dyn PendingConsent>>>;
+    ) -> AuthFuture<io::Result<Box<dyn PendingConsent>>>;
 }
 
 /// A consent that is being asked for. Dropping it ends the wait for a redirect.
@@ -30,5 +30,5 @@ pub trait PendingConsent: Send {
     /// `state` than the page's is to be ignored.
     ///
     /// Fails with the reason why there is no consent.
-    fn ask(&mut self, page: ConsentPage) -> BoxFuture<Result<String, String>>;
+    fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>>;
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use mcp_proto::auth::Secret;
 use sha2::{Digest, Sha256};
 
-use super::vault::{BoxFuture, Vault, VaultLock};
+use super::vault::{AuthFuture, Vault, VaultLock};
 use crate::runtime::unblock;
 
 /// A directory with a file for each record.
@@ -57,7 +57,7 @@ impl FileVault {
 }
 
 impl Vault for FileVault {
-    fn read(&self, key: &str) -> BoxFuture<io::Result<Option<Secret>>> {
+    fn read(&self, key: &str) -> AuthFuture<io::Result<Option<Secret>>> {
         let path = self.path(key, "json");
         Box::pin(unblock(move || match fs::read_to_string(&path) {
             Ok(text) => Ok(Some(Secret::new(text))),
@@ -66,12 +66,12 @@ impl Vault for FileVault {
         }))
     }
 
-    fn write(&self, key: &str, record: &Secret) -> BoxFuture<io::Result<()>> {
+    fn write(&self, key: &str, record: &Secret) -> AuthFuture<io::Result<()>> {
         let (path, record) = (self.path(key, "json"), record.clone());
         Box::pin(unblock(move || replace(&path, record.expose())))
     }
 
-    fn remove(&self, key: &str) -> BoxFuture<io::Result<()>> {
+    fn remove(&self, key: &str) -> AuthFuture<io::Result<()>> {
         let path = self.path(key, "json");
         Box::pin(unblock(move || match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -79,7 +79,7 @@ impl Vault for FileVault {
         }))
     }
 
-    fn lock(&self, key: &str) -> BoxFuture<io::Result<VaultLock>> {
+    fn lock(&self, key: &str) -> AuthFuture<io::Result<VaultLock>> {
         let path = self.path(key, "lock");
         Box::pin(unblock(move || {
             let file = options().truncate(false).open(&path)?;

@@ -24,7 +24,7 @@ use mcp_proto::http::{Scheme, Url};
 use super::consent::{Consent, PendingConsent};
 use super::open_page::open_page;
 use super::redirect_page;
-use super::vault::BoxFuture;
+use super::vault::AuthFuture;
 use crate::mailbox::Mailbox;
 use crate::runtime::unblock;
 
@@ -65,7 +65,7 @@ impl Consent for Loopback {
         &self,
         redirect_uri: &str,
         port: Option<u16>,
-    ) -> BoxFuture<io::Result<Box<dyn PendingConsent>>> {
+    ) -> AuthFuture<io::Result<Box<dyn PendingConsent>>> {
         let pending = listen(redirect_uri, port, &self.0);
         Box::pin(ready(pending.map(|pending| Box::new(pending) as Box<dyn PendingConsent>)))
     }
@@ -81,12 +81,12 @@ impl fmt::Debug for Loopback {
 struct PendingLoopback {
     redirect_uri: String,
     addresses: Vec<SocketAddr>,
-    shared: Arc<Shared>,
+    shared: Arc<LoopbackShared>,
     open: Arc<Opener>,
 }
 
-/// What the threads and the future share.
-struct Shared {
+/// The part that the threads and the future have in common.
+struct LoopbackShared {
     path: String,
     awaited: Mailbox<Awaited>,
     connections: AtomicUsize,
@@ -118,7 +118,7 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
     let address = first.local_addr()?;
     // A machine may have no IPv6.
     let second = bind(Ipv6Addr::LOCALHOST.into(), address.port()).ok();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(LoopbackShared {
         path: url.target().to_string(),
         awaited: Mailbox::default(),
         connections: AtomicUsize::new(0),
@@ -140,7 +140,7 @@ fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
 }
 
 /// Accepts connections until nobody waits any more.
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<LoopbackShared>) {
     for socket in listener.incoming() {
         if shared.is_over.load(Ordering::Acquire) {
             return;
@@ -159,7 +159,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-impl Shared {
+impl LoopbackShared {
     /// Takes a redirect; false if it is not the awaited one.
     fn take(&self, target: &str) -> bool {
         let taken = self.awaited.put(|awaited| {
@@ -177,7 +177,7 @@ impl PendingConsent for PendingLoopback {
         self.redirect_uri.clone()
     }
 
-    fn ask(&mut self, page: ConsentPage) -> BoxFuture<Result<String, String>> {
+    fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
         let (shared, open) = (self.shared.clone(), self.open.clone());
         shared.awaited.look(|awaited| awaited.state = Some(page.state.clone()));
         Box::pin(async move {

@@ -35,4 +35,4 @@ pub use mcp_proto::auth::{
 pub use open_page::open_page;
 pub use paste::Paste;
 pub use sign_in::SignIn;
-pub use vault::{BoxFuture, MemoryVault, Vault, VaultLock};
+pub use vault::{AuthFuture, MemoryVault, Vault, VaultLock};

@@ -11,7 +11,7 @@ use std::io;
 use mcp_proto::auth::ConsentPage;
 
 use super::consent::{Consent, PendingConsent};
-use super::vault::BoxFuture;
+use super::vault::AuthFuture;
 use crate::runtime::unblock;
 
 type Prompt = dyn Fn(&str) -> io::Result<String> + Send + Sync;
@@ -34,7 +34,7 @@ impl Consent for Paste {
         &self,
         redirect_uri: &str,
         _: Option<u16>,
-    ) -> BoxFuture<io::Result<Box<dyn PendingConsent>>> {
+    ) -> AuthFuture<io::Result<Box<dyn PendingConsent>>> {
         let pending = PendingPaste { redirect_uri: redirect_uri.into(), prompt: self.0.clone() };
         Box::pin(ready(Ok(Box::new(pending) as Box<dyn PendingConsent>)))
     }
@@ -56,7 +56,7 @@ impl PendingConsent for PendingPaste {
         self.redirect_uri.clone()
     }
 
-    fn ask(&mut self, page: ConsentPage) -> BoxFuture<Result<String, String>> {
+    fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
         let prompt = self.prompt.clone();
         let pasted = unblock(move || {
             let mut text = format!(

@@ -18,7 +18,7 @@ use mcp_proto::auth::Secret;
 use crate::lock::Lock;
 
 /// A future in a box.
-pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub type AuthFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The lock of a key. Dropping it unlocks the key.
 pub type VaultLock = Box<dyn Send>;
@@ -28,18 +28,18 @@ pub type VaultLock = Box<dyn Send>;
 /// A client waits 10 s for an answer, and goes on without one.
 pub trait Vault: Send + Sync {
     /// Reads the record of a key; `None` if there is none.
-    fn read(&self, key: &str) -> BoxFuture<io::Result<Option<Secret>>>;
+    fn read(&self, key: &str) -> AuthFuture<io::Result<Option<Secret>>>;
 
     /// Stores the record of a key, in place of an earlier one. No reader sees a part of it.
-    fn write(&self, key: &str, record: &Secret) -> BoxFuture<io::Result<()>>;
+    fn write(&self, key: &str, record: &Secret) -> AuthFuture<io::Result<()>>;
 
     /// Removes the record of a key, if there is one.
-    fn remove(&self, key: &str) -> BoxFuture<io::Result<()>>;
+    fn remove(&self, key: &str) -> AuthFuture<io::Result<()>>;
 
     /// Waits until nobody else has locked a key, and locks it. A refresh token that changes with
     /// each use is used under the lock. Without locks, which is the default, two processes may
     /// refresh at once, and one of them asks the person again.
-    fn lock(&self, key: &str) -> BoxFuture<io::Result<VaultLock>> {
+    fn lock(&self, key: &str) -> AuthFuture<io::Result<VaultLock>> {
         let _ = key;
         Box::pin(ready(Ok(Box::new(()) as VaultLock)))
     }
@@ -64,21 +64,21 @@ impl MemoryVault {
 }
 
 impl Vault for MemoryVault {
-    fn read(&self, key: &str) -> BoxFuture<io::Result<Option<Secret>>> {
+    fn read(&self, key: &str) -> AuthFuture<io::Result<Option<Secret>>> {
         Box::pin(ready(Ok(self.0.lock().by_key.get(key).cloned())))
     }
 
-    fn write(&self, key: &str, record: &Secret) -> BoxFuture<io::Result<()>> {
+    fn write(&self, key: &str, record: &Secret) -> AuthFuture<io::Result<()>> {
         self.0.lock().by_key.insert(key.into(), record.clone());
         Box::pin(ready(Ok(())))
     }
 
-    fn remove(&self, key: &str) -> BoxFuture<io::Result<()>> {
+    fn remove(&self, key: &str) -> AuthFuture<io::Result<()>> {
         self.0.lock().by_key.remove(key);
         Box::pin(ready(Ok(())))
     }
 
-    fn lock(&self, key: &str) -> BoxFuture<io::Result<VaultLock>> {
+    fn lock(&self, key: &str) -> AuthFuture<io::Result<VaultLock>> {
         let (records, key) = (self.0.clone(), String::from(key));
         Box::pin(poll_fn(move |context| {
             let mut guard = records.lock();

@@ -33,7 +33,7 @@ pub(super) struct Runner {
     /// By the numbers of their ids.
     calls: Row<Pending>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
-    /// Who waits for the end of a sign-in.
+    /// The calls that wait for the end of a sign-in.
     #[cfg(feature = "auth")]
     sign_ins: Vec<Arc<AuthSlot>>,
     inputs: Inputs,

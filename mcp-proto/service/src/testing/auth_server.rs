@@ -34,15 +34,15 @@ use sha2::{Digest, Sha256};
 
 use super::clock::Clock;
 use super::form::{Params, encode, params};
-use crate::auth::{BoxFuture, Consent, PendingConsent};
+use crate::auth::{AuthFuture, Consent, PendingConsent};
 use crate::lock::Lock;
 
 /// An authorization server and its protected server, cheap to clone. See the [module](super).
 #[derive(Clone, Debug)]
-pub struct AuthServer(Arc<Lock<State>>);
+pub struct AuthServer(Arc<Lock<AuthServerState>>);
 
 #[derive(Debug)]
-struct State {
+struct AuthServerState {
     issuer: String,
     resource: String,
     clock: Clock,
@@ -100,7 +100,7 @@ impl AuthServer {
     /// An authorization server with this issuer, which protects the server at this URL. Access tokens
     /// live for an hour, clients may register, and there are refresh tokens.
     pub fn new(issuer: &str, resource: &str) -> Self {
-        Self(Arc::new(Lock::new(State {
+        Self(Arc::new(Lock::new(AuthServerState {
             issuer: issuer.into(),
             resource: resource.into(),
             clock: Clock::default(),
@@ -242,7 +242,7 @@ impl AuthServer {
     }
 }
 
-impl State {
+impl AuthServerState {
     fn metadata(&self) -> AuthAnswer {
         let issuer = &self.issuer;
         let mut metadata = json!({
@@ -392,7 +392,7 @@ impl Consent for Browser {
         &self,
         redirect_uri: &str,
         _: Option<u16>,
-    ) -> BoxFuture<io::Result<Box<dyn PendingConsent>>> {
+    ) -> AuthFuture<io::Result<Box<dyn PendingConsent>>> {
         let tab = Tab { server: self.0.clone(), redirect_uri: redirect_uri.into() };
         Box::pin(ready(Ok(Box::new(tab) as Box<dyn PendingConsent>)))
     }
@@ -408,7 +408,7 @@ impl PendingConsent for Tab {
         self.redirect_uri.clone()
     }
 
-    fn ask(&mut self, page: ConsentPage) -> BoxFuture<Result<String, String>> {
+    fn ask(&mut self, page: ConsentPage) -> AuthFuture<Result<String, String>> {
         let answer = self.server.answer("GET", &page.url, "");
         if self.server.0.lock().person == Person::Leaves {
             return Box::pin(pending());

@@ -17,7 +17,7 @@ use crate::time::Instant;
 
 /// The authorizer, and its request that is out.
 #[derive(Debug)]
-pub(super) struct Authorization {
+pub(super) struct OwnAuthorizer {
     pub(super) authorizer: Authorizer,
     fetch: Option<OpenFetch>,
     /// True if the last flow has failed.
@@ -34,7 +34,7 @@ struct OpenFetch {
     body: Vec<u8>,
 }
 
-impl Authorization {
+impl OwnAuthorizer {
     pub(super) fn new(authorizer: Authorizer) -> Self {
         Self { authorizer, fetch: None, has_failed: false }
     }

@@ -23,7 +23,7 @@ use alloc::string::{String, ToString};
 
 use super::action::Fields;
 use super::attempt::Attempt;
-use super::authorization::Authorization;
+use super::authorization::OwnAuthorizer;
 use super::exchange::Purpose;
 use super::resume::Break;
 use super::{Action, Client, ExchangeId, Request};
@@ -39,7 +39,7 @@ use crate::time::Instant;
 const AUTHORIZATION: &str = "Authorization";
 
 /// The meaning of a head for a request with credentials.
-pub(super) enum Refused {
+pub(super) enum RefusalFate {
     /// The request is held, or was sent again.
     Taken,
     /// The answer is read. The text says why there was no sign-in, if it was asked for.
@@ -56,7 +56,7 @@ impl Client {
         if self.requests.has_field(AUTHORIZATION) {
             return Err(UsageError::InvalidField { name: AUTHORIZATION.into() });
         }
-        self.authorization = Some(Authorization::new(authorizer));
+        self.authorization = Some(OwnAuthorizer::new(authorizer));
         Ok(())
     }
 
@@ -114,12 +114,12 @@ impl Client {
         now: Instant,
         id: ExchangeId,
         head: &StatusHead,
-    ) -> Refused {
+    ) -> RefusalFate {
         let (Some(authorization), Some(open)) = (&mut self.authorization, self.exchanges.get(id))
         else {
-            return Refused::No(None);
+            return RefusalFate::No(None);
         };
-        let Some(request) = &open.request else { return Refused::No(None) };
+        let Some(request) = &open.request else { return RefusalFate::No(None) };
         let operation = operation(&open.purpose, &request.fields);
         let status = head.status();
         if matches!(status, 200..=299) {
@@ -127,17 +127,17 @@ impl Client {
         }
         let may_ask = open.purpose.may_ask_person() || !authorization.has_failed;
         if !matches!(status, 401 | 403) || open.purpose.is_over() || !may_ask {
-            return Refused::No(None);
+            return RefusalFate::No(None);
         }
         let unauthorized = Unauthorized::new(status, head.all("WWW-Authenticate"));
         let Attempt { token, refusals: tries, .. } = open.attempt;
         let sent = SentRequest { token, operation: &operation, tries };
         let advice = authorization.authorizer.handle_refusal(now, &unauthorized, &sent);
         if let RefusalAdvice::Fail(error) = advice {
-            return Refused::No(Some(error.to_string()));
+            return RefusalFate::No(Some(error.to_string()));
         }
         let Some((request, purpose, attempt)) = self.exchanges.take_refused(now, id) else {
-            return Refused::No(None);
+            return RefusalFate::No(None);
         };
         let attempt = Attempt {
             refusals: attempt.refusals.saturating_add(1),
@@ -147,13 +147,13 @@ impl Client {
         };
         if !attempt.is_held {
             self.begin_authorized(now, request, purpose, attempt);
-            return Refused::Taken;
+            return RefusalFate::Taken;
         }
         if let Some(call) = purpose.call() {
             self.side.rest_request(&call.id);
         }
         self.exchanges.hold(request, purpose, attempt);
-        Refused::Taken
+        RefusalFate::Taken
     }
 
     /// Does what the authorizer wants; false if that is nothing.

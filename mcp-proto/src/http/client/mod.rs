@@ -79,7 +79,7 @@ use crate::url::Url;
 
 pub use action::{Action, Config, ExchangeId, Fields, Request, set_field};
 #[cfg(feature = "auth")]
-use authorization::Authorization;
+use authorization::OwnAuthorizer;
 use call::Streaming;
 use delivery::Delivery;
 use exchange::Purpose;
@@ -131,7 +131,7 @@ pub struct Client {
     /// The application has closed it: nothing is sent but the end of the session.
     is_closing: bool,
     #[cfg(feature = "auth")]
-    authorization: Option<Authorization>,
+    authorization: Option<OwnAuthorizer>,
 }
 
 impl Client {
@@ -206,7 +206,7 @@ impl Client {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let own = self.exchanges.next_due().into_iter().chain(self.listener.due());
         #[cfg(feature = "auth")]
-        let own = own.chain(self.authorization.as_ref().and_then(Authorization::due));
+        let own = own.chain(self.authorization.as_ref().and_then(OwnAuthorizer::due));
         own.chain(self.side.poll_timeout()).min()
     }
 

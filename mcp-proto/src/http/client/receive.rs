@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::answer::{self, Class, Meaning};
 #[cfg(feature = "auth")]
-use super::authorize::Refused;
+use super::authorize::RefusalFate;
 use super::call::{Call, Sent};
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::LINGER;
@@ -52,8 +52,8 @@ impl Client {
         let max = self.side.limits().max_sse_event_bytes;
         #[cfg(feature = "auth")]
         let sign_in = match self.handle_refusal(now, id, head) {
-            Refused::Taken => return,
-            Refused::No(reason) => reason,
+            RefusalFate::Taken => return,
+            RefusalFate::No(reason) => reason,
         };
         let Some(open) = self.exchanges.get_mut(id) else { return };
         open.request = None;

@@ -1,4 +1,4 @@
-//! What the authorizer of a client wants beside requests: the vault, and a person.
+//! The vault and the person of a client that signs in.
 //!
 //! In: actions of the authorizer, and wakes. Out: answers for it. Futures of the vault and of the
 //! person run side by side; each has one answer. A key stays locked until its record is released.
@@ -13,21 +13,21 @@ use std::io;
 use mcp_proto::auth::{AuthAction, Authorizer, HoldId, Secret};
 use mcp_proto::{Duration, Instant};
 
-use crate::auth::{BoxFuture, PendingConsent, SignIn, VaultLock};
+use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
 
 /// A sign-in that is driven.
 pub(super) struct Authorizing {
     sign_in: SignIn,
-    tasks: Vec<BoxFuture<Outcome>>,
+    tasks: Vec<AuthFuture<SignInStep>>,
     locks: BTreeMap<String, VaultLock>,
     pending: Option<Box<dyn PendingConsent>>,
 }
 
 /// An answer to the authorizer.
-type AuthAnswer = Box<dyn FnOnce(&mut Authorizer)>;
+type AuthorizerReply = Box<dyn FnOnce(&mut Authorizer)>;
 
-/// What has come of a future.
-enum Outcome {
+/// The end of a future.
+enum SignInStep {
     /// A record, and the lock of its key if it was asked for. What cannot be read counts as absent.
     Read {
         id: HoldId,
@@ -49,19 +49,19 @@ impl Authorizing {
     /// Begins what an action wants.
     pub(super) fn begin(&mut self, action: AuthAction) {
         let vault = self.sign_in.vault.clone();
-        let task: BoxFuture<Outcome> = match action {
+        let task: AuthFuture<SignInStep> = match action {
             AuthAction::Hold { id, key, locks } => Box::pin(async move {
                 // Without the lock it works as well, but for a race with another process.
                 let lock = if locks { vault.lock(&key).await.ok() } else { None };
                 let record = vault.read(&key).await.ok().flatten();
-                Outcome::Read { id, key, record, lock }
+                SignInStep::Read { id, key, record, lock }
             }),
             AuthAction::Release { id, key, record: Some(record) } => {
                 let lock = self.locks.remove(&key);
                 Box::pin(async move {
                     let written = vault.write(&key, &record).await;
                     drop(lock);
-                    Outcome::Written(id, written)
+                    SignInStep::Written(id, written)
                 })
             }
             AuthAction::Release { key, record: None, .. } => {
@@ -71,19 +71,19 @@ impl Authorizing {
             AuthAction::Remove { key } => Box::pin(async move {
                 // What cannot be removed is refused by the server some day.
                 let _ = vault.remove(&key).await;
-                Outcome::Removed
+                SignInStep::Removed
             }),
             AuthAction::Listen { redirect_uri, port } => match &self.sign_in.consent {
                 Some(consent) => {
                     let prepared = consent.prepare(&redirect_uri, port);
-                    Box::pin(async move { Outcome::Prepared(prepared.await) })
+                    Box::pin(async move { SignInStep::Prepared(prepared.await) })
                 }
-                None => Box::pin(async { Outcome::Prepared(Err(nobody())) }),
+                None => Box::pin(async { SignInStep::Prepared(Err(nobody())) }),
             },
             AuthAction::Consent(page) => {
                 let asked = self.pending.as_mut().map(|pending| pending.ask(page));
                 Box::pin(async move {
-                    Outcome::Redirect(match asked {
+                    SignInStep::Redirect(match asked {
                         Some(asked) => asked.await,
                         None => Err(nobody().to_string()),
                     })
@@ -104,7 +104,7 @@ impl Authorizing {
         now: Instant,
         unix: Duration,
         context: &mut Context<'_>,
-        mut with_authorizer: impl FnMut(AuthAnswer),
+        mut with_authorizer: impl FnMut(AuthorizerReply),
     ) -> bool {
         let mut outcomes = Vec::new();
         self.tasks.retain_mut(|task| match task.as_mut().poll(context) {
@@ -123,20 +123,25 @@ impl Authorizing {
         has_some
     }
 
-    fn answer(&mut self, now: Instant, unix: Duration, outcome: Outcome) -> Option<AuthAnswer> {
+    fn answer(
+        &mut self,
+        now: Instant,
+        unix: Duration,
+        outcome: SignInStep,
+    ) -> Option<AuthorizerReply> {
         Some(match outcome {
-            Outcome::Read { id, key, record, lock } => {
+            SignInStep::Read { id, key, record, lock } => {
                 self.locks.extend(lock.map(|lock| (key, lock)));
                 Box::new(move |authorizer| {
                     let record = record.as_ref().map(Secret::expose);
                     authorizer.handle_held(now, id, unix, record);
                 })
             }
-            Outcome::Written(id, written) => {
+            SignInStep::Written(id, written) => {
                 let written = written.map_err(|error| error.to_string());
                 Box::new(move |authorizer| authorizer.handle_kept(now, id, written))
             }
-            Outcome::Prepared(prepared) => {
+            SignInStep::Prepared(prepared) => {
                 let uri = prepared.map(|pending| {
                     let uri = pending.redirect_uri();
                     self.pending = Some(pending);
@@ -145,13 +150,13 @@ impl Authorizing {
                 let uri = uri.map_err(|error| error.to_string());
                 Box::new(move |authorizer| authorizer.handle_listening(now, uri))
             }
-            Outcome::Redirect(Ok(redirect)) => {
+            SignInStep::Redirect(Ok(redirect)) => {
                 Box::new(move |authorizer| authorizer.handle_redirect(now, &redirect))
             }
-            Outcome::Redirect(Err(reason)) => {
+            SignInStep::Redirect(Err(reason)) => {
                 Box::new(move |authorizer| authorizer.handle_refused_consent(now, reason))
             }
-            Outcome::Removed => return None,
+            SignInStep::Removed => return None,
         })
     }
 }
