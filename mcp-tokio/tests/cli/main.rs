@@ -12,9 +12,13 @@ mod environment;
 mod interrupted;
 mod lists;
 mod login;
+mod more;
+mod pantry;
 mod probe;
 mod record;
+mod replay;
 mod run;
+mod scratch;
 mod server;
 mod wrong;
 
@@ -33,8 +37,8 @@ fn main() -> ExitCode {
     let unix = [interrupted::ALL, environment::ALL].concat();
     #[cfg(not(unix))]
     let unix: Vec<Test> = Vec::new();
-    let all =
-        [probe::ALL, lists::ALL, call::ALL, record::ALL, login::ALL, wrong::ALL, &unix].concat();
+    let lists = [probe::ALL, lists::ALL, more::ALL].concat();
+    let all = [&lists, call::ALL, record::ALL, login::ALL, replay::ALL, wrong::ALL, &unix].concat();
     let trial = |(name, test): Test| {
         Trial::test(name.trim_start_matches("cli::"), move || {
             test();

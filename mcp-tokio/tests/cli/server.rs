@@ -20,6 +20,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::runtime::Builder;
 
+use super::pantry;
+
 /// What the program is to be, if not the tests.
 pub(crate) const SERVER: &str = "MCP_CLI_TEST_SERVER";
 
@@ -41,8 +43,8 @@ pub(crate) fn serve_if_told() -> Option<ExitCode> {
 fn serve(kind: &str) -> io::Result<()> {
     let mut config = Config::default();
     match kind {
-        "both" | "verbatim" => {}
-        "legacy" => config.era_policy = EraPolicy::LegacyOnly,
+        "both" | "verbatim" | "pantry" => {}
+        "legacy" | "legacy pantry" => config.era_policy = EraPolicy::LegacyOnly,
         "modern" => config.era_policy = EraPolicy::ModernOnly,
         "versions" => {
             return answer(
@@ -54,7 +56,11 @@ fn serve(kind: &str) -> io::Result<()> {
         _ => return io::copy(&mut io::stdin(), &mut io::sink()).map(drop),
     }
     eprintln!("the kitchen is open");
-    let registry = if kind == "verbatim" { verbatim() } else { registry() };
+    let registry = match kind {
+        "verbatim" => verbatim(),
+        "pantry" | "legacy pantry" => pantry::registry(),
+        _ => registry(),
+    };
     let registry = registry.map_err(io::Error::other)?;
     Builder::new_current_thread().enable_all().build()?.block_on(serve_stdio_with(registry, config))
 }

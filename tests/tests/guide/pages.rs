@@ -195,10 +195,21 @@ fn has(source: &str, lines: &[String]) -> bool {
         })
 }
 
-/// Returns whether a line can be typed: of an example it is known whether there is one.
+/// Returns whether a line can be typed: of an example it is known whether there is one. A command of
+/// `mcp`, and of a host, is one that a script runs.
 fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace().skip_while(|word| word.contains('='));
-    if words.next() != Some("cargo") {
+    let program = words.next();
+    let script = match program {
+        Some("mcp") => Some("tests/interop/cli/run"),
+        Some("claude" | "gemini" | "codex" | "opencode") => Some("tests/interop/hosts/run"),
+        _ => None,
+    };
+    if let Some(script) = script {
+        let command = format!(" {} ", words.next().unwrap_or_default());
+        return read(&root().join(script)).contains(&command);
+    }
+    if program != Some("cargo") {
         return line.starts_with('#')
             || line.starts_with("curl ")
             || line.starts_with("tests/")

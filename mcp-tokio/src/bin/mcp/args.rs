@@ -10,6 +10,11 @@ use clap::{Parser, Subcommand};
 use mcp_tokio::types::LoggingLevel;
 use mcp_tokio::{Json, Negotiation, ProtocolVersion};
 
+use crate::more_args::{
+    BenchArgs, CompleteArgs, CompletionsArgs, HELP_BENCH, HELP_COMPLETE, HELP_REPLAY, HELP_REQUEST,
+    ManArgs, PromptCommand, ReplayArgs, RequestArgs, ResourceCommand, USAGE_BENCH, USAGE_COMPLETE,
+    USAGE_REPLAY, USAGE_REQUEST,
+};
 use crate::sign_in::SignInArgs;
 
 /// Talks to MCP servers, of every version from 2024-11-05 to 2026-07-28.
@@ -43,10 +48,32 @@ pub(crate) enum Do {
     /// Removes the stored credentials for a server
     #[command(override_usage = USAGE_LOGOUT)]
     Logout(Alone),
+    /// Reads a resource of a server, or watches it
+    #[command(subcommand)]
+    Resource(ResourceCommand),
+    /// Gets a prompt of a server
+    #[command(subcommand)]
+    Prompt(PromptCommand),
+    /// Completes an argument of a prompt or of a resource template
+    #[command(override_usage = USAGE_COMPLETE, after_help = HELP_COMPLETE)]
+    Complete(CompleteArgs),
+    /// Sends a request with any method, and shows its result
+    #[command(override_usage = USAGE_REQUEST, after_help = HELP_REQUEST)]
+    Request(RequestArgs),
+    /// Measures how long calls of a tool take, many at a time
+    #[command(override_usage = USAGE_BENCH, after_help = HELP_BENCH)]
+    Bench(BenchArgs),
     /// Writes a conversation with a server into a file: how it is found out what the server is, and all
     /// of its lists
     #[command(override_usage = USAGE_RECORD, after_help = HELP_RECORD)]
     Record(RecordArgs),
+    /// Serves a recorded conversation, or compares a server with it
+    #[command(override_usage = USAGE_REPLAY, after_help = HELP_REPLAY)]
+    Replay(ReplayArgs),
+    /// Writes a script that completes the words of mcp in a shell
+    Completions(CompletionsArgs),
+    /// Writes the manual page, or into a folder a page for each command
+    Man(ManArgs),
 }
 
 /// A command that needs a server and nothing else.
@@ -129,9 +156,41 @@ pub(crate) struct Common {
     /// HOME, LOGNAME, PATH, SHELL, TERM and USER (on Windows, their counterparts)
     #[arg(long)]
     pub(crate) inherit_env: bool,
+    /// The folder in which a server is started
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// A file that names servers, such as `.mcp.json`, `.cursor/mcp.json`, `.vscode/mcp.json`,
+    /// `.gemini/settings.json`, `claude_desktop_config.json`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The server in the file of --config, if that has several
+    #[arg(long, value_name = "NAME", requires = "config")]
+    pub(crate) server: Option<String>,
+    /// A folder, or a file:// URI, that the server is told when it asks for roots; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) root: Vec<String>,
+    /// Writes standard output into this file, over one that is there already
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Hides the standard error of a server that is started here
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+impl Common {
+    /// The URL among the words, which is the first one unless the server is named otherwise; and the
+    /// words after it.
+    pub(crate) fn split<'a>(&self, words: &'a [String]) -> (Option<&'a str>, &'a [String]) {
+        match words.split_first() {
+            Some((url, words)) if !self.names_server() => (Some(url), words),
+            _ => (None, words),
+        }
+    }
+
+    /// Returns whether a command or a file names the server.
+    pub(crate) fn names_server(&self) -> bool {
+        !self.program.is_empty() || self.config.is_some()
+    }
 }
 
 /// A variable and its value, if that is not the one of this program.
@@ -142,18 +201,25 @@ pub(crate) struct Variable {
 }
 
 impl Do {
-    /// Returns whether programs read the output.
-    pub(crate) fn json(&self) -> bool {
-        match self {
+    /// The options that all commands for servers have.
+    pub(crate) fn common(&self) -> Option<&Common> {
+        Some(match self {
             Self::Probe(args)
             | Self::Resources(args)
             | Self::Prompts(args)
             | Self::Login(args)
-            | Self::Logout(args) => args.common.json,
-            Self::Tools(args) => args.alone.common.json,
-            Self::Call(args) => args.common.json,
-            Self::Record(args) => args.common.json,
-        }
+            | Self::Logout(args) => &args.common,
+            Self::Tools(args) => &args.alone.common,
+            Self::Call(args) => &args.common,
+            Self::Resource(command) => command.common(),
+            Self::Prompt(PromptCommand::Get(args)) => &args.common,
+            Self::Complete(args) => &args.common,
+            Self::Request(args) => &args.common,
+            Self::Bench(args) => &args.common,
+            Self::Record(args) => &args.common,
+            Self::Replay(args) => &args.common,
+            Self::Completions(_) | Self::Man(_) => return None,
+        })
     }
 }
 
@@ -195,7 +261,7 @@ fn level(text: &str) -> Result<LoggingLevel, String> {
     LoggingLevel::from_name(text).ok_or_else(|| "there is no such level".into())
 }
 
-fn object(text: &str) -> Result<Json, String> {
+pub(crate) fn object(text: &str) -> Result<Json, String> {
     let json = Json::parse(text.to_owned()).map_err(|error| error.to_string())?;
     match json.decode() {
         Ok(serde_json::Value::Object(_)) => Ok(json),
@@ -204,10 +270,11 @@ fn object(text: &str) -> Result<Json, String> {
 }
 
 const AFTER_HELP: &str = "\
-A server is a URL, or a command that starts it, behind two dashes at the end:
+A server is a URL, or a command that starts it, behind two dashes at the end, or one of a file:
   mcp probe https://mcp.example.com/mcp
   mcp tools -- npx -y @modelcontextprotocol/server-everything
   mcp call http://127.0.0.1:8000/mcp add a=1 b=2
+  mcp resource read file:///notes.txt --config .mcp.json --server files
 
 Exit codes:
     0  all went well
@@ -219,6 +286,7 @@ Exit codes:
     6  the server has not answered in time
     7  the server wants to know who asks
     8  a schema breaks a rule of `tools --strict`
+    9  an answer differs from that of a recording
   130  it was interrupted (^C): what was out is cancelled, and the connection closed; a second ^C
        does not wait for that
 

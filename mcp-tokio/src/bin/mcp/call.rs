@@ -16,10 +16,7 @@ use crate::session;
 use crate::target::Target;
 
 pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure> {
-    let (url, words) = match args.words.split_first() {
-        Some((url, words)) if args.common.program.is_empty() => (Some(url.as_str()), words),
-        _ => (None, args.words.as_slice()),
-    };
+    let (url, words) = args.common.split(&args.words);
     let target = Target::new(url, &args.common)?;
     let (tool, words) = words
         .split_first()
@@ -28,7 +25,7 @@ pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure>
         return Err(Failure::usage("arguments are KEY=VALUE, or JSON behind --args, and not both"));
     }
 
-    let client = session::client(&args.common);
+    let client = session::client(&args.common)?;
     ask::user(&client, output);
     show_logs(&client, output);
     let result = session::with(&client, target, async |server| {
@@ -68,7 +65,7 @@ async fn call(
     Ok(call.on_progress(move |progress| show_progress(&progress, output)).await?)
 }
 
-fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Failure> {
+pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Failure> {
     tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
         Failure::usage(format!("the server has no tool {name:?}")).advice(instead(name, &names))
@@ -124,18 +121,22 @@ fn show(result: &CallToolResult) {
     }
 }
 
-fn words(block: &ContentBlock) -> String {
+pub(crate) fn words(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => binary("image", Some(&image.mime_type), &image.data),
         ContentBlock::Audio(audio) => binary("audio", Some(&audio.mime_type), &audio.data),
         ContentBlock::ResourceLink(link) => format!("[resource {} {}]", link.uri, link.name),
-        ContentBlock::Resource(embedded) => match &embedded.resource {
-            ResourceContents::Text(text) => text.text.clone(),
-            ResourceContents::Blob(blob) => binary(&blob.uri, blob.mime_type.as_ref(), &blob.blob),
-        },
+        ContentBlock::Resource(embedded) => contents(&embedded.resource),
         ContentBlock::Other(json) => json.to_string(),
         _ => "[content]".into(),
+    }
+}
+
+pub(crate) fn contents(contents: &ResourceContents) -> String {
+    match contents {
+        ResourceContents::Text(text) => text.text.clone(),
+        ResourceContents::Blob(blob) => binary(&blob.uri, blob.mime_type.as_ref(), &blob.blob),
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) enum Exit {
     Timeout = 6,
     Unauthorized = 7,
     Schema = 8,
+    Differs = 9,
     /// As shells have it: 128, and the number of SIGINT.
     Interrupted = 130,
 }
@@ -37,6 +38,7 @@ impl Exit {
             Self::Timeout => "timeout",
             Self::Unauthorized => "unauthorized",
             Self::Schema => "schema",
+            Self::Differs => "differs",
             Self::Interrupted => "interrupted",
         }
     }
@@ -77,6 +79,7 @@ impl Failure {
             | Exit::Rpc
             | Exit::Unauthorized
             | Exit::Schema
+            | Exit::Differs
             | Exit::Interrupted => false,
         }
     }

@@ -111,7 +111,7 @@ async fn connected<T>(
     f: impl AsyncFnOnce(&Client, &ServerInfo) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let target = Target::new(args.url.as_deref(), &args.common)?;
-    let client = session::client(&args.common);
+    let client = session::client(&args.common)?;
     // Some servers list what asks the user only for clients that can.
     ask::decline(&client);
     session::with(&client, target, async |server| f(&client, &server).await).await

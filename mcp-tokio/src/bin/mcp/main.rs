@@ -8,14 +8,23 @@
 mod args;
 mod arguments;
 mod ask;
+mod bench;
 mod call;
 mod failure;
 mod interrupt;
 mod list;
 mod login;
+mod manual;
+mod more_args;
 mod print;
 mod probe;
+mod prompt;
 mod record;
+mod recording;
+mod replay;
+mod request;
+mod resource;
+mod servers_file;
 mod session;
 mod sign_in;
 mod story;
@@ -29,13 +38,16 @@ use tokio::runtime::Builder;
 
 use args::{Args, Do};
 use failure::{Exit, Failure};
+use more_args::{PromptCommand, ResourceCommand};
 use print::Output;
 
 fn main() -> ExitCode {
     // What is wrong with the words themselves is told by clap, with the exit code for that.
     let args = Args::parse();
-    let output = Output::new(args.command.json());
-    let done = run(args, output);
+    let common = args.command.common();
+    let output = Output::new(common.is_some_and(|common| common.json));
+    let file = common.and_then(|common| common.out.as_deref()).map_or(Ok(()), print::into_file);
+    let done = file.and_then(|()| run(args, output));
     let exit = done.unwrap_or_else(|failure| output.failed(&failure));
     ExitCode::from(exit as u8)
 }
@@ -52,7 +64,16 @@ fn run(args: Args, output: Output) -> Result<Exit, Failure> {
             Do::Call(args) => call::run(args, output).await,
             Do::Login(args) => login::login(args, output).await,
             Do::Logout(args) => login::logout(args, output).await,
+            Do::Resource(ResourceCommand::Read(args)) => resource::read(args, output).await,
+            Do::Resource(ResourceCommand::Watch(args)) => resource::watch(args, output).await,
+            Do::Prompt(PromptCommand::Get(args)) => prompt::get(args, output).await,
+            Do::Complete(args) => prompt::complete(args, output).await,
+            Do::Request(args) => request::run(args, output).await,
+            Do::Bench(args) => bench::run(args, output).await,
             Do::Record(args) => record::run(args, output).await,
+            Do::Replay(args) => replay::run(args, output).await,
+            Do::Completions(args) => Ok(manual::completions(&args)),
+            Do::Man(args) => manual::pages(&args),
         }
     });
     // Somebody may still be asked something, and nobody waits for the answer.

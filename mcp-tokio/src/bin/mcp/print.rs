@@ -3,7 +3,10 @@
 //! In: what is to be seen. Out: lines for people, or one JSON document on each for programs. What a
 //! server says may hold anything; what would steer a terminal is shown as U+FFFD.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 use serde_json::json;
@@ -35,19 +38,45 @@ impl Output {
     }
 }
 
+/// The file that gets what goes to standard output, if the command line names one.
+static FILE: OnceLock<File> = OnceLock::new();
+
+/// Sends what goes to standard output into a file.
+pub(crate) fn into_file(path: &Path) -> Result<(), Failure> {
+    let file = File::create(path).map_err(|error| {
+        Failure::usage(format!("--out: {} cannot be written: {error}", path.display()))
+    })?;
+    // It is called once.
+    let _ = FILE.set(file);
+    Ok(())
+}
+
+/// Returns whether contents go out as they are: nobody sees them on a terminal.
+pub(crate) fn is_raw() -> bool {
+    FILE.get().is_some() || !io::stdout().is_terminal()
+}
+
+/// Writes bytes as they are.
+pub(crate) fn bytes(bytes: &[u8]) {
+    if let Some(mut file) = FILE.get() {
+        let _ = file.write_all(bytes);
+        return;
+    }
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
 /// Writes text for people. That nobody reads it any more is no failure.
 pub(crate) fn text(text: &str) {
-    let mut out = io::stdout().lock();
     let text = clean(text);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(out, "{text}{end}").and_then(|()| out.flush());
+    bytes(format!("{text}{end}").as_bytes());
 }
 
 /// Writes a document for programs.
 pub(crate) fn document(document: &impl Serialize) {
-    let mut out = io::stdout().lock();
     let Ok(text) = serde_json::to_string(document) else { return };
-    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+    bytes(format!("{text}\n").as_bytes());
 }
 
 /// Tells people what is wrong, where programs know it or there are none.

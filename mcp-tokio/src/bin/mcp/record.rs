@@ -23,7 +23,7 @@ use crate::target::Target;
 
 pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failure> {
     let (url, words) = match args.words.split_first() {
-        Some((url, words)) if args.common.program.is_empty() => (url.to_str(), words),
+        Some((url, words)) if !args.common.names_server() => (url.to_str(), words),
         _ => (None, args.words.as_slice()),
     };
     let target = Target::new(url, &args.common)?;
@@ -40,7 +40,7 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
         Failure::usage(format!("{name} cannot be written: {error}"))
     })?;
 
-    let client = session::client(&args.common);
+    let client = session::client(&args.common)?;
     ask::decline(&client);
     let lines = file.clone();
     client.on_wire(move |line| lines.write(line));

@@ -5,11 +5,12 @@
 
 use std::error::Error;
 use std::future::poll_fn;
-use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use std::{fs, io};
 
+use mcp_tokio::types::Root;
 use mcp_tokio::{
     Client, ClientConfig, ConnectError, Implementation, ServerInfo, run_command, run_http,
 };
@@ -29,12 +30,41 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const PARTING: Duration = Duration::from_millis(300);
 
 /// A client that is yet to be connected.
-pub(crate) fn client(common: &Common) -> Client {
+///
+/// Fails with a usage failure for a root that is none.
+pub(crate) fn client(common: &Common) -> Result<Client, Failure> {
     let mut config = ClientConfig::new(Implementation::new("mcp", env!("CARGO_PKG_VERSION")));
     config.negotiation = common.era;
     config.probe_timeout = config.probe_timeout.min(common.timeout);
     config.initialize_timeout = common.timeout;
-    Client::new(config)
+    let client = Client::new(config);
+    if !common.root.is_empty() {
+        let roots = common.root.iter().map(|root| self::root(root));
+        let roots = roots.collect::<Result<_, _>>()?;
+        client.set_roots(roots).map_err(Failure::usage)?;
+    }
+    Ok(client)
+}
+
+/// The root of a URI, or of a folder that exists.
+fn root(text: &str) -> Result<Root, Failure> {
+    if text.contains("://") {
+        return Ok(Root::new(text));
+    }
+    let path = fs::canonicalize(text)
+        .map_err(|error| Failure::usage(format!("--root: {text}: {error}")))?;
+    let path = path.to_str().ok_or_else(|| Failure::usage("--root: a path that is no UTF-8"))?;
+    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "file:///" });
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' => {
+                uri.push(char::from(byte));
+            }
+            b'\\' if cfg!(windows) => uri.push('/'),
+            byte => uri.extend(["%".to_owned(), format!("{byte:02X}")]),
+        }
+    }
+    Ok(Root::new(uri))
 }
 
 /// A connection, as far as it has come.

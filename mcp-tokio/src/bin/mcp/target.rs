@@ -4,11 +4,13 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 
 use mcp_tokio::{Command, HttpClientConfig, Stderr, Url};
 
 use crate::args::{Common, Variable};
 use crate::failure::Failure;
+use crate::servers_file::{self, Entry};
 
 /// A server to be connected.
 pub(crate) enum Target {
@@ -36,18 +38,47 @@ fn with_environment(mut command: Command, common: &Common) -> Result<Command, Fa
 impl Target {
     /// The server at the URL, or the one that the command starts: exactly one of the two.
     pub(crate) fn new(url: Option<&str>, common: &Common) -> Result<Self, Failure> {
+        if let Some(file) = &common.config {
+            return Self::of_file(file, common);
+        }
         match (url, common.program.split_first()) {
             (None, Some((program, arguments))) => {
-                let stderr = if common.quiet { Stderr::Null } else { Stderr::Inherit };
-                let command = Command::new(program).args(arguments).stderr(stderr);
-                Ok(Self::Command(with_environment(command, common)?))
+                Self::started(Command::new(program).args(arguments), common)
             }
-            (Some(url), None) => at(url, common).map(|config| Self::Http(Box::new(config))),
+            (Some(url), None) => {
+                at(url, common, common.header.iter()).map(|config| Self::Http(Box::new(config)))
+            }
             (Some(url), Some(_)) => Err(Failure::usage(format!(
                 "there are two servers, {url:?} and the command behind the dashes: leave one out"
             ))),
             (None, None) => Err(Failure::usage("which server? Give a URL, or -- and a command")),
         }
+    }
+
+    /// A server of a file, with the options of the command line on top.
+    fn of_file(file: &Path, common: &Common) -> Result<Self, Failure> {
+        if !common.program.is_empty() {
+            return Err(Failure::usage(
+                "there are two servers, that of --config and the command behind the dashes: leave \
+                 one out",
+            ));
+        }
+        match servers_file::read(file, common.server.as_deref())? {
+            Entry::Command(command) => Self::started(command, common),
+            Entry::Http { url, headers } => {
+                let fields = headers.iter().chain(&common.header);
+                at(&url, common, fields).map(|config| Self::Http(Box::new(config)))
+            }
+        }
+    }
+
+    fn started(command: Command, common: &Common) -> Result<Self, Failure> {
+        let stderr = if common.quiet { Stderr::Null } else { Stderr::Inherit };
+        let mut command = with_environment(command.stderr(stderr), common)?;
+        if common.cwd.is_some() {
+            command.current_dir.clone_from(&common.cwd);
+        }
+        Ok(Self::Command(command))
     }
 
     /// The advice about a URL that ends like those of HTTP with SSE, the transport of 2024-11-05.
@@ -73,7 +104,11 @@ impl Target {
     }
 }
 
-fn at(url: &str, common: &Common) -> Result<HttpClientConfig, Failure> {
+fn at<'a>(
+    url: &str,
+    common: &Common,
+    fields: impl Iterator<Item = &'a (String, String)>,
+) -> Result<HttpClientConfig, Failure> {
     let parsed = Url::parse(url).map_err(|error| {
         Failure::usage(format!("{url:?} is no URL of a server: {error}"))
             .advice("a command that starts a server comes behind two dashes, at the end")
@@ -85,7 +120,7 @@ fn at(url: &str, common: &Common) -> Result<HttpClientConfig, Failure> {
             Failure::usage("the token has characters that no token has, such as a line feed")
         })?;
     }
-    for (name, value) in &common.header {
+    for (name, value) in fields {
         config = config.field(name, value).map_err(Failure::usage)?;
     }
     // A token of the command line is the one that is meant.

@@ -1,0 +1,237 @@
+//! A recorded conversation.
+//!
+//! In: the lines of a file of `mcp record`, or of `MCP_WIRE=1`: `C>` and `S>` over a byte stream, `1>`
+//! and `1<` over HTTP. Out: each message of the client, and the messages of the server up to the next.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+/// The messages of a recording.
+pub(crate) struct Recording {
+    exchanges: Vec<Exchange>,
+}
+
+/// A message of the client, and what came of it.
+pub(crate) struct Exchange {
+    pub(crate) method: String,
+    /// The parameters, without `_meta`.
+    pub(crate) params: Value,
+    id: Option<Value>,
+    token: Option<Value>,
+    /// The messages of the server, the response to this message among them.
+    replies: Vec<Value>,
+    is_used: bool,
+}
+
+impl Recording {
+    /// Fails if the file cannot be read, or has no messages.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        let text = fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("{shown} cannot be read: {error}")))?;
+        let recording = Self::parse(&text);
+        if recording.exchanges.is_empty() {
+            return Err(Failure::usage(format!("{shown} has no message of a client"))
+                .advice("a recording is a file of `mcp record`, or what MCP_WIRE=1 has shown"));
+        }
+        Ok(recording)
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut recording = Self { exchanges: Vec::new() };
+        for line in text.lines() {
+            let Some((mark, message)) = line.split_once(' ') else { continue };
+            let message = message.strip_prefix("data: ").unwrap_or(message);
+            let Ok(message) = serde_json::from_str::<Value>(message) else { continue };
+            if !message.is_object() {
+                continue;
+            }
+            match mark.trim_end_matches(['<', '>']) {
+                "C" => recording.add_of_client(&message),
+                "S" => recording.add_of_server(message),
+                number if number.parse::<u64>().is_err() => {}
+                _ if mark.ends_with('>') => recording.add_of_client(&message),
+                _ => recording.add_of_server(message),
+            }
+        }
+        recording
+    }
+
+    fn add_of_client(&mut self, message: &Value) {
+        // Responses to the server are the new client's own.
+        let Some(method) = message.get("method").and_then(Value::as_str) else { return };
+        self.exchanges.push(Exchange {
+            method: method.to_owned(),
+            params: without_meta(message.get("params")),
+            id: message.get("id").cloned(),
+            token: message.pointer("/params/_meta/progressToken").cloned(),
+            replies: Vec::new(),
+            is_used: false,
+        });
+    }
+
+    /// A response belongs to its request. Any other message belongs to the last one of the client, as
+    /// does an error without an id.
+    fn add_of_server(&mut self, message: Value) {
+        let id = message.get("id").filter(|id| !id.is_null() && message.get("method").is_none());
+        let of_id = |exchange: &&mut Exchange| id.is_none() || exchange.id.as_ref() == id;
+        if let Some(exchange) = self.exchanges.iter_mut().rev().find(of_id) {
+            exchange.replies.push(message);
+        }
+    }
+
+    /// The requests that were answered, and that are not of the beginning of a connection.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&Exchange, &Value)> {
+        let calls = self.exchanges.iter().filter(|exchange| !exchange.is_opening());
+        calls.filter_map(|exchange| Some((exchange, exchange.response()?)))
+    }
+
+    /// The version that the server spoke.
+    pub(crate) fn version(&self) -> Option<&str> {
+        let result = |method: &str| {
+            let mut openings = self.exchanges.iter().filter(|it| it.method == method);
+            openings.find_map(|exchange| exchange.response()?.get("result"))
+        };
+        match result("initialize") {
+            Some(result) => result.get("protocolVersion")?.as_str(),
+            None => result("server/discover")?.pointer("/supportedVersions/0")?.as_str(),
+        }
+    }
+
+    /// Returns the messages that answer a message of a client, with its id and its progress token.
+    /// They are those of the first exchange alike that was not used before, else of the last one. A
+    /// request that was not recorded is refused.
+    pub(crate) fn answer(&mut self, message: &Value) -> VecDeque<Value> {
+        let Some(method) = message.get("method").and_then(Value::as_str) else {
+            return VecDeque::new();
+        };
+        let params = without_meta(message.get("params"));
+        let is_alike = |exchange: &Exchange| {
+            exchange.method == method && (exchange.is_opening() || exchange.params == params)
+        };
+        let alike =
+            |exchange: &Exchange, is_used| is_alike(exchange) && exchange.is_used == is_used;
+        let fresh = self.exchanges.iter().position(|exchange| alike(exchange, false));
+        let at = fresh.or_else(|| self.exchanges.iter().rposition(|it| alike(it, true)));
+        let id = message.get("id");
+        if let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) {
+            exchange.is_used = true;
+            let token = message.pointer("/params/_meta/progressToken");
+            return exchange
+                .replies
+                .iter()
+                .map(|reply| exchange.renamed(reply, id, token))
+                .collect();
+        }
+        let is_known = self.exchanges.iter().any(|exchange| exchange.method == method);
+        let (code, text) = if is_known {
+            (-32602, format!("the recording has no {method} with these parameters"))
+        } else {
+            (-32601, format!("the recording has no {method}"))
+        };
+        let error =
+            |id| json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": text } });
+        id.map(error).into_iter().collect()
+    }
+}
+
+impl Exchange {
+    /// Returns whether it is of the beginning of a connection, whose parameters say who the client is.
+    fn is_opening(&self) -> bool {
+        ["initialize", "server/discover"].contains(&&*self.method)
+    }
+
+    fn response(&self) -> Option<&Value> {
+        self.id.as_ref()?;
+        self.replies.iter().find(|reply| reply.get("method").is_none())
+    }
+
+    /// The message with the id and the progress token of another request.
+    fn renamed(&self, reply: &Value, id: Option<&Value>, token: Option<&Value>) -> Value {
+        let mut reply = reply.clone();
+        if reply.get("method").is_none() {
+            if let (Some(own), Some(id)) = (reply.get_mut("id"), id) {
+                *own = id.clone();
+            }
+        } else if let (Some(own), Some(token)) = (reply.pointer_mut("/params/progressToken"), token)
+            && Some(&*own) == self.token.as_ref()
+        {
+            *own = token.clone();
+        }
+        reply
+    }
+}
+
+/// An object without its `_meta`; an empty one for none.
+pub(crate) fn without_meta(value: Option<&Value>) -> Value {
+    let mut value = value.cloned().unwrap_or_else(|| json!({}));
+    if let Some(members) = value.as_object_mut() {
+        members.remove("_meta");
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STDIO: &str = r#"# A conversation.
+! open
+C> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":7}}}
+@ 0.1s
+S> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}
+S> {"jsonrpc":"2.0","id":1,"result":{"n":1}}
+C> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
+S> {"jsonrpc":"2.0","id":2,"result":{"n":2}}
+"#;
+
+    fn answer(recording: &mut Recording, message: &str) -> Vec<String> {
+        let message = serde_json::from_str(message).unwrap();
+        recording.answer(&message).iter().map(Value::to_string).collect()
+    }
+
+    #[test]
+    fn requests_alike_get_the_answers_in_turn_and_then_the_last_again() {
+        let mut recording = Recording::parse(STDIO);
+        let call = r#"{"id":"x","method":"tools/call","params":{"_meta":{"progressToken":"t"},"name":"a"}}"#;
+        let first = answer(&mut recording, call);
+        assert_eq!(first.len(), 2);
+        assert!(first[0].contains(r#""progressToken":"t""#), "{first:?}");
+        assert!(first[1].contains(r#""id":"x""#) && first[1].contains(r#"{"n":1}"#), "{first:?}");
+        for _ in 0..2 {
+            assert!(answer(&mut recording, call)[0].contains(r#"{"n":2}"#));
+        }
+    }
+
+    #[test]
+    fn requests_that_were_not_recorded_are_refused() {
+        let mut recording = Recording::parse(STDIO);
+        for (message, code) in [
+            (r#"{"id":1,"method":"tools/call","params":{"name":"b"}}"#, "-32602"),
+            (r#"{"id":1,"method":"tools/list"}"#, "-32601"),
+        ] {
+            assert!(answer(&mut recording, message)[0].contains(code), "{message}");
+        }
+        assert!(answer(&mut recording, r#"{"method":"notifications/x"}"#).is_empty());
+    }
+
+    #[test]
+    fn conversations_over_http_are_read() {
+        let recording = Recording::parse(concat!(
+            "1> POST /mcp HTTP/1.1\n",
+            "1> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"initialize\",\"params\":{}}\n",
+            "1< HTTP/1.1 200 OK\n",
+            "1< data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"protocolVersion\":\"2025-11-25\"}}\n",
+            "2> {\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}\n",
+            "2< {\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"no\"},\"id\":null}\n",
+        ));
+        assert_eq!(recording.version(), Some("2025-11-25"));
+        let calls: Vec<_> = recording.calls().map(|(call, _)| call.method.as_str()).collect();
+        assert_eq!(calls, ["tools/list"]);
+    }
+}

@@ -1,0 +1,55 @@
+//! `mcp request`: a request with any method.
+
+use mcp_tokio::Json;
+use serde_json::{Map, Value, json};
+
+use crate::ask;
+use crate::failure::{Exit, Failure};
+use crate::list::get;
+use crate::more_args::RequestArgs;
+use crate::print::{self, Output};
+use crate::session;
+use crate::target::Target;
+
+pub(crate) async fn run(args: RequestArgs, output: Output) -> Result<Exit, Failure> {
+    let (url, words) = args.common.split(&args.words);
+    let target = Target::new(url, &args.common)?;
+    let (method, words) = words
+        .split_first()
+        .ok_or_else(|| Failure::usage("which method? An example is tools/list"))?;
+    let params = match &args.params {
+        Some(_) if !words.is_empty() => {
+            return Err(Failure::usage(
+                "parameters are KEY=VALUE, or JSON behind --params, and not both",
+            ));
+        }
+        Some(params) => params.clone(),
+        None => params(words)?,
+    };
+    let client = session::client(&args.common)?;
+    ask::user(&client, output);
+    let result: Json = session::with(&client, target, async |_| {
+        get(client.call(method.clone(), &params), &args.common).await
+    })
+    .await?;
+    if output.is_json() {
+        print::document(&json!({ "result": result }));
+    } else {
+        print::text(result.as_str());
+    }
+    Ok(Exit::Fine)
+}
+
+/// An object of `key=value` words.
+fn params(words: &[String]) -> Result<Json, Failure> {
+    let mut params = Map::new();
+    for word in words {
+        let (key, text) = word.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("{word:?} is no parameter"))
+                .advice("parameters are KEY=VALUE, or JSON behind --params")
+        })?;
+        let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+        params.insert(key.to_owned(), value);
+    }
+    Json::encode(&params).map_err(Failure::usage)
+}

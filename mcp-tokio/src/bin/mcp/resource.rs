@@ -1,0 +1,107 @@
+//! `mcp resource read` and `mcp resource watch`.
+//!
+//! [Specification: Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources)
+
+use mcp_tokio::Client;
+use mcp_tokio::types::{ReadResourceResult, ResourceContents, SubscriptionFilter};
+use serde_json::json;
+
+use crate::ask;
+use crate::call::contents;
+use crate::failure::{Exit, Failure};
+use crate::list::get;
+use crate::more_args::{ReadArgs, WatchArgs};
+use crate::print::{self, Output};
+use crate::session;
+use crate::target::Target;
+
+pub(crate) async fn read(args: ReadArgs, output: Output) -> Result<Exit, Failure> {
+    let (target, uri) = target(&args.words, &args.common)?;
+    let client = session::client(&args.common)?;
+    ask::user(&client, output);
+    let read = async |_| get(client.read_resource(uri), &args.common).await;
+    let result = session::with(&client, target, read).await?;
+    if output.is_json() {
+        print::document(&json!({ "result": result }));
+    } else {
+        show(&result)?;
+    }
+    Ok(Exit::Fine)
+}
+
+pub(crate) async fn watch(args: WatchArgs, output: Output) -> Result<Exit, Failure> {
+    let (target, uri) = target(&args.words, &args.common)?;
+    let client = session::client(&args.common)?;
+    ask::user(&client, output);
+    session::with(&client, target, async |_| follow(&client, uri, &args, output).await).await?;
+    Ok(Exit::Fine)
+}
+
+/// Reads the resource, and again after each change, until it has changed as often as wanted.
+async fn follow(
+    client: &Client,
+    uri: &str,
+    args: &WatchArgs,
+    output: Output,
+) -> Result<(), Failure> {
+    let filter = SubscriptionFilter::new().resource(uri);
+    let mut subscription = client.subscribe(filter).await?;
+    if subscription.honoured().resource_subscriptions.is_empty() {
+        return Err(Failure::new(
+            Exit::Protocol,
+            format!("the server does not report changes of {uri}"),
+        )
+        .advice("`mcp probe` shows whether a server has subscriptions at all"));
+    }
+    let mut changes = 0;
+    loop {
+        let result = get(client.read_resource(uri), &args.common).await?;
+        if output.is_json() {
+            print::document(&json!({ "read": { "uri": uri, "result": result } }));
+        } else {
+            show(&result)?;
+        }
+        if args.changes.is_some_and(|limit| changes >= limit) {
+            return Ok(());
+        }
+        if subscription.changed().await.is_none() {
+            return match subscription.ended() {
+                Some(Err(error)) => Err(error.into()),
+                Some(Ok(())) | None => Ok(()),
+            };
+        }
+        changes += 1;
+        print::note(&format!("{uri} has changed"));
+    }
+}
+
+/// The server, and the URI of the resource.
+fn target<'a>(
+    words: &'a [String],
+    common: &crate::args::Common,
+) -> Result<(Target, &'a str), Failure> {
+    let (url, words) = common.split(words);
+    let target = Target::new(url, common)?;
+    match words {
+        [uri] => Ok((target, uri)),
+        [] => Err(Failure::usage("which resource? `mcp resources` lists those that there are")),
+        [_, other, ..] => Err(Failure::usage(format!("{other:?} is one URI too many"))),
+    }
+}
+
+/// Shows contents to people, or writes them as they are.
+fn show(result: &ReadResourceResult) -> Result<(), Failure> {
+    for part in &result.contents {
+        match part {
+            ResourceContents::Text(text) if print::is_raw() => print::bytes(text.text.as_bytes()),
+            ResourceContents::Blob(blob) if print::is_raw() => {
+                let bytes = blob.bytes().map_err(|error| {
+                    Failure::new(Exit::Protocol, format!("the blob of {}: {error}", blob.uri))
+                })?;
+                print::bytes(&bytes);
+            }
+            ResourceContents::Text(_) | ResourceContents::Blob(_) => print::text(&contents(part)),
+        }
+    }
+    Ok(())
+}

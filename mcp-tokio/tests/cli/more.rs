@@ -1,0 +1,209 @@
+//! `mcp resource`, `mcp prompt`, `mcp complete`, `mcp request`, `mcp bench`, `mcp completions`, `mcp man`;
+//! and the options that name servers in files, folders and outputs.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::run::{run, run_in, with_server, with_server_in};
+use super::scratch::Scratch;
+use super::server::{SERVER, over_http};
+
+crate::all!(
+    a_resource_is_read,
+    a_resource_is_watched,
+    a_prompt_is_got,
+    arguments_are_completed,
+    any_method_is_sent,
+    calls_are_measured,
+    shells_and_man,
+    servers_of_a_file,
+    wrong_files_of_servers,
+    output_into_a_file,
+    roots,
+);
+
+const KINDS: [&str; 2] = ["both", "legacy"];
+const PANTRIES: [&str; 2] = ["pantry", "legacy pantry"];
+
+fn a_resource_is_read() {
+    for kind in KINDS {
+        let ran = with_server(kind, &["resource", "read", "-q", "kitchen://stock"]);
+        assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, "3 eggs\n", ""), "{kind}");
+        let missing = with_server(kind, &["resource", "read", "-q", "kitchen://cellar"]);
+        assert_eq!((missing.exit, &*missing.out), (5, ""), "{kind}: {missing:?}");
+    }
+    let ran = run(&["resource", "read", &over_http(None), "kitchen://recipes/soup", "--json"]);
+    let read: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(read["result"]["contents"][0]["text"], "Break the eggs.");
+    assert_eq!(run(&["resource", "read", "http://127.0.0.1/mcp"]).exit, 2);
+}
+
+fn a_resource_is_watched() {
+    for kind in PANTRIES {
+        let words = ["resource", "watch", "-q", "pantry://jars", "--changes", "1", "--json"];
+        // The pantry reports a change whenever its stock is read.
+        let ran = with_server(kind, &words);
+        let lines: Vec<Value> =
+            ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((ran.exit, lines.len()), (0, 2), "{kind}: {ran:?}");
+        for (line, text) in lines.iter().zip(["1 jars", "2 jars"]) {
+            assert_eq!(line["read"]["result"]["contents"][0]["text"], text, "{kind}");
+        }
+    }
+    let ran = with_server("both", &["resource", "watch", "-q", "kitchen://none"]);
+    assert_eq!(ran.exit, 5, "{ran:?}");
+}
+
+fn a_prompt_is_got() {
+    for kind in KINDS {
+        let ran = with_server(kind, &["prompt", "get", "-q", "cook", "dish=soup"]);
+        assert_eq!((ran.exit, &*ran.out), (0, "user:\n  Cook soup.\n"), "{kind}");
+    }
+    for (words, err) in [
+        (&["cok"][..], "mcp: the server has no prompt \"cok\"\n     did you mean cook?\n"),
+        (
+            &["cook"],
+            "mcp: the prompt needs the argument \"dish\"\n     the prompt has dish (required)\n",
+        ),
+        (
+            &["cook", "dsh=1"],
+            "mcp: the prompt has no argument \"dsh\"\n     the prompt has dish (required)\n",
+        ),
+    ] {
+        let ran = with_server("both", &[&["prompt", "get", "-q"], words].concat());
+        assert_eq!((ran.exit, &*ran.err), (2, err));
+    }
+}
+
+fn arguments_are_completed() {
+    for kind in KINDS {
+        let ran = with_server(kind, &["complete", "-q", "cook", "dish=o"]);
+        assert_eq!((ran.exit, &*ran.out), (0, "omelette\n"), "{kind}");
+    }
+    assert_eq!(with_server("both", &["complete", "-q", "cook"]).exit, 2);
+}
+
+fn any_method_is_sent() {
+    for kind in KINDS {
+        let words = ["request", "-q", "tools/call", "name=burn", "arguments={}"];
+        let result: Value = serde_json::from_str(&with_server(kind, &words).out).unwrap();
+        assert_eq!(result["isError"], true, "{kind}");
+        let ran = with_server(kind, &["request", "-q", "--json", "kitchen/none", "--params", "{}"]);
+        let failure: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!((ran.exit, &failure["error"]["kind"]), (5, &json!("json-rpc")), "{kind}");
+    }
+    assert_eq!(with_server("both", &["request", "a", "--params", "{}", "b=1"]).exit, 2);
+    assert_eq!(with_server("both", &["request", "a", "b"]).exit, 2);
+}
+
+fn calls_are_measured() {
+    let options = ["bench", "-q", "--calls", "20", "--in-flight", "4", "--json"];
+    for kind in KINDS {
+        let ran = with_server(kind, &[&options[..], &["red"]].concat());
+        let measured: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!((ran.exit, &measured["calls"], &measured["failed"]), (0, &json!(20), &json!(0)));
+        assert!(
+            measured["latency_ms"]["p50"].as_f64() <= measured["latency_ms"]["max"].as_f64(),
+            "{measured}"
+        );
+    }
+    let failed = with_server("both", &[&options[..], &["burn"]].concat());
+    assert_eq!((failed.exit, failed.out.contains("the first call has failed")), (1, true));
+    let unknown = with_server("both", &[&options[..], &["rod"]].concat());
+    assert_eq!(unknown.exit, 2);
+}
+
+fn shells_and_man() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ran = run(&["completions", shell]);
+        assert!(ran.exit == 0 && ran.out.contains("resource"), "{shell}");
+    }
+    assert!(run(&["man"]).out.contains(".TH mcp 1"));
+    let folder = Scratch::new("man");
+    assert_eq!(run(&["man", &folder.path("")]).exit, 0);
+    let page = fs::read_to_string(folder.path("mcp-resource-read.1")).unwrap();
+    assert!(page.contains("mcp resource read"), "{page}");
+}
+
+/// The file that hosts have, with this test as a server.
+fn servers(folder: &Scratch, member: &str) -> String {
+    let this = std::env::current_exe().unwrap();
+    let servers = json!({ member: {
+        "kitchen": { "command": this, "args": [], "env": { SERVER: "${KIND:-legacy}" } },
+        "web": {
+            "type": "http",
+            "url": over_http(Some("sesame")),
+            "headers": { "Authorization": "Bearer ${env:KEY}" },
+        },
+    }});
+    // As VS Code allows it.
+    folder.write("servers.json", &format!("// Servers.\n{servers}\n"))
+}
+
+fn servers_of_a_file() {
+    let folder = Scratch::new("servers");
+    for member in ["mcpServers", "servers"] {
+        let file = servers(&folder, member);
+        let at = ["--config", &file, "--server"];
+        let probe = run(&[&["probe", "-q", "--json"], &at[..], &["kitchen"]].concat());
+        assert!(probe.out.contains(r#""era":"legacy""#), "{probe:?}");
+        let words = [&["probe", "-q", "--json"], &at[..], &["kitchen"]].concat();
+        assert!(run_in(&[("KIND", "both")], &words).out.contains(r#""era":"modern""#));
+        let words = [&["call", "red"], &at[..], &["web"]].concat();
+        assert_eq!(run_in(&[("KEY", "sesame")], &words).exit, 0);
+        assert_eq!(run_in(&[("KEY", "mellon")], &words).exit, 7);
+        let ran = run(&words);
+        assert!(ran.exit == 2 && ran.err.contains("the variable KEY"), "{ran:?}");
+        // What the command line says comes last.
+        let bearer = ["--header", "Authorization: Bearer sesame"];
+        assert_eq!(run_in(&[("KEY", "mellon")], &[&words[..], &bearer].concat()).exit, 0);
+    }
+}
+
+fn wrong_files_of_servers() {
+    let folder = Scratch::new("wrong-servers");
+    let file = servers(&folder, "mcpServers");
+    for (words, err) in [
+        (
+            &["--config", &file][..],
+            "which server? --server names one\n     its servers: kitchen, web",
+        ),
+        (&["--config", &file, "--server", "kitchn"], "did you mean kitchen?"),
+        (&["--config", "/no/such/file"], "cannot be read"),
+        (&["--config", &folder.write("list.json", "[]")], "names no servers"),
+        (&["--config", &folder.write("text.json", "{")], "is no JSON"),
+        (&["--config", &folder.write("a.json", r#"{"servers":{"a":{}}}"#)], "neither `command`"),
+        (&["--config", &file, "--server", "web", "--", "cat"], "there are two servers"),
+        (&["--server", "web"], "--config"),
+    ] {
+        let ran = run(&[&["tools"], words].concat());
+        assert!(ran.exit == 2 && ran.err.contains(err), "{words:?}: {ran:?}");
+    }
+}
+
+fn output_into_a_file() {
+    let folder = Scratch::new("out");
+    let file = folder.path("stock");
+    let ran = with_server("both", &["resource", "read", "-q", "kitchen://stock", "--out", &file]);
+    assert_eq!((ran.exit, &*ran.out), (0, ""));
+    // As it is, without a line feed.
+    assert_eq!(fs::read_to_string(&file).unwrap(), "3 eggs");
+    let nowhere = folder.path("no/such/folder");
+    assert_eq!(with_server("both", &["tools", "-q", "--out", &nowhere]).exit, 2);
+}
+
+fn roots() {
+    let folder = Scratch::new("a root");
+    for kind in PANTRIES {
+        let ran = with_server(kind, &["call", "-q", "where", "--root", &folder.path("")]);
+        assert!(ran.out.ends_with("a%20root\n") && ran.out.contains("file:///"), "{ran:?}");
+        let ran = with_server(kind, &["call", "-q", "where", "--root", "file:///srv"]);
+        assert_eq!(&*ran.out, "file:///srv\n");
+    }
+    for root in ["/no/such/folder", "http://a"] {
+        assert_eq!(with_server_in(&[], "both", &["tools", "-q", "--root", root]).exit, 2, "{root}");
+    }
+    let there = ["call", "-q", "here", "--cwd", &folder.path("")];
+    assert!(with_server("pantry", &there).out.trim_end().ends_with("a root"));
+}

@@ -1,0 +1,98 @@
+//! `mcp replay`.
+
+use serde_json::{Value, json};
+
+use super::run::{run, with_server};
+use super::scratch::Scratch;
+use super::server::over_http;
+
+crate::all!(
+    a_recording_is_served,
+    a_recording_is_compared,
+    differences_are_told,
+    over_http_it_is_the_same,
+    what_is_no_recording,
+);
+
+/// A recording of a server of this kind, and its path.
+fn recorded(folder: &Scratch, kind: &str) -> String {
+    let path = folder.path(&format!("{kind}.mcp"));
+    assert_eq!(with_server(kind, &["record", "-q", "--force", &path]).exit, 0);
+    path
+}
+
+/// `mcp` with these words, and behind them a server that replays the recording.
+fn with_replay(words: &[&str], recording: &str) -> super::run::Ran {
+    let program = env!("CARGO_BIN_EXE_mcp");
+    run(&[words, &["--", program, "replay", recording]].concat())
+}
+
+fn a_recording_is_served() {
+    let folder = Scratch::new("served");
+    for kind in ["both", "legacy"] {
+        let recording = recorded(&folder, kind);
+        for list in ["tools", "resources", "prompts"] {
+            let expected = with_server(kind, &[list, "-q"]);
+            assert_eq!(with_replay(&[list], &recording), expected, "{kind}");
+        }
+        let ran = with_replay(&["resource", "read", "kitchen://stock"], &recording);
+        assert_eq!(ran.exit, 5);
+        assert!(ran.err.contains("the recording has no resources/read"), "{ran:?}");
+    }
+}
+
+fn a_recording_is_compared() {
+    let folder = Scratch::new("compared");
+    for kind in ["both", "legacy"] {
+        let recording = recorded(&folder, kind);
+        let ran = with_server(kind, &["replay", "-q", &recording]);
+        let expected = "6 answers compared, 0 differences\n";
+        assert_eq!((ran.exit, &*ran.out), (0, expected), "{kind}: {ran:?}");
+    }
+    // In the version of the recording, though the server speaks others.
+    let ran = with_server("both", &["replay", "-q", &folder.path("legacy.mcp")]);
+    assert_eq!(ran.exit, 0, "{ran:?}");
+}
+
+fn differences_are_told() {
+    let folder = Scratch::new("different");
+    let recording = recorded(&folder, "legacy");
+    let text = std::fs::read_to_string(&recording).unwrap();
+    let other = folder.write("other.mcp", &text.replace("Makes coffee", "Makes tea"));
+    let ran = with_server("both", &["replay", "-q", &other]);
+    let expected = "tools/list /result/tools/0/description: \"Makes tea\" was recorded, found \
+                    \"Makes coffee\"\n6 answers compared, 1 differences\n";
+    assert_eq!((ran.exit, &*ran.out), (9, expected));
+    let ran = with_server("both", &["replay", "-q", &other, "--json"]);
+    let compared: Value = serde_json::from_str(&ran.out).unwrap();
+    let difference = json!({
+        "request": "tools/list",
+        "path": "/result/tools/0/description",
+        "recorded": "Makes tea",
+        "found": "Makes coffee",
+    });
+    assert_eq!(compared, json!({ "compared": 6, "differences": [difference] }));
+}
+
+fn over_http_it_is_the_same() {
+    let folder = Scratch::new("over-http");
+    let (url, path) = (over_http(None), folder.path("http.log"));
+    assert_eq!(run(&["record", &url, &path]).exit, 0);
+    let ran = run(&["replay", &path, &url]);
+    assert_eq!((ran.exit, &*ran.out), (0, "6 answers compared, 0 differences\n"));
+    assert_eq!(with_replay(&["tools"], &path).out, run(&["tools", &url]).out);
+}
+
+fn what_is_no_recording() {
+    let folder = Scratch::new("none");
+    let text = folder.write("text", "C> hello\nS> {}\n");
+    for (words, err) in [
+        (&["replay"][..], "required"),
+        (&["replay", "/no/such/file"], "cannot be read"),
+        (&["replay", &text], "has no message of a client"),
+        (&["replay", &text, "http://a", "b"], "and then [\"b\"]?"),
+    ] {
+        let ran = run(words);
+        assert!(ran.exit == 2 && ran.err.contains(err), "{words:?}: {ran:?}");
+    }
+}
