@@ -37,6 +37,7 @@
 //! | use a server in a process of its own | [`connect_command`] |
 //! | use a server over HTTP | [`connect_http`]; `https` needs the feature `tls` |
 //! | use a server at the end of a stream | [`connect`] |
+//! | put a server behind a bridge, for clients of any era | [`bridge`] |
 //! | drive a client in a task of your own | [`run`], [`run_command`], [`run_http`] |
 
 /// The code blocks of the README compile.
@@ -54,4 +55,4 @@ pub use mcp_service;
 pub use mcp_service::exports::*;
 
 pub use client::{connect, connect_command, connect_http, run, run_command, run_http};
-pub use server::{serve, serve_http, serve_http_on, serve_stdio, serve_stdio_with};
+pub use server::{bridge, serve, serve_http, serve_http_on, serve_stdio, serve_stdio_with};

@@ -6,7 +6,8 @@ use std::net::TcpListener;
 
 use mcp_proto::http;
 use mcp_proto::server::Config;
-use mcp_service::{Catalog, Duplex, Spawned, runtime};
+use mcp_service::runtime::BridgeTarget;
+use mcp_service::{Bridge, BridgeConfig, Catalog, Duplex, Spawned, runtime};
 use smol::Async;
 use smol::io::{AsyncRead, AsyncWrite};
 use socket2::SockRef;
@@ -109,4 +110,11 @@ pub async fn serve_http_on(
     let listener = Async::new(listener)?;
     runtime::serve_http(&AsyncIo::on(spawn), listener, catalog, config, stop).await;
     Ok(())
+}
+
+/// Returns a bridge to a server, for clients of any era: serve its
+/// [`catalog`](crate::Bridge::catalog). The connections to the server are tasks on smol's threads. See
+/// [`runtime::bridge`].
+pub fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
+    runtime::bridge(&AsyncIo::smol(), target, config)
 }

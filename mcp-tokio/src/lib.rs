@@ -34,6 +34,7 @@
 //! | use a server in a process of its own | [`connect_command`] |
 //! | use a server over HTTP | [`connect_http`]; `https` needs the feature `tls` |
 //! | use a server at the end of a stream | [`connect`] |
+//! | put a server behind a bridge, for clients of any era | [`bridge`] |
 //! | drive a client in a task of your own | [`run`], [`run_command`], [`run_http`] |
 //! | try a server from a terminal | `cargo install mcp-tokio --features cli`, then `mcp --help` |
 
@@ -49,6 +50,6 @@ pub use mcp_service;
 pub use mcp_service::exports::*;
 
 pub use client::{connect, connect_command, connect_http, run, run_command, run_http};
-pub use server::{serve, serve_http, serve_http_until, serve_stdio, serve_stdio_with};
+pub use server::{bridge, serve, serve_http, serve_http_until, serve_stdio, serve_stdio_with};
 #[cfg(feature = "tower")]
 pub use tower::{HttpBody, HttpFuture, HttpService};

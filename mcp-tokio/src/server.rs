@@ -5,7 +5,8 @@ use std::io;
 
 use mcp_proto::http;
 use mcp_proto::server::Config;
-use mcp_service::{Catalog, Duplex, runtime};
+use mcp_service::runtime::BridgeTarget;
+use mcp_service::{Bridge, BridgeConfig, Catalog, Duplex, runtime};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -94,4 +95,11 @@ pub async fn serve_http_until(
     let _ = SockRef::from(&listener).listen(BACKLOG);
     runtime::serve_http(&Tokio::current(), listener, catalog, config, stop).await;
     Ok(())
+}
+
+/// Returns a bridge to a server, for clients of any era: serve its
+/// [`catalog`](crate::Bridge::catalog). The connections to the server are tasks of the current runtime. See
+/// [`runtime::bridge`].
+pub fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
+    runtime::bridge(&Tokio::current(), target, config)
 }

@@ -15,6 +15,8 @@ pub use mcp_proto::{
     TraceContext, UsageError,
 };
 
+pub use crate::runtime::BridgeTarget;
+
 #[cfg(feature = "schemars")]
 pub use crate::Structured;
 #[cfg(feature = "auth")]
@@ -23,7 +25,8 @@ pub use crate::schema;
 #[cfg(feature = "testing")]
 pub use crate::testing;
 pub use crate::{
-    Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler, HttpClientConfig,
-    InheritedEnv, Interrupt, IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult,
-    Registry, Session, SessionError, Stderr, Subscription, Unreached,
+    Bridge, BridgeConfig, Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler,
+    HttpClientConfig, InheritedEnv, Interrupt, IntoAnswer, IntoInterrupt, IntoResult,
+    IntoToolError, IntoToolResult, Registry, Session, SessionError, Sharing, Stderr, Subscription,
+    Unreached,
 };

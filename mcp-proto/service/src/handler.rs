@@ -16,6 +16,7 @@ use super::{Context, Interrupt, Registry, Session};
 use mcp_proto::ErrorData;
 use mcp_proto::Json;
 use mcp_proto::UsageError;
+use mcp_proto::message::Method;
 use mcp_proto::server::{Outcome, template_variables};
 use mcp_proto::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
@@ -30,14 +31,18 @@ pub struct Handler(Kind);
 enum Kind {
     Request(Arc<Call>),
     Notification(Arc<Notify>),
+    /// Of both, for a server that forwards.
+    Forward(Arc<Call>, Arc<NotifyAny>),
 }
 
 type Call = dyn Fn(Given, Context) -> Running + Send + Sync;
 type Notify = dyn Fn(&Json, Session) + Send + Sync;
+type NotifyAny = dyn Fn(Method, Json, Session) + Send + Sync;
 
 /// The content of a request. It may be the whole buffer that arrived, so it is dropped once it is
 /// typed.
 pub(super) struct Given {
+    pub(super) method: Method,
     pub(super) params: Json,
     pub(super) arguments: Json,
 }
@@ -209,13 +214,28 @@ impl Handler {
         })))
     }
 
+    /// A handler for [`Registry::forward`](crate::Registry::forward): of all requests and
+    /// notifications, which it gets with their methods and their parameters as they came. The outcome
+    /// of a request goes out as it is.
+    pub fn forward<F, Fut, N>(request: F, notification: N) -> Self
+    where
+        F: Fn(Method, Json, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Outcome> + Send + 'static,
+        N: Fn(Method, Json, Session) + Send + Sync + 'static,
+    {
+        let call = move |Given { method, params, .. }: Given, context| {
+            Running::Future(Box::pin(request(method, params, context)))
+        };
+        Self(Kind::Forward(Arc::new(call), Arc::new(notification)))
+    }
+
     fn request(call: impl Fn(Given, Context) -> Running + Send + Sync + 'static) -> Self {
         Self(Kind::Request(Arc::new(call)))
     }
 
     pub(super) fn call(&self, given: Given, context: Context) -> Running {
         match &self.0 {
-            Kind::Request(call) => call(given, context),
+            Kind::Request(call) | Kind::Forward(call, _) => call(given, context),
             Kind::Notification(_) => {
                 let error = ErrorData::internal("the handler is one of notifications");
                 Running::Done(Outcome::Error(error))
@@ -223,9 +243,11 @@ impl Handler {
         }
     }
 
-    pub(super) fn notify(&self, params: &Json, session: Session) {
-        if let Kind::Notification(notify) = &self.0 {
-            notify(params, session);
+    pub(super) fn notify(&self, method: Method, params: Json, session: Session) {
+        match &self.0 {
+            Kind::Notification(notify) => notify(&params, session),
+            Kind::Forward(_, notify) => notify(method, params, session),
+            Kind::Request(_) => {}
         }
     }
 }

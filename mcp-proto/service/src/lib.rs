@@ -97,6 +97,7 @@ extern crate alloc;
 
 #[cfg(feature = "auth")]
 pub mod auth;
+mod bridge;
 mod catalog;
 mod changes;
 mod checks;
@@ -135,6 +136,7 @@ mod trace;
 mod validation;
 mod wire;
 
+pub use bridge::{Bridge, BridgeConfig, Sharing};
 pub use catalog::Catalog;
 pub use client::{
     Call, Client, ClientService, CloseCause, Closed, Connecting, Connector, HttpClientConfig,

@@ -91,6 +91,7 @@ impl<H> Registry<H> {
         logging();
         cache(what: Cacheable, hint: CacheHint);
         fallback(handler: H);
+        forward(handler: H);
     }
 
     delegates_or_fails! {

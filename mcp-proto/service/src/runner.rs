@@ -23,6 +23,7 @@ use super::trace::{Span, fault};
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
+use mcp_proto::message::Method;
 use mcp_proto::server::{
     Change, Declaration, HandlerId, Notification, Outcome, Reply, ReplyId, Request, ServerEvent,
     SessionRef,
@@ -94,8 +95,8 @@ impl Runner {
                 self.lost.take(about);
                 self.tasks.cancel(about);
             }
-            ServerEvent::Notification { session, handler, params, .. } => {
-                self.offer.notify(&self.port, session, handler, &params);
+            ServerEvent::Notification { session, handler, method, params } => {
+                self.offer.notify(&self.port, (session, handler), method, params);
             }
             ServerEvent::InputAnswered { input, answer } => {
                 wake(self.questions.answer(input, answer));
@@ -250,7 +251,7 @@ impl Offer {
         };
         let span = Span::of_request(&request, id, port.catalog().hook());
         let checks = Checks::of(&self.registry, request.handler);
-        let Request { reply, params, arguments, peer, .. } = request;
+        let Request { reply, method, params, arguments, peer, .. } = request;
         let asked = Asked {
             checks: checks.clone(),
             peer: peer.detach(),
@@ -259,10 +260,11 @@ impl Offer {
             round: request.input.map(|input| Arc::new(Round::new(*input))),
             trace: request.trace,
             #[cfg(feature = "request-state")]
-            request: request.handler.asks().then(|| (request.method, params.detach())),
+            request: request.handler.asks().then(|| (method.clone(), params.detach())),
         };
         let context = Context::new(port.clone(), cancel.clone(), reply.id(), asked);
-        let call = move || span.run(|| checks.call(&handler, Given { params, arguments }, context));
+        let given = Given { method, params, arguments };
+        let call = move || span.run(|| checks.call(&handler, given, context));
         Ok(Called { reply, cancel, call })
     }
 
@@ -270,13 +272,13 @@ impl Offer {
     pub(super) fn notify(
         &self,
         port: &Arc<Port>,
-        session: SessionRef,
-        handler: HandlerId,
-        params: &Json,
+        (session, handler): (SessionRef, HandlerId),
+        method: Method,
+        params: Json,
     ) {
         if let Some(handler) = self.registry.handler(handler) {
             let session = Session::new(port, session);
-            let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(params, session)));
+            let _ = catch_unwind(AssertUnwindSafe(|| handler.notify(method, params, session)));
         }
     }
 }

@@ -5,6 +5,7 @@
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod bridge;
 mod call;
 #[cfg(unix)]
 mod environment;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     let unix = [interrupted::ALL, environment::ALL].concat();
     #[cfg(not(unix))]
     let unix: Vec<Test> = Vec::new();
-    let lists = [probe::ALL, lists::ALL, more::ALL].concat();
+    let lists = [bridge::ALL, probe::ALL, lists::ALL, more::ALL].concat();
     let all = [&lists, call::ALL, record::ALL, login::ALL, replay::ALL, wrong::ALL, &unix].concat();
     let trial = |(name, test): Test| {
         Trial::test(name.trim_start_matches("cli::"), move || {

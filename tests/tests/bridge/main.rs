@@ -8,6 +8,7 @@
 )]
 
 mod across;
+mod cells;
 mod faults;
 mod inputs;
 mod same_era;

@@ -12,6 +12,7 @@ use core::task::Poll;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::super::bridge::EventSink;
 use super::answers::{self, IntoAnswer};
 use super::ask::Ask;
 use super::call::Call;
@@ -19,6 +20,7 @@ use super::closed::Closed;
 use super::lists::{TypedList, decode, decode_list};
 use super::port::{Command, Port, Stage};
 use super::subscription::Subscription;
+use mcp_proto::Instant;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
 use mcp_proto::UsageError;
@@ -59,7 +61,17 @@ impl Client {
     /// A client that is yet to be connected, with these settings, or with this name and the default
     /// settings.
     pub fn new(config: impl Into<Config>) -> Self {
-        Self { port: Arc::new(Port::new(config.into())) }
+        Self { port: Arc::new(Port::new(config.into(), None)) }
+    }
+
+    /// A client whose events go elsewhere.
+    pub(crate) fn with_sink(config: Config, sink: Arc<dyn EventSink>) -> Self {
+        Self { port: Arc::new(Port::new(config, Some(sink))) }
+    }
+
+    /// Gives a command to the machine, when its driver has its next turn. After the end it is dropped.
+    pub(crate) fn apply(&self, verb: impl FnOnce(&mut client::Client, Instant) + Send + 'static) {
+        self.port.apply(verb);
     }
 
     /// Fetches all tools, on all pages. `ttl_ms` is the smallest and `cache_scope` the strictest of the

@@ -255,6 +255,7 @@ impl Driven for ClientService {
         if self.connection.poll_timeout().is_some_and(|at| at <= now) {
             self.connection.handle_timeout(now);
         }
+        self.runner.handle_timeout(now, &mut self.connection);
         // What is left after that many rounds has the driver woken again.
         for _ in 0..=TURN_ROUNDS {
             self.act_on_all(now);
@@ -300,7 +301,8 @@ impl Driven for ClientService {
             | Life::Closed { .. }
             | Life::GivenUp => None,
         };
-        self.connection.poll_timeout().into_iter().chain(until).min()
+        let due = self.connection.poll_timeout().into_iter().chain(self.runner.poll_timeout());
+        due.chain(until).min()
     }
 
     fn wants_read(&self) -> bool {

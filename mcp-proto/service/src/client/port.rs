@@ -13,6 +13,7 @@ use core::mem;
 use core::task::Waker;
 use std::sync::OnceLock;
 
+use super::super::bridge::EventSink;
 use super::super::lock::Lock;
 use super::super::mailbox::Mailbox;
 use super::answers::Answers;
@@ -95,6 +96,8 @@ pub(super) struct Port {
     /// Held for as long as somebody changes what is declared.
     changing: Lock<()>,
     trace: OnceLock<Box<Trace>>,
+    /// The taker of all events, in place of the application.
+    sink: Option<Arc<dyn EventSink>>,
 }
 
 /// The trace that calls belong to.
@@ -114,7 +117,7 @@ struct State {
 }
 
 impl Port {
-    pub(super) fn new(config: Config) -> Self {
+    pub(super) fn new(config: Config, sink: Option<Arc<dyn EventSink>>) -> Self {
         let capabilities = config.capabilities.clone();
         let state = Mailbox::new(State {
             stage: Stage::Idle(Box::new(config)),
@@ -125,7 +128,12 @@ impl Port {
             capabilities,
             watchers: Vec::new(),
         });
-        Self { state, changing: Lock::default(), trace: OnceLock::new() }
+        Self { state, changing: Lock::default(), trace: OnceLock::new(), sink }
+    }
+
+    /// The taker of all events, in place of the application.
+    pub(super) fn sink(&self) -> Option<Arc<dyn EventSink>> {
+        self.sink.clone()
     }
 
     /// A service is there; it may be only once.

@@ -10,6 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::task::Waker;
 
+use super::super::bridge::EventSink;
 use super::super::trace::fault;
 use super::answers::{Hear, unharmed};
 #[cfg(feature = "auth")]
@@ -43,6 +44,7 @@ pub(super) struct Runner {
     decided: usize,
     /// Nothing, with room for what the next turn brings.
     work: Work,
+    sink: Option<Arc<dyn EventSink>>,
 }
 
 /// A call that has had no response yet.
@@ -65,6 +67,7 @@ impl Runner {
             ending: Ending::default(),
             decided: 0,
             work: Work::default(),
+            sink: port.sink(),
         };
         Ok((runner, config))
     }
@@ -106,11 +109,37 @@ impl Runner {
             self.inputs.go_on(now, binding, input);
         }
         self.work = work;
+        if let Some(sink) = &self.sink {
+            sink.clone().flush();
+        }
         has_work
+    }
+
+    /// The latest time for the next call of [`Runner::handle_timeout`].
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.sink.as_ref().and_then(|sink| sink.poll_timeout())
+    }
+
+    /// It is `now`; due deadlines take effect.
+    pub(super) fn handle_timeout(&self, now: Instant, binding: &mut impl ClientBinding) {
+        if let Some(sink) = self.sink.as_ref().filter(|sink| is_due(sink.poll_timeout(), now)) {
+            binding.with(now, |client| sink.handle_timeout(now, client));
+        }
     }
 
     /// Something happened that concerns the application.
     pub(super) fn handle_event(
+        &mut self,
+        now: Instant,
+        binding: &mut impl ClientBinding,
+        event: ClientEvent,
+    ) {
+        if let Some(event) = self.pass_on(now, binding, event) {
+            self.handle_own_event(now, binding, event);
+        }
+    }
+
+    fn handle_own_event(
         &mut self,
         now: Instant,
         binding: &mut impl ClientBinding,
@@ -169,6 +198,23 @@ impl Runner {
             }
             event => self.tell(event),
         }
+    }
+
+    /// Passes an event on to whoever takes all of them. Returns what is of interest here as well.
+    fn pass_on(
+        &self,
+        now: Instant,
+        binding: &mut impl ClientBinding,
+        event: ClientEvent,
+    ) -> Option<ClientEvent> {
+        let Some(sink) = &self.sink else { return Some(event) };
+        let here = match &event {
+            ClientEvent::Connected(server) => Some(ClientEvent::Connected(server.clone())),
+            ClientEvent::Closed(error) => Some(ClientEvent::Closed(error.clone())),
+            _ => None,
+        };
+        binding.with(now, |client| sink.handle_event(now, event, client));
+        here
     }
 
     /// Tells the application's functions.
@@ -297,5 +343,12 @@ impl Drop for Runner {
             self.port.set_stage(Stage::Closed(None));
         }
         self.port.end(self.ending.finish());
+        if let Some(sink) = &self.sink {
+            sink.handle_end();
+        }
     }
+}
+
+fn is_due(at: Option<Instant>, now: Instant) -> bool {
+    at.is_some_and(|at| at <= now)
 }

@@ -270,9 +270,9 @@ impl Hub {
                     cancel.set();
                 }
             }
-            ServerEvent::Notification { session, handler, params, .. } => {
+            ServerEvent::Notification { session, handler, method, params } => {
                 let offer = self.shared.lock().offer.clone();
-                offer.notify(&self.port, session, handler, &params);
+                offer.notify(&self.port, (session, handler), method, params);
             }
             ServerEvent::InputAnswered { input, answer } => {
                 let waker = self.shared.lock().questions.answer(input, answer);

@@ -12,6 +12,7 @@
 //! | [`serve_http`] | timer, tasks for connections, [`Runtime::accept`] |
 //! | [`run`], [`connect`] | timer; `connect` one task |
 //! | [`run_command`], [`connect_command`] | the same, [`Runtime::start`], [`Runtime::spawn_reader`] |
+//! | [`bridge`()] | tasks, and those of the function that connects |
 //! | [`run_http`], [`connect_http`] | the same as `run` and `connect`, [`Runtime::connect`] |
 //!
 //! `run_*` drive a client in the task of the caller until the conversation has ended. `connect_*`
@@ -19,6 +20,7 @@
 //! that dropping them ends it; after that a task of its own does.
 
 mod blocking;
+mod bridge;
 mod client;
 mod dial;
 mod event_count;
@@ -43,6 +45,7 @@ use std::process::ExitStatus;
 use crate::{BoxReader, BoxWriter, Clock, Command, Duplex, Socket};
 
 pub use blocking::{BlockingReader, BlockingWriter, unblock};
+pub use bridge::{BridgeTarget, OpenStream, bridge};
 pub use client::{connect, run};
 pub use dial::{connect_http, run_http};
 pub use listener::{http_server, serve_http};

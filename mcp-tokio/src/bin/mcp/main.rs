@@ -9,6 +9,7 @@ mod args;
 mod arguments;
 mod ask;
 mod bench;
+mod bridge;
 mod call;
 mod failure;
 mod interrupt;
@@ -74,6 +75,7 @@ fn run(args: Args, output: Output) -> Result<Exit, Failure> {
             Do::Replay(args) => replay::run(args, output).await,
             Do::Completions(args) => Ok(manual::completions(&args)),
             Do::Man(args) => manual::pages(&args),
+            Do::Bridge(args) => bridge::run(args).await,
         }
     });
     // Somebody may still be asked something, and nobody waits for the answer.

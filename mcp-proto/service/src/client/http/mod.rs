@@ -152,6 +152,7 @@ impl HttpClientService {
                 return Poll::Ready(());
             }
             let due = self.exchanges.next_deadline().into_iter().chain(self.machine.poll_timeout());
+            let due = due.chain(self.runner.poll_timeout());
             if !due.min().is_some_and(|at| clock.poll_timer(context, at).is_ready()) {
                 return Poll::Pending;
             }
@@ -176,6 +177,7 @@ impl HttpClientService {
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
             self.machine.handle_timeout(now);
         }
+        self.runner.handle_timeout(now, &mut self.machine);
         while let Some((exchange, failure)) = self.exchanges.expire(now) {
             self.machine.handle_failure(now, exchange, &failure.reason);
         }

@@ -1,0 +1,342 @@
+//! One connection to the server of a bridge, and the requests that wait for it.
+//!
+//! In: requests and notifications from handlers, which go to the client's driver as commands; events
+//! of the client. Out: outcomes, to the futures that wait; notifications and questions, to clients.
+//!
+//! | a request waits until | then |
+//! |---|---|
+//! | the bridge responds | its future is ready |
+//! | its future is dropped | the bridge is told that it is cancelled |
+//! | nobody drives the client any more | -32603 |
+//!
+//! The lock is held while the machine works, never while anything is polled, woken or dropped.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::future::{Future, poll_fn};
+use core::pin::{Pin, pin};
+use core::task::{self, Poll};
+
+use super::sink::EventSink;
+use crate::lock::Lock;
+use crate::mailbox::Mailbox;
+use crate::{Client, Context, Session, SessionError, Spawned};
+use mcp_proto::bridge::{Bridge, BridgeAction, ClientRequest, Config, Ticket};
+use mcp_proto::client::{self, ClientEvent};
+use mcp_proto::message::Method;
+use mcp_proto::server::{InputFailure, Outcome, ReplyId, SessionRef};
+use mcp_proto::types::InputRequest;
+use mcp_proto::{Era, ErrorData, Instant, Json};
+
+/// The error of a request that nobody answers.
+const GONE: &str = "the connection to the server has ended";
+
+/// Runs a future to its end in a task of its own.
+pub(super) type Spawn = Arc<dyn Fn(Spawned) + Send + Sync>;
+
+/// One connection. Clones share it.
+#[derive(Clone)]
+pub(super) struct Upstream {
+    pub(super) client: Client,
+    shared: Arc<UpstreamShared>,
+}
+
+struct UpstreamShared {
+    state: Lock<UpstreamState>,
+    spawn: Spawn,
+    /// The client, once there is one.
+    client: Lock<Option<Client>>,
+}
+
+struct UpstreamState {
+    bridge: Bridge,
+    waiting: BTreeMap<ReplyId, WaitingRequest>,
+    sessions: BTreeMap<SessionRef, Session>,
+    asked: BTreeMap<Ticket, Arc<Mailbox<bool>>>,
+    has_ended: bool,
+    /// The number of requests so far.
+    requests: u64,
+}
+
+/// A request that is not answered.
+struct WaitingRequest {
+    answer: Arc<Mailbox<Option<Outcome>>>,
+    context: Context,
+}
+
+impl Upstream {
+    /// A connection that is yet to be driven.
+    pub(super) fn new(config: client::Config, machine: Config, spawn: Spawn) -> Self {
+        let state = UpstreamState {
+            bridge: Bridge::new(machine),
+            waiting: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            has_ended: false,
+            requests: 0,
+        };
+        let shared =
+            Arc::new(UpstreamShared { state: Lock::new(state), spawn, client: Lock::new(None) });
+        let client = Client::with_sink(config.forwarding(), shared.clone());
+        *shared.client.lock() = Some(client.clone());
+        Self { client, shared }
+    }
+
+    /// Passes a request on; the future is its outcome.
+    pub(super) fn request(&self, method: Method, params: Json, context: Context) -> Forwarding {
+        let about = context.about();
+        let request = ClientRequest {
+            about,
+            method,
+            params,
+            peer: context.peer().clone(),
+            wants_progress: context.wants_progress(),
+            log_level: context.log_level(),
+        };
+        let answer = Arc::new(Mailbox::new(None));
+        let waiting = WaitingRequest { answer: answer.clone(), context };
+        let has_ended = {
+            let mut state = self.shared.state.lock();
+            state.requests += 1;
+            if !state.has_ended {
+                if let Some(session) = waiting.context.session() {
+                    state.sessions.insert(session.id(), session);
+                }
+                state.waiting.insert(about, waiting);
+            }
+            state.has_ended
+        };
+        if has_ended {
+            answer.put(|answer| {
+                *answer = Some(gone());
+                Some(())
+            });
+        } else {
+            self.apply(move |bridge, now, client| bridge.handle_request(now, request, client));
+        }
+        Forwarding { upstream: self.clone(), about, answer }
+    }
+
+    /// Passes a notification on.
+    pub(super) fn notification(&self, method: Method, params: Json, session: SessionRef) {
+        let is_legacy = self.shared.state.lock().sessions.contains_key(&session);
+        let era = if is_legacy { Era::Legacy } else { Era::Modern };
+        self.apply(move |bridge, now, client| {
+            bridge.handle_notification(now, (session, era), &method, params, client);
+        });
+    }
+
+    /// Returns whether nothing waits, and the number of requests so far.
+    pub(super) fn use_count(&self) -> (bool, u64) {
+        let state = self.shared.state.lock();
+        (state.waiting.is_empty(), state.requests)
+    }
+
+    /// Returns whether both are the same connection.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Nobody drives the client any more, or ever has.
+    pub(super) fn end(&self) {
+        self.shared.handle_end();
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.shared.state.lock().has_ended
+    }
+
+    fn apply(&self, verb: impl FnOnce(&mut Bridge, Instant, &mut client::Client) + Send + 'static) {
+        let shared = self.shared.clone();
+        self.client.apply(move |client, now| verb(&mut shared.state.lock().bridge, now, client));
+    }
+}
+
+impl UpstreamShared {
+    fn act_on(self: &Arc<Self>, action: BridgeAction) {
+        match action {
+            BridgeAction::Respond { about, outcome } => {
+                let waiting = self.state.lock().waiting.remove(&about);
+                if let Some(waiting) = waiting {
+                    waiting.answer.put(|answer| {
+                        *answer = Some(outcome);
+                        Some(())
+                    });
+                }
+            }
+            BridgeAction::Notify { about, notification } => {
+                if let Some(context) = self.context(about) {
+                    context.notify(notification);
+                }
+            }
+            BridgeAction::NotifySession { session, notification } => {
+                let session = self.state.lock().sessions.get(&session).cloned();
+                if let Some(session) = session {
+                    drop(session.notify(notification));
+                }
+            }
+            BridgeAction::RequestInput { session, about, request, ticket } => {
+                let context = about.and_then(|about| self.context(about));
+                self.ask(session, context, request, ticket);
+            }
+            BridgeAction::CancelInput { ticket } => {
+                let asked = self.state.lock().asked.remove(&ticket);
+                if let Some(asked) = asked {
+                    asked.put(|is_withdrawn| {
+                        *is_withdrawn = true;
+                        Some(())
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn context(&self, about: ReplyId) -> Option<Context> {
+        self.state.lock().waiting.get(&about).map(|waiting| waiting.context.clone())
+    }
+
+    /// Asks a legacy client, in a task of its own.
+    fn ask(
+        self: &Arc<Self>,
+        session: SessionRef,
+        context: Option<Context>,
+        request: InputRequest,
+        ticket: Ticket,
+    ) {
+        let withdrawn = Arc::new(Mailbox::new(false));
+        let session = {
+            let mut state = self.state.lock();
+            state.asked.insert(ticket, withdrawn.clone());
+            state.sessions.get(&session).cloned()
+        };
+        let shared = self.clone();
+        (self.spawn)(Box::pin(async move {
+            let answer = match session {
+                None => Some(Err(InputFailure::Closed)),
+                Some(session) => {
+                    let mut asking = session.request(request);
+                    if let Some(context) = &context {
+                        asking = asking.about(context);
+                    }
+                    unless_withdrawn(&withdrawn, asking).await.map(|answer| {
+                        answer.map(|response| response.json().clone()).map_err(failure)
+                    })
+                }
+            };
+            if let Some(answer) = answer {
+                shared.state.lock().asked.remove(&ticket);
+                shared.answered(ticket, answer);
+            }
+        }));
+    }
+
+    fn answered(self: &Arc<Self>, ticket: Ticket, answer: Result<Json, InputFailure>) {
+        let client = self.client.lock().clone();
+        if let Some(client) = client {
+            let shared = self.clone();
+            client.apply(move |client, now| {
+                let bridge = &mut shared.state.lock().bridge;
+                bridge.handle_input_answered(now, ticket, answer, client);
+            });
+        }
+    }
+}
+
+impl EventSink for UpstreamShared {
+    fn handle_event(&self, now: Instant, event: ClientEvent, client: &mut client::Client) {
+        self.state.lock().bridge.handle_client_event(now, event, client);
+    }
+
+    fn flush(self: Arc<Self>) {
+        loop {
+            let action = self.state.lock().bridge.poll_action();
+            let Some(action) = action else { return };
+            self.act_on(action);
+        }
+    }
+
+    fn handle_timeout(&self, now: Instant, client: &mut client::Client) {
+        self.state.lock().bridge.handle_timeout(now, client);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.state.lock().bridge.poll_timeout()
+    }
+
+    fn handle_end(&self) {
+        let waiting: Vec<WaitingRequest> = {
+            let mut state = self.state.lock();
+            state.has_ended = true;
+            core::mem::take(&mut state.waiting).into_values().collect()
+        };
+        for WaitingRequest { answer, .. } in waiting {
+            answer.put(|answer| {
+                answer.get_or_insert_with(gone);
+                Some(())
+            });
+        }
+        // The client holds on to this for as long as this holds on to the client.
+        let client = self.client.lock().take();
+        drop(client);
+    }
+}
+
+/// A request that is passed on. Dropping it cancels the request.
+pub(super) struct Forwarding {
+    upstream: Upstream,
+    about: ReplyId,
+    answer: Arc<Mailbox<Option<Outcome>>>,
+}
+
+impl Future for Forwarding {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Outcome> {
+        self.answer.poll(context.waker(), Option::take)
+    }
+}
+
+impl Drop for Forwarding {
+    fn drop(&mut self) {
+        let about = self.about;
+        let waiting = self.upstream.shared.state.lock().waiting.remove(&about);
+        if waiting.is_some() {
+            self.upstream.apply(move |bridge, now, client| {
+                bridge.handle_cancelled(now, about, client);
+            });
+        }
+    }
+}
+
+/// The answer, unless nobody wants it any more.
+async fn unless_withdrawn<T>(
+    withdrawn: &Mailbox<bool>,
+    answer: impl Future<Output = T>,
+) -> Option<T> {
+    let mut answer = pin!(answer);
+    poll_fn(|context| {
+        if let Poll::Ready(answer) = answer.as_mut().poll(context) {
+            return Poll::Ready(Some(answer));
+        }
+        withdrawn.poll(context.waker(), |is_withdrawn| is_withdrawn.then_some(None))
+    })
+    .await
+}
+
+fn failure(error: SessionError) -> InputFailure {
+    match error {
+        SessionError::Refused(error) => InputFailure::Refused(error),
+        SessionError::TimedOut => InputFailure::TimedOut,
+        SessionError::InvalidAnswer { .. } => InputFailure::NotAnObject,
+        SessionError::Closed | SessionError::Full | SessionError::NotSent(_) => {
+            InputFailure::Closed
+        }
+    }
+}
+
+fn gone() -> Outcome {
+    Outcome::Error(ErrorData::internal(GONE))
+}

@@ -1,0 +1,77 @@
+//! Bridges: the connections to the server are a child process or HTTP, and their tasks this runtime's.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+use std::io;
+
+use super::stream::sleep_until;
+use super::{Runtime, random, run, run_command, run_http};
+use crate::bridge::Connect;
+use crate::{Bridge, BridgeConfig, Client, Clock, Command, HttpClientConfig, Socket, Spawned};
+use mcp_proto::Duration;
+
+/// A server behind a bridge.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum BridgeTarget {
+    /// A program, which is started for each connection.
+    Command(Command),
+    /// A server over HTTP.
+    Http(Box<HttpClientConfig>),
+    /// A server at the other end of a stream, which a function opens for each connection. If it
+    /// fails, the requests that wait are answered with -32603.
+    Stream(Arc<OpenStream>),
+}
+
+/// Opens a stream to a server.
+pub type OpenStream = dyn Fn() -> io::Result<Box<dyn Socket>> + Send + Sync;
+
+impl fmt::Debug for BridgeTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(command) => f.debug_tuple("Command").field(command).finish(),
+            Self::Http(config) => f.debug_tuple("Http").field(config).finish(),
+            Self::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
+/// Returns a bridge to a server, whose [`Bridge::catalog`] is to be served. Nothing is started or
+/// connected before a client needs it.
+pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfig) -> Bridge {
+    let (drives, spawns, sleeps) = (runtime.clone(), runtime.clone(), runtime.clone());
+    let drive = move |client: Client| {
+        let (runtime, target) = (drives.clone(), target.clone());
+        let driving: Spawned = Box::pin(async move {
+            // The requests that wait are answered whatever it comes to.
+            match target {
+                BridgeTarget::Command(command) => {
+                    drop(run_command(&runtime, &client, &command).await);
+                }
+                BridgeTarget::Http(config) => drop(run_http(&runtime, &client, *config).await),
+                BridgeTarget::Stream(open) => {
+                    if let Ok(stream) = open() {
+                        drop(run(&runtime, &client, stream).await);
+                    }
+                }
+            }
+        });
+        driving
+    };
+    let sleep = move |duration: Duration| {
+        let mut clock = sleeps.timer();
+        let sleeping: Spawned = Box::pin(async move {
+            let until = clock.now() + duration;
+            sleep_until(&mut clock, until).await;
+        });
+        sleeping
+    };
+    let connect = Connect {
+        drive: Box::new(drive),
+        spawn: Arc::new(move |future| spawns.spawn(future)),
+        sleep: Box::new(sleep),
+        random,
+    };
+    Bridge::new(config, connect)
+}

@@ -1,0 +1,280 @@
+//! A runtime in virtual time: tasks, streams and sockets in memory, and a clock that goes on when
+//! nothing else does.
+//!
+//! In: futures. Out: their outcome. Nothing here waits for real, and all is in one thread.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::{Pin, pin};
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use mcp_proto::{Bytes, Duration, Instant};
+use mcp_service::runtime::{Child, Runtime};
+use mcp_service::{BoxReader, BoxWriter, Clock, Command, Duplex, Reader, Socket, Writer};
+
+type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The runtime. Clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct VirtualRuntime(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<VirtualState>,
+}
+
+#[derive(Default)]
+struct VirtualState {
+    now: Instant,
+    spawned: Vec<Task>,
+    timers: Vec<(Instant, Waker)>,
+    listeners: BTreeMap<u16, Arc<Mutex<Backlog>>>,
+}
+
+impl std::fmt::Debug for VirtualState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VirtualState").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Backlog {
+    waiting: VecDeque<Stream>,
+    waker: Option<Waker>,
+}
+
+/// A listening socket.
+#[derive(Debug)]
+pub struct VirtualListener(Arc<Mutex<Backlog>>);
+
+/// One end of a stream.
+#[derive(Debug)]
+pub struct Stream {
+    from: Arc<Mutex<Pipe>>,
+    to: Arc<Mutex<Pipe>>,
+}
+
+#[derive(Debug, Default)]
+struct Pipe {
+    bytes: VecDeque<Bytes>,
+    is_closed: bool,
+    waker: Option<Waker>,
+}
+
+/// The clock of a runtime.
+#[derive(Debug)]
+pub struct Timer(VirtualRuntime);
+
+/// No program is ever started here.
+#[derive(Debug)]
+pub struct NoChild;
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Two ends of a stream.
+pub fn stream() -> (Stream, Stream) {
+    let (one, other) = <(Arc<Mutex<Pipe>>, Arc<Mutex<Pipe>>)>::default();
+    (Stream { from: one.clone(), to: other.clone() }, Stream { from: other, to: one })
+}
+
+impl VirtualRuntime {
+    /// A socket that listens at this port.
+    pub fn listen(&self, port: u16) -> VirtualListener {
+        let backlog = Arc::<Mutex<Backlog>>::default();
+        lock(&self.0.state).listeners.insert(port, backlog.clone());
+        VirtualListener(backlog)
+    }
+
+    /// Completes when `duration` has passed.
+    pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send + use<> {
+        let mut timer = self.timer();
+        let until = timer.now() + duration;
+        std::future::poll_fn(move |context| timer.poll_timer(context, until))
+    }
+
+    /// Runs a future to its end, and tasks meanwhile. `None` if it never will end.
+    pub fn run<F: Future>(&self, future: F) -> Option<F::Output> {
+        let mut future = pin!(future);
+        let woken = Arc::new(Flag(AtomicBool::new(true)));
+        let waker = Waker::from(woken.clone());
+        let mut tasks: Vec<(Task, Arc<Flag>)> = Vec::new();
+        loop {
+            let mut is_idle = true;
+            if woken.0.swap(false, Ordering::Relaxed) {
+                is_idle = false;
+                let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+                if let Poll::Ready(output) = polled {
+                    lock(&self.0.state).spawned.extend(tasks.into_iter().map(|(task, _)| task));
+                    return Some(output);
+                }
+            }
+            for task in std::mem::take(&mut lock(&self.0.state).spawned) {
+                tasks.push((task, Arc::new(Flag(AtomicBool::new(true)))));
+            }
+            tasks.retain_mut(|(task, woken)| {
+                if !woken.0.swap(false, Ordering::Relaxed) {
+                    return true;
+                }
+                is_idle = false;
+                let waker = Waker::from(woken.clone());
+                task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending()
+            });
+            if is_idle && !self.advance() {
+                return None;
+            }
+        }
+    }
+
+    /// Time passes until the next timer; false if there is none.
+    fn advance(&self) -> bool {
+        let woken = {
+            let mut state = lock(&self.0.state);
+            let Some(next) = state.timers.iter().map(|(at, _)| *at).min() else { return false };
+            state.now = state.now.max(next);
+            let (due, later): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut state.timers).into_iter().partition(|(at, _)| *at <= next);
+            state.timers = later;
+            due
+        };
+        for (_, waker) in woken {
+            waker.wake();
+        }
+        true
+    }
+}
+
+impl Clock for Timer {
+    fn now(&self) -> Instant {
+        lock(&self.0.0.state).now
+    }
+
+    fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()> {
+        let mut state = lock(&self.0.0.state);
+        if at <= state.now {
+            return Poll::Ready(());
+        }
+        // A driver moves its timer all the time; one entry for each waker is enough.
+        state.timers.retain(|(_, waker)| !waker.will_wake(context.waker()));
+        state.timers.push((at, context.waker().clone()));
+        Poll::Pending
+    }
+}
+
+impl Runtime for VirtualRuntime {
+    type Timer = Timer;
+    type Socket = Stream;
+    type Listener = VirtualListener;
+    type Child = NoChild;
+
+    fn timer(&self) -> Timer {
+        Timer(self.clone())
+    }
+
+    fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        lock(&self.0.state).spawned.push(Box::pin(future));
+    }
+
+    async fn connect(&self, _host: &str, port: u16) -> io::Result<Stream> {
+        let backlog = lock(&self.0.state).listeners.get(&port).cloned();
+        let backlog = backlog.ok_or(io::ErrorKind::ConnectionRefused)?;
+        let (here, there) = stream();
+        let mut backlog = lock(&backlog);
+        backlog.waiting.push_back(there);
+        if let Some(waker) = backlog.waker.take() {
+            waker.wake();
+        }
+        Ok(here)
+    }
+
+    async fn accept(&self, listener: &VirtualListener) -> io::Result<(Stream, SocketAddr)> {
+        let socket = std::future::poll_fn(|context| {
+            let mut backlog = lock(&listener.0);
+            backlog.waker = Some(context.waker().clone());
+            backlog.waiting.pop_front().map_or(Poll::Pending, Poll::Ready)
+        });
+        Ok((socket.await, (Ipv4Addr::LOCALHOST, 1).into()))
+    }
+
+    fn start(&self, _command: &Command) -> io::Result<NoChild> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl Child for NoChild {
+    fn id(&self) -> Option<u32> {
+        None
+    }
+
+    fn take_stream(&mut self) -> Option<Duplex<BoxReader, BoxWriter>> {
+        None
+    }
+
+    fn take_stderr(&mut self) -> Option<BoxReader> {
+        None
+    }
+
+    async fn wait(&mut self) -> io::Result<ExitStatus> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl Reader for Stream {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        let mut pipe = lock(&self.from);
+        match pipe.bytes.pop_front() {
+            Some(bytes) => Poll::Ready(Ok(bytes)),
+            None if pipe.is_closed => Poll::Ready(Ok(Bytes::new())),
+            None => {
+                pipe.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Writer for Stream {
+    fn poll_write(&mut self, _: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let mut pipe = lock(&self.to);
+        if pipe.is_closed {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        pipe.bytes.push_back(Bytes::copy_from_slice(data));
+        if let Some(waker) = pipe.waker.take() {
+            waker.wake();
+        }
+        Poll::Ready(Ok(data.len()))
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Socket for Stream {}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        for pipe in [&self.from, &self.to] {
+            let mut pipe = lock(pipe);
+            pipe.is_closed = true;
+            if let Some(waker) = pipe.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+}
