@@ -21,14 +21,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// As far as `progress`, of nobody knows how much.
-    pub fn new(progress: impl Into<f64>) -> Self {
-        Self { progress: progress.into(), total: None, message: None }
+    /// Progress without a total. Takes any number: a `usize` as well as an `f64`.
+    pub fn new(progress: impl ProgressValue) -> Self {
+        Self { progress: progress.to_f64(), total: None, message: None }
     }
 
     /// Sets the value that means done.
-    pub fn total(mut self, total: impl Into<f64>) -> Self {
-        self.total = Some(total.into());
+    pub fn total(mut self, total: impl ProgressValue) -> Self {
+        self.total = Some(total.to_f64());
         self
     }
 
@@ -55,9 +55,36 @@ impl Progress {
     }
 }
 
-/// Implements `From` for numbers that are an `f64` without loss.
-macro_rules! from_number {
+/// A number that progress can have: any of the primitive integers and floats.
+///
+/// JSON has one type of number, and most readers hold it as an `f64`. Integers up to 2⁵³ are exact;
+/// greater ones become the nearest `f64`.
+pub trait ProgressValue: sealed::Sealed {
+    /// The same number, or the nearest one.
+    fn to_f64(self) -> f64;
+}
+
+mod sealed {
+    #[expect(unnameable_types, reason = "which is what seals the trait")]
+    pub trait Sealed {}
+}
+
+/// Implements [`ProgressValue`] for primitive numbers, and `From` for [`Progress`].
+macro_rules! progress_values {
     ($($number:ty)*) => {$(
+        impl sealed::Sealed for $number {}
+
+        impl ProgressValue for $number {
+            #[allow(
+                clippy::cast_precision_loss,
+                clippy::cast_lossless,
+                reason = "the trait documents what is rounded"
+            )]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+        }
+
         impl From<$number> for Progress {
             fn from(progress: $number) -> Self {
                 Self::new(progress)
@@ -66,7 +93,7 @@ macro_rules! from_number {
     )*};
 }
 
-from_number!(f32 f64 u8 u16 u32 i32);
+progress_values!(f32 f64 u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
 /// A finite number as JSON; whole ones without a fraction, as clients with integers expect.
 fn number(value: f64) -> String {

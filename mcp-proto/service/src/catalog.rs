@@ -118,6 +118,29 @@ impl Catalog {
         Ok(result)
     }
 
+    /// Changes what is offered, as [`Catalog::update`] does, by a chain of the registry's verbs:
+    /// `change` returns the registry that it was given.
+    ///
+    /// ```
+    /// use mcp_proto::types::{Implementation, Resource, ResourceContents};
+    /// use mcp_service::{Catalog, Registry};
+    ///
+    /// let catalog = Catalog::from(Registry::new(Implementation::new("maps", "1.0.0")));
+    /// let map = Resource::new("map://harbour", "harbour");
+    /// catalog.edit(|registry| {
+    ///     registry.resource(map, |uri, _| async { ResourceContents::text(uri, "ships") })
+    /// })?;
+    /// # Ok::<(), mcp_proto::UsageError>(())
+    /// ```
+    ///
+    /// Fails as `change` does, and nothing changes then.
+    pub fn edit(
+        &self,
+        change: impl FnOnce(&mut Registry) -> Result<&mut Registry, UsageError>,
+    ) -> Result<(), UsageError> {
+        self.update(|registry| change(registry).map(|_| ()))
+    }
+
     /// Tells all clients that want to know of a change.
     ///
     /// Fails with [`UsageError::Undeclared`] without [`Registry::list_changed`] or

@@ -6,7 +6,9 @@ pub use mcp_proto::client::{
     Verdict,
 };
 pub use mcp_proto::headers::PlanError;
-pub use mcp_proto::http::{Authorization, Config as HttpConfig, Sessions, Url, UrlError};
+pub use mcp_proto::http::{
+    Authorization, Config as HttpConfig, RouteResponse, Sessions, Url, UrlError,
+};
 pub use mcp_proto::server::{Cacheable, Change, Config, InputRequired, List, Peer, Progress};
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};

@@ -10,6 +10,7 @@ use core::pin::Pin;
 
 use serde::de::DeserializeOwned;
 
+use super::mime_type::{DeclaredMimeType, ReadMimeType};
 use super::misfit::{misfits, without_place};
 use super::result::{IntoResult, IntoToolResult, outcome, tool_outcome};
 use super::{Context, Interrupt, Registry, Session};
@@ -67,6 +68,20 @@ impl Running {
         Self::Future(Box::pin(async move { outcome(future.await.into_result()) }))
     }
 
+    /// A handler on its way to the contents of a resource.
+    fn read<R>(
+        future: impl Future<Output = R> + Send + 'static,
+        declared: Option<ReadMimeType>,
+    ) -> Self
+    where
+        R: IntoResult<ReadResourceResult>,
+    {
+        let Some(declared) = declared else { return Self::to(future) };
+        Self::Future(Box::pin(async move {
+            outcome(future.await.into_result().map(|result| declared.fill(result)))
+        }))
+    }
+
     #[cold]
     fn invalid<T: DeserializeOwned>(params: &Json, error: &serde_json::Error) -> Self {
         let message = alloc::format!("the parameters do not fit: {}", misfits::<T>(params, error));
@@ -107,8 +122,21 @@ impl Handler {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoResult<ReadResourceResult>,
     {
+        Self::reads(DeclaredMimeType::default(), f)
+    }
+
+    /// The same for a resource whose media type is declared.
+    fn reads<F, Fut, R>(declared: DeclaredMimeType, f: F) -> Self
+    where
+        F: Fn(String, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoResult<ReadResourceResult>,
+    {
         Self::request(move |given, context| match given.params.decode() {
-            Ok(ReadResourceRequestParams { uri, .. }) => Running::to(f(uri, context)),
+            Ok(ReadResourceRequestParams { uri, .. }) => {
+                let declared = declared.of(&uri);
+                Running::read(f(uri, context), declared)
+            }
             Err(error) => Running::invalid::<ReadResourceRequestParams>(&given.params, &error),
         })
     }
@@ -125,11 +153,11 @@ impl Handler {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoResult<ReadResourceResult>,
     {
-        Self::template(None, f)
+        Self::template(None, DeclaredMimeType::default(), f)
     }
 
-    /// The same for a template whose variables are known.
-    fn template<A, F, Fut, R>(known: Option<Vec<String>>, f: F) -> Self
+    /// The same for a template whose variables are known, and whose media type is declared.
+    fn template<A, F, Fut, R>(known: Option<Vec<String>>, declared: DeclaredMimeType, f: F) -> Self
     where
         A: DeserializeOwned,
         F: Fn(String, A, Context) -> Fut + Send + Sync + 'static,
@@ -138,7 +166,10 @@ impl Handler {
     {
         Self::request(move |given, context| match given.params.decode() {
             Ok(ReadResourceRequestParams { uri, .. }) => match given.arguments.decode() {
-                Ok(variables) => Running::to(f(uri, variables, context)),
+                Ok(variables) => {
+                    let declared = declared.of(&uri);
+                    Running::read(f(uri, variables, context), declared)
+                }
                 Err(error) => {
                     let error = misfit(&uri, known.as_deref(), &error);
                     Running::Done(Outcome::Error(error))
@@ -345,14 +376,16 @@ impl Registry {
         R::output_schema()
     }
 
-    /// Adds a resource; see [`Handler::resource`]. Fails as [`Registry::add_resource`] does.
+    /// Adds a resource; see [`Handler::resource`]. Contents without a media type get the one that
+    /// the resource declares. Fails as [`Registry::add_resource`] does.
     pub fn resource<F, Fut, R>(&mut self, resource: Resource, f: F) -> Result<&mut Self, UsageError>
     where
         F: Fn(String, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = R> + Send + 'static,
         R: IntoResult<ReadResourceResult>,
     {
-        self.add_resource(resource, Handler::resource(f))
+        let declared = DeclaredMimeType::new(resource.mime_type.as_deref());
+        self.add_resource(resource, Handler::reads(declared, f))
     }
 
     /// Adds a resource template; see [`Handler::resource_template`]. A handler that wants a variable
@@ -370,7 +403,8 @@ impl Registry {
         R: IntoResult<ReadResourceResult>,
     {
         let known = template_variables(&template.uri_template)?;
-        self.add_resource_template(template, Handler::template(Some(known), f))
+        let declared = DeclaredMimeType::new(template.mime_type.as_deref());
+        self.add_resource_template(template, Handler::template(Some(known), declared, f))
     }
 
     /// Adds a prompt; see [`Handler::prompt`]. Fails as [`Registry::add_prompt`] does.

@@ -115,6 +115,7 @@ mod io;
 mod link;
 mod lock;
 mod mailbox;
+mod mime_type;
 mod misfit;
 mod nearest;
 mod output;

@@ -76,7 +76,7 @@ fn unboxed(error: Box<dyn Error + Send + Sync>) -> Result<Interrupt, Box<dyn Err
 /// What a tool's handler may return.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
-    note = "return a String, a ContentBlock, a Structured, a CallToolResult, or a Result of one of these"
+    note = "return a String, a ContentBlock or several, a Structured, a CallToolResult, or a Result of one of these"
 )]
 pub trait IntoToolResult {
     /// True if it may be [`Interrupt::InputRequired`]. If not, a request is not kept for another
@@ -146,6 +146,14 @@ impl IntoToolResult for ContentBlock {
 
     fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
         Ok(CallToolResult::new(alloc::vec![self]))
+    }
+}
+
+impl IntoToolResult for Vec<ContentBlock> {
+    const ASKS: bool = false;
+
+    fn into_tool_result(self) -> Result<CallToolResult, Interrupt> {
+        Ok(CallToolResult::new(self))
     }
 }
 

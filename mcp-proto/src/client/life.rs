@@ -69,6 +69,11 @@ impl Life {
         if let Self::Legacy(session) = self { Some(session) } else { None }
     }
 
+    /// Returns whether the server is a legacy one that does not declare `logging`.
+    pub(super) fn lacks_logging(&self) -> bool {
+        self.legacy().is_some_and(|session| session.server().capabilities.logging.is_none())
+    }
+
     pub(super) fn negotiating(&self) -> Option<&Negotiating> {
         if let Self::Negotiating(negotiating) = self { Some(negotiating) } else { None }
     }

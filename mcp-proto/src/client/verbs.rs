@@ -75,7 +75,9 @@ impl Client {
 
     /// Says which log messages are wanted: as severe as `level`, or more. A legacy server is told
     /// at once, with `logging/setLevel`; a modern one in every request from then on, and the
-    /// response comes at once.
+    /// response comes at once. A legacy server that does not declare `logging` is sent nothing: the
+    /// response comes at once, and a [`PeerFault`](super::ClientEvent::PeerFault) with
+    /// [`LoggingNotDeclared`](crate::ProtocolError::LoggingNotDeclared).
     ///
     /// Fails as [`Client::call`] does.
     pub fn set_log_level(

@@ -130,15 +130,17 @@ impl Work {
             self.outbox.look_soon(now);
             return Sending::Settled;
         }
-        let lacks = |method: &str| era == Era::Modern && call.method == method;
         if let Goal::Notification = call.goal {
-            if !lacks("notifications/roots/list_changed") {
+            if era == Era::Legacy || call.method != "notifications/roots/list_changed" {
                 let Call { method, params, .. } = call;
                 self.outbox.send(Outgoing::Notification { method, params });
             }
             return Sending::Settled;
         }
-        if lacks("logging/setLevel") {
+        if call.method == "logging/setLevel" && (era == Era::Modern || life.lacks_logging()) {
+            if era == Era::Legacy {
+                self.outbox.fault(ProtocolError::LoggingNotDeclared);
+            }
             self.finish(now, life, call, Ok(Json::EMPTY_OBJECT));
             return Sending::Settled;
         }

@@ -169,6 +169,7 @@ impl ProtocolError {
             Self::MissingMeta { .. } | Self::InvalidMeta { .. } => Subject::Meta,
             Self::UnsupportedVersion { .. } => Subject::Versions,
             Self::MethodNotFound { .. } => Subject::Methods,
+            Self::LoggingNotDeclared => Subject::Logging,
             Self::HeaderMismatch { .. } => Subject::HttpHeaders,
             Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => Subject::Security,
             Self::UnsupportedMediaType

@@ -275,6 +275,8 @@ pub enum ProtocolError {
         /// The limit.
         max_sse_event_bytes: usize,
     },
+    /// A legacy server does not declare `logging`, and the application wants log messages.
+    LoggingNotDeclared,
     /// The server asked for input that the client does not declare to give.
     UndeclaredInput {
         /// The capability that is not declared.

@@ -114,6 +114,8 @@ errors! {
     Params InvalidNotification { method } =>
         "{} is not as the schema says, or belongs to nothing", Quoted(method);
     Params UndeclaredInput { capability } => "the client does not declare `{capability}`";
+    Method LoggingNotDeclared =>
+        "the server does not declare `logging`, so that it was sent no `logging/setLevel`";
     Result InvalidResult { expected } => "the result must be {expected}";
     Result MalformedResult { places } => "the result does not fit the schema: {places}";
     Result UnknownResultType { name } => "the `resultType` {} is not known", Quoted(name);

@@ -42,7 +42,7 @@ pub(crate) mod server;
 pub use client::Client;
 pub use server::{
     Activity, Admission, Authorization, Authorize, Config, Connection, Endpoint, EndpointAction,
-    Exchange, ExchangeAction, Sessions, Shared, status,
+    Exchange, ExchangeAction, RouteResponse, Routes, Sessions, Shared, status,
 };
 
 pub use crate::challenge::{Challenge, Unauthorized};

@@ -65,7 +65,7 @@ mod template;
 
 pub use crate::budget::Account;
 pub use crate::change::{Change, List};
-pub use crate::progress::Progress;
+pub use crate::progress::{Progress, ProgressValue};
 pub use cacheable::Cacheable;
 pub use config::Config;
 pub use declaration::Declaration;

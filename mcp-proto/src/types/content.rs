@@ -69,6 +69,16 @@ impl ContentBlock {
         Self::Audio(AudioContent::new(data, mime_type))
     }
 
+    /// An image from its bytes, and its media type, such as `image/png`.
+    pub fn image_from_bytes(bytes: &[u8], mime_type: impl Into<String>) -> Self {
+        Self::Image(ImageContent::of_bytes(bytes, mime_type))
+    }
+
+    /// A sound from its bytes, and its media type, such as `audio/wav`.
+    pub fn audio_from_bytes(bytes: &[u8], mime_type: impl Into<String>) -> Self {
+        Self::Audio(AudioContent::of_bytes(bytes, mime_type))
+    }
+
     /// A resource that the client can read.
     pub fn resource_link(resource: Resource) -> Self {
         Self::ResourceLink(resource)

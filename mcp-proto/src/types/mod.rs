@@ -47,6 +47,7 @@ mod roots;
 mod sampling;
 mod sampling_content;
 mod string_format;
+mod structured_error;
 mod subscription;
 mod tool;
 
@@ -107,6 +108,7 @@ pub use sampling::{
 pub use sampling_content::{
     SamplingContent, SamplingMessageContentBlock, ToolResultContent, ToolUseContent,
 };
+pub use structured_error::StructuredError;
 pub use subscription::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
     SubscriptionsListenRequestParams, SubscriptionsListenResult,

@@ -40,6 +40,11 @@ impl ResourceContents {
         })
     }
 
+    /// Bytes, which are written in Base64.
+    pub fn blob_from_bytes(uri: impl Into<String>, bytes: &[u8]) -> Self {
+        Self::Blob(BlobResourceContents::of_bytes(uri, bytes))
+    }
+
     /// Sets their media type.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         let place = match &mut self {

@@ -8,6 +8,7 @@ use super::cache::ttl_ms;
 use super::codec::{is_false, present};
 #[cfg(feature = "schemars")]
 use super::derived::{self, Derivation};
+use super::structured_error::StructuredError;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, ResultType, TextContent};
 #[cfg(feature = "schemars")]
 use crate::error::UsageError;
@@ -146,6 +147,20 @@ impl Tool {
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.annotations = Some(annotations);
         self
+    }
+
+    /// Changes the hints about its behaviour, those that are set before or none.
+    ///
+    /// ```
+    /// use mcp_proto::{Json, types::Tool};
+    ///
+    /// let tool = Tool::new("look_up", Json::parse(r#"{"type":"object"}"#)?)
+    ///     .annotate(|hints| hints.read_only_hint(true).open_world_hint(false));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn annotate(self, hints: impl FnOnce(ToolAnnotations) -> ToolAnnotations) -> Self {
+        let before = self.annotations.clone().unwrap_or_default();
+        self.annotations(hints(before))
     }
 }
 
@@ -311,14 +326,13 @@ impl CallToolResult {
         Json::encode(self)
     }
 
-    /// The content for programs, as a `T`; `None` if there is none. `?` twice takes it
-    /// out.
+    /// The content for programs, as a `T`.
     ///
     /// ```
     /// use mcp_proto::{Json, types::CallToolResult};
     ///
     /// let result = CallToolResult::default().structured_content(Json::parse(r#"{"celsius":7}"#)?);
-    /// let content: serde_json::Value = result.structured().ok_or("only text")??;
+    /// let content = result.structured::<serde_json::Value>()?;
     /// assert_eq!(content["celsius"], 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -330,15 +344,22 @@ impl CallToolResult {
     /// object, such as a [`Value`](serde_json::Value), a map, or a struct without required fields,
     /// is made of the whole.
     ///
-    /// Fails with why the whole does not fit.
-    pub fn structured<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
-        let content = self.structured_content.as_ref()?;
+    /// Fails with [`StructuredError`]: with the text of a tool that failed, if there is no content,
+    /// and if the content as a whole does not fit.
+    pub fn structured<T: DeserializeOwned>(&self) -> Result<T, StructuredError> {
+        let Some(content) = &self.structured_content else {
+            let texts = self.content.iter().filter_map(ContentBlock::as_text);
+            if self.is_error {
+                return Err(StructuredError::Failed(texts.collect::<Vec<_>>().join("\n")));
+            }
+            return Err(StructuredError::Missing);
+        };
         let whole = content.decode_arguments();
         if whole.is_ok() || self.result_type.is_some() {
-            return Some(whole);
+            return whole.map_err(StructuredError::Mismatch);
         }
         let inner = sole_result(content).and_then(|inner| inner.decode_arguments().ok());
-        Some(inner.map_or(whole, Ok))
+        inner.map_or(whole, Ok).map_err(StructuredError::Mismatch)
     }
 
     /// Sets what a program reads.

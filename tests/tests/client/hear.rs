@@ -46,6 +46,22 @@ fn a_level_set_before_connecting_counts() {
 }
 
 #[test]
+fn legacy_server_without_logging_is_a_fault_and_no_failed_call() {
+    for way in WAYS {
+        let mut pair = pair(way, |_: Value, _| async { "done" });
+        let (client, log) = (pair.client(), Log::default());
+        let faults = log.clone();
+        client.on_fault(move |fault| faults.note(fault.to_string()));
+        pair.run(client.set_log_level(LoggingLevel::Warning)).unwrap();
+        assert_eq!(text(pair.run(call(&client))), "done");
+        assert_eq!(said(&pair, "logging/setLevel"), 0);
+        let faults = log.take();
+        assert_eq!(faults.len(), usize::from(way.is_legacy()), "{faults:?}");
+        assert!(faults.iter().all(|fault| fault.contains("does not declare `logging`")));
+    }
+}
+
+#[test]
 fn one_call_may_want_other_logs() {
     let mut pair = Pair::new(logging()).negotiation(Negotiation::Auto);
     let (client, log) = (pair.client(), Log::default());

@@ -105,7 +105,7 @@ fn calls() -> Outcome {
     assert_eq!(told(&result), "the tool failed: There is no such city.");
     let result = pair.run(client.call_tool("measure", &oslo))?;
     assert_eq!(told(&result), r#"{"celsius":7.5}"#);
-    let weather: Weather = result.structured().ok_or("there is only text")??;
+    let weather: Weather = result.structured()?;
     assert!(weather.celsius > 7.0);
     Ok(())
 }

@@ -11,7 +11,7 @@ use mcp_tokio::types::{
 };
 use mcp_tokio::{
     Catalog, Change, Context, ErrorData, Handler, HttpConfig, Implementation, Interrupt, Json,
-    List, Progress, Registry, Session, SessionError, Structured, Tool, ToolAnnotations, UsageError,
+    List, Progress, Registry, RouteResponse, Session, SessionError, Structured, Tool, UsageError,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,7 @@ fn a_tool_whose_definition_is_given() -> Outcome {
     let tool = Tool::of::<Place>("today")?
         .title("Today")
         .description("Tells what it is like")
-        .annotations(ToolAnnotations::default().read_only_hint(true));
+        .annotate(|hints| hints.read_only_hint(true));
     registry.tool_with(tool, forecast)?;
     let mut pair = Pair::new(registry.clone());
     let tools = pair.run(pair.client().list_tools())?.tools;
@@ -394,6 +394,10 @@ fn with_changes(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
             Ok("There is a siren.")
         })
     })?;
+    registry.tool("dismantle", "Removes the siren", |_: Place, context: Context| async move {
+        let siren = context.catalog().update(|registry| Ok(registry.remove_tool("warn")))?;
+        Ok::<_, UsageError>(if siren.is_some() { "It is gone." } else { "There is none." })
+    })?;
     registry.tool("redraw", "Draws the map anew", |_: Place, context: Context| async move {
         context.publish(&Change::ResourceUpdated("weather://map".into()))?;
         Ok::<_, UsageError>("The map is another one.")
@@ -419,6 +423,11 @@ fn changes() -> Outcome {
         if negotiation == Negotiation::Auto {
             assert_eq!(pair.run(changes.changed()), Some(Change::ListChanged(List::Tools)));
         }
+        assert_eq!(pair.run(client.list_tools())?.tools.len(), 5);
+        let removed = pair.run(client.call_tool("dismantle", &oslo))?;
+        assert_eq!(removed.content[0].as_text(), Some("It is gone."));
+        let removed = pair.run(client.call_tool("dismantle", &oslo))?;
+        assert_eq!(removed.content[0].as_text(), Some("There is none."));
         assert_eq!(pair.run(client.list_tools())?.tools.len(), 4);
     }
     Ok(())
@@ -471,6 +480,7 @@ async fn serve(
     config.path = "/weather".into();
     config.allowed_hosts.push("weather.example.com".into());
     config.allowed_origins.push("https://app.example.com".into());
+    config.route(|head| (head.path() == "/health").then(|| RouteResponse::text("ok")));
     let stop = async { drop(stop.await) };
     mcp_tokio::serve_http_until(listener, catalog, config, stop).await
 }

@@ -1,7 +1,7 @@
 //! What goes into a handler, and what may come out.
 
-use mcp_proto::types::{CallToolResult, ContentBlock, ImageContent};
-use mcp_proto::{ErrorCode, ErrorData};
+use mcp_proto::types::{CallToolResult, ContentBlock, ImageContent, ResourceContents};
+use mcp_proto::{ErrorCode, ErrorData, Json};
 use mcp_service::IntoToolResult;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -69,6 +69,41 @@ fn second_hour_18_bytes_that_are_no_base64_are_not_sent() {
     assert_eq!(serde_json::from_str::<Value>(&answer).unwrap(), error);
     let answer = result(ContentBlock::Image(ImageContent::of_bytes(b"\x00", "image/png")));
     assert!(answer.contains(r#""data":"AA==""#), "{answer}");
+}
+
+#[test]
+fn several_blocks_are_a_result() {
+    let blocks = vec![
+        ContentBlock::text("a"),
+        ContentBlock::image_from_bytes(b"\x00\xff", "image/png"),
+        ContentBlock::audio_from_bytes(b"\x01", "audio/wav"),
+        ContentBlock::resource(ResourceContents::blob_from_bytes("a:b", b"\x02")),
+    ];
+    let answer: Value = serde_json::from_str(&result(blocks)).unwrap();
+    let expected = json!([
+        {"type": "text", "text": "a"},
+        {"type": "image", "data": "AP8=", "mimeType": "image/png"},
+        {"type": "audio", "data": "AQ==", "mimeType": "audio/wav"},
+        {"type": "resource", "resource": {"uri": "a:b", "blob": "Ag=="}},
+    ]);
+    assert_eq!(answer["result"]["content"], expected);
+}
+
+#[test]
+fn structured_content_is_read_or_the_reason_is_told() {
+    let read =
+        |result: &CallToolResult| result.structured::<Vec<u8>>().map_err(|error| error.to_string());
+    let content = |json: &'static str| {
+        CallToolResult::default().structured_content(Json::parse(json).unwrap())
+    };
+    assert_eq!(read(&content("[1,2]")), Ok(vec![1, 2]));
+    assert_eq!(read(&content(r#"{"result":[1]}"#)), Ok(vec![1]));
+    let misfit = read(&content(r#"["x"]"#)).unwrap_err();
+    assert!(misfit.starts_with("the structured content does not fit the type: "), "{misfit}");
+    let none = "the result has no structured content";
+    assert_eq!(read(&CallToolResult::text("a")), Err(none.into()));
+    let failed = CallToolResult::error("no such city");
+    assert_eq!(read(&failed), Err("the tool failed: no such city".into()));
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn what_is_no_json_is_an_error() {
 /// What a client makes of the structured content of a result; `None` if it does not fit.
 fn read<T: DeserializeOwned>(result: &Value) -> Option<T> {
     let result: CallToolResult = serde_json::from_value(result.clone()).unwrap();
-    result.structured().unwrap().ok()
+    result.structured().ok()
 }
 
 /// The result of a tool that returns `value`, as it is on the wire.

@@ -141,7 +141,8 @@ impl Client {
     }
 
     /// Says which log messages are wanted: as severe as `level`, or more; [`Client::on_log`] hears
-    /// them. In the modern era none come before that.
+    /// them. In the modern era none come before that. A legacy server that does not declare
+    /// `logging` is sent nothing; [`Client::on_fault`] hears of it.
     ///
     /// [Specification: Logging](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging)
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<EmptyResult> {

@@ -12,9 +12,11 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 
+use bytes::Bytes;
+
 use super::security::Allowed;
 use super::sessions::{Caller, Field, Named, Token};
-use super::{Authorization, Config};
+use super::{Authorization, Config, RouteResponse};
 use crate::error::ProtocolError;
 use crate::frame::http1::{Head, ResponseHead, is_named};
 use crate::headers::PROTOCOL_VERSION;
@@ -63,6 +65,8 @@ pub(super) struct Cors(Option<String>);
 pub(crate) struct Refused {
     pub(super) head: ResponseHead,
     pub(super) error: Option<ProtocolError>,
+    /// The body, if it is no error.
+    pub(super) body: Option<Bytes>,
     /// The revision that the error is written for.
     pub(super) version: ProtocolVersion,
     /// What the answer tells a browser.
@@ -112,6 +116,11 @@ struct Fields<'a> {
 
 /// Walks the rungs.
 pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refused>> {
+    if let Some(routes) = &config.routes
+        && let Some(response) = routes(head)
+    {
+        return Err(Refused::route(response));
+    }
     let (method, target) = head.raw_line();
     let is_here = config.path.is_empty() || target == config.path.as_bytes();
     if !is_here && head.path() != config.path {
@@ -250,9 +259,17 @@ impl Refused {
         Box::new(Self {
             head: ResponseHead::new(status),
             error: None,
+            body: None,
             version,
             cors: Cors::default(),
         })
+    }
+
+    /// With the response of a route.
+    fn route(response: RouteResponse) -> Box<Self> {
+        let mut refused = Self::bare(200);
+        (refused.head, refused.body) = response.into_parts();
+        refused
     }
 
     /// With an error in the body.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
+use super::{RouteResponse, Routes};
 use crate::frame::http1::Head;
 use crate::server;
 use crate::version::EraPolicy;
@@ -46,6 +47,11 @@ pub struct Config {
     ///
     /// [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
     pub authorize: Option<Arc<Authorize>>,
+    /// The responses to other requests than those of clients, such as a health check; default none.
+    /// A request that the function has a response for is answered with it, whatever its body is. It
+    /// is checked for nothing else: not for its path, host, origin or principal. See
+    /// [`Config::route`].
+    pub routes: Option<Arc<Routes>>,
     /// True if requests come through a proxy, so that many clients have its address; default
     /// false. Limits per holder then count principals only, and not addresses. Set it for servers
     /// behind a proxy or a load balancer.
@@ -125,12 +131,32 @@ impl Default for Config {
             allowed_hosts: ["localhost", "127.0.0.1", "[::1]"].map(String::from).into(),
             allowed_origins: Vec::new(),
             authorize: None,
+            routes: None,
             behind_proxy: false,
         }
     }
 }
 
 impl Config {
+    /// Sets [`Config::routes`].
+    ///
+    /// ```
+    /// use mcp_proto::http::{Config, RouteResponse};
+    ///
+    /// let mut config = Config::default();
+    /// config.route(|head| match (head.method(), head.path()) {
+    ///     ("GET" | "HEAD", "/health") => Some(RouteResponse::text("ok")),
+    ///     _ => None,
+    /// });
+    /// ```
+    pub fn route(
+        &mut self,
+        routes: impl Fn(&Head) -> Option<RouteResponse> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.routes = Some(Arc::new(routes));
+        self
+    }
+
     /// The eras that are served over HTTP.
     pub(super) fn policy(&self) -> EraPolicy {
         match self.sessions {
@@ -154,6 +180,7 @@ impl fmt::Debug for Config {
             .field("allowed_hosts", &self.allowed_hosts)
             .field("allowed_origins", &self.allowed_origins)
             .field("authorize", &self.authorize.is_some())
+            .field("routes", &self.routes.is_some())
             .field("behind_proxy", &self.behind_proxy)
             .finish()
     }

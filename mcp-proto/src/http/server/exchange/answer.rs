@@ -219,7 +219,10 @@ impl Answer {
         let (mut head, body) = match self.whole.take()? {
             Whole::Said { status, body } => (ResponseHead::new(status), body),
             Whole::Refused(refused) => {
-                let Refused { mut head, error, version, cors } = *refused;
+                let Refused { mut head, error, body, version, cors } = *refused;
+                if body.is_some() {
+                    return Some((head, body));
+                }
                 cors.add_to(&mut head);
                 let error = error.map(|error| ErrorData::in_revision(&error, version));
                 let error = error.map(|error| Outgoing::Error { id: None, error });

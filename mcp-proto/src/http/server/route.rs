@@ -1,0 +1,60 @@
+//! Responses beside the endpoint, such as that of a health check.
+//!
+//! In: the head of a request. Out: a response that is fixed by the head, if the application has one.
+//! Called before all other steps of a head.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use crate::frame::http1::{Head, ResponseHead};
+
+/// The function of [`Config::routes`](super::Config::routes).
+pub type Routes = dyn Fn(&Head) -> Option<RouteResponse> + Send + Sync;
+
+/// A response that depends on the head of its request only.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RouteResponse {
+    status: u16,
+    fields: Vec<(&'static str, Cow<'static, str>)>,
+    body: Bytes,
+}
+
+impl RouteResponse {
+    /// A response with this status, such as 200, and without a body.
+    pub fn new(status: u16) -> Self {
+        Self { status, fields: Vec::new(), body: Bytes::new() }
+    }
+
+    /// A response with status 200 and a text (`text/plain; charset=utf-8`).
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(200).body("text/plain; charset=utf-8", text.into())
+    }
+
+    /// Sets the body and its media type.
+    pub fn body(
+        mut self,
+        content_type: impl Into<Cow<'static, str>>,
+        body: impl Into<Bytes>,
+    ) -> Self {
+        self.body = body.into();
+        self.field("Content-Type", content_type)
+    }
+
+    /// Adds a field. Its value must be one that HTTP allows; others are left out.
+    pub fn field(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        self.fields.push((name, value.into()));
+        self
+    }
+
+    /// The head, and the body unless it is empty.
+    pub(super) fn into_parts(self) -> (ResponseHead, Option<Bytes>) {
+        let Self { status, fields, body } = self;
+        let mut head = ResponseHead::new(status);
+        head.fields.extend(fields);
+        head.length = Some(body.len() as u64);
+        (head, Some(body).filter(|body| !body.is_empty()))
+    }
+}

@@ -1,0 +1,6 @@
+//! Verbs for authors of servers: resources, routes, callers, middleware, filters, state, mounts.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod resources;
+mod routes;
