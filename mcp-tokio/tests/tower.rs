@@ -82,6 +82,27 @@ async fn t47_the_authority_is_the_host() {
 }
 
 #[tokio::test]
+async fn extension_of_a_layer_in_front_reaches_the_handler() {
+    #[derive(Clone)]
+    struct User(&'static str);
+
+    let mut registry = Registry::new(Implementation::new("tower", "1"));
+    let who = |_: Nothing, context: Context| async move {
+        context.peer().get::<User>().map_or("nobody", |user| user.0)
+    };
+    registry.tool("who", "Says who asks", who).unwrap();
+    let mut mcp = HttpService::new(registry, HttpConfig::default()).extension::<User>();
+    for (user, told) in [(Some(User("alice")), "alice"), (None, "nobody")] {
+        let mut asked = request("http://localhost/mcp", "who");
+        if let Some(user) = user {
+            asked.extensions_mut().insert(user);
+        }
+        let body = call(&mut mcp, asked).await.into_body().collect().await.unwrap().to_bytes();
+        assert!(text(&body).contains(told), "{}", text(&body));
+    }
+}
+
+#[tokio::test]
 async fn over_http_2_many_requests_share_a_connection() {
     let (mcp, _) = service();
     let (ours, theirs) = tokio::io::duplex(64 * 1024);

@@ -94,6 +94,7 @@ const CIRCLE: &[&str] = &[
     "context.rs",
     "handler.rs",
     "input.rs",
+    "middleware/mod.rs",
     "port.rs",
     "registry.rs",
     "session/mod.rs",

@@ -9,7 +9,9 @@ pub use mcp_proto::headers::PlanError;
 pub use mcp_proto::http::{
     Authorization, Config as HttpConfig, RouteResponse, Sessions, Url, UrlError,
 };
-pub use mcp_proto::server::{Cacheable, Change, Config, InputRequired, List, Peer, Progress};
+pub use mcp_proto::server::{
+    Cacheable, Change, Config, Extensions, InputRequired, List, Outcome, Peer, Progress,
+};
 pub use mcp_proto::types;
 pub use mcp_proto::types::{CallToolResult, ContentBlock, Implementation, Tool, ToolAnnotations};
 pub use mcp_proto::{
@@ -28,7 +30,7 @@ pub use crate::schema;
 pub use crate::testing;
 pub use crate::{
     Bridge, BridgeConfig, Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler,
-    HttpClientConfig, InheritedEnv, Interrupt, IntoAnswer, IntoInterrupt, IntoResult,
-    IntoToolError, IntoToolResult, Registry, Session, SessionError, Sharing, Stderr, Subscription,
-    Unreached,
+    HandlerKind, HandlerRequest, HttpClientConfig, InheritedEnv, Interrupt, IntoAnswer,
+    IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Next, Registry, Session,
+    SessionError, Sharing, Stderr, Subscription, Unreached, limit_concurrency, limit_rate,
 };

@@ -55,6 +55,7 @@
 //! |---|---|
 //! | register async handlers | [`Registry`], [`Handler`] |
 //! | see what a handler can do | [`Context`] |
+//! | put a function around handlers | [`Registry::around`] |
 //! | serve and connect on a runtime of your own | [`runtime`] |
 //! | serve a byte stream | [`Service`], [`Io`] |
 //! | serve HTTP | [`HttpServer`] |
@@ -115,6 +116,7 @@ mod io;
 mod link;
 mod lock;
 mod mailbox;
+mod middleware;
 mod mime_type;
 mod misfit;
 mod nearest;
@@ -151,6 +153,7 @@ pub use http::{Admission, Answering, HttpLink, HttpServer, Part, Visitor};
 pub use inherited_env::InheritedEnv;
 pub use io::{BoxReader, BoxWriter, Clock, Duplex, Io, Reader, Socket, Writer};
 pub use link::Link;
+pub use middleware::{HandlerKind, HandlerRequest, Next, limit_concurrency, limit_rate};
 #[doc(hidden)]
 pub use nearest::nearest;
 pub use process_group::ProcessGroup;

@@ -15,6 +15,7 @@ use mcp_proto::types::{
 use mcp_proto::{Json, UsageError};
 
 use crate::handler::Handler;
+use crate::middleware::Layers;
 use crate::validation::Validation;
 
 /// The offer of a server, each entry with its handler: a [`server::Registry`] that also makes
@@ -35,6 +36,7 @@ use crate::validation::Validation;
 pub struct Registry<H = Handler> {
     entries: server::Registry<H>,
     pub(crate) validation: Validation,
+    pub(crate) layers: Layers,
     #[cfg(feature = "schemars")]
     pub(crate) has_portable_schemas: bool,
 }
@@ -67,6 +69,7 @@ impl<H> Registry<H> {
         Self {
             entries: server::Registry::new(server_info),
             validation: Validation::default(),
+            layers: Layers::default(),
             #[cfg(feature = "schemars")]
             has_portable_schemas: true,
         }
@@ -160,6 +163,11 @@ impl<H> Registry<H> {
     /// The handler that a [`Request`](server::Request) names.
     pub fn handler(&self, id: HandlerId) -> Option<&H> {
         self.entries.handler(id)
+    }
+
+    /// The tool of a handler, if it is one of a tool.
+    pub(crate) fn tool_of(&self, id: HandlerId) -> Option<&Tool> {
+        self.entries.tools().find_map(|(tool, handler)| (handler == id).then_some(tool))
     }
 
     /// The declaration for the machines; see [`server::Registry::declaration`].

@@ -170,7 +170,7 @@ impl Runner {
     ) {
         let about = request.reply.id();
         let id = &|| scope.request_id(about);
-        match self.offer.call(&self.port, request, Arc::new(Cancel::new()), id) {
+        match self.offer.call(&self.port, request, Arc::new(Cancel::new()), now, id) {
             Err(reply) => scope.respond(now, reply, gone()),
             Ok(Called { reply, cancel, call }) => {
                 let spawn = self.spawn.as_deref_mut();
@@ -244,6 +244,7 @@ impl Offer {
         port: &Arc<Port>,
         request: Request,
         cancel: Arc<Cancel>,
+        now: Instant,
         id: &dyn Fn() -> Option<RequestId>,
     ) -> Result<Called<impl FnOnce() -> Running + use<>>, Reply> {
         let Some(handler) = self.registry.handler(request.handler).cloned() else {
@@ -251,6 +252,8 @@ impl Offer {
         };
         let span = Span::of_request(&request, id, port.catalog().hook());
         let checks = Checks::of(&self.registry, request.handler);
+        let layers = &self.registry.layers;
+        let layered = layers.around(&self.registry, &request.method, request.handler, now);
         let Request { reply, method, params, arguments, peer, .. } = request;
         let asked = Asked {
             checks: checks.clone(),
@@ -263,8 +266,15 @@ impl Offer {
             request: request.handler.asks().then(|| (method.clone(), params.detach())),
         };
         let context = Context::new(port.clone(), cancel.clone(), reply.id(), asked);
-        let given = Given { method, params, arguments };
-        let call = move || span.run(|| checks.call(&handler, given, context));
+        let call = move || {
+            span.run(|| {
+                let given = Given { method, params, arguments };
+                match layered {
+                    None => checks.call(&handler, given, context),
+                    Some(layered) => layered.run(&handler, checks, given, context),
+                }
+            })
+        };
         Ok(Called { reply, cancel, call })
     }
 

@@ -10,6 +10,7 @@ use super::config::Config;
 use super::context::{Binding, Context};
 use super::declaration::Declaration;
 use super::event::{CancelCause, ReplyId, ServerAction, StreamId};
+use super::extensions::Extensions;
 use super::legacy::Session;
 use super::lifecycle::Lifecycle;
 use super::machine::Server;
@@ -114,6 +115,11 @@ impl Server {
     /// What its replies have in common.
     pub(crate) fn scope(&self) -> usize {
         self.context.scope()
+    }
+
+    /// Sets the values that came with the HTTP request that is handled next.
+    pub(crate) fn set_extensions(&mut self, extensions: Extensions) {
+        self.context.set_extensions(extensions);
     }
 
     pub(crate) fn principal(&self) -> Option<&str> {

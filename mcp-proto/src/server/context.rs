@@ -13,6 +13,7 @@ use super::call::ReplyPath;
 use super::config::Config;
 use super::declaration::Declaration;
 use super::event::{ReplyId, ServerAction, ServerEvent, StreamId};
+use super::extensions::Extensions;
 use super::outbox::Outbox;
 use crate::budget::Charge;
 use crate::error::Rung;
@@ -41,6 +42,8 @@ pub(super) struct Context {
     binding: Binding,
     /// On whose behalf the peer acts.
     principal: Option<Arc<str>>,
+    /// The values that came with the HTTP request that is handled.
+    extensions: Extensions,
     /// The actions that nobody has taken.
     pub(super) outbox: Outbox,
     /// The batches whose answers are not complete. Mostly there are none, and an idle session has no
@@ -66,8 +69,9 @@ impl Context {
             Binding::Exchange => Outbox::with_capacity(2),
             Binding::Stream | Binding::Session => Outbox::default(),
         };
+        let extensions = Extensions::default();
         let scope = SCOPES.fetch_add(1, Ordering::Relaxed);
-        Self { declaration, config, scope, binding, principal, outbox, batches: None }
+        Self { declaration, config, scope, binding, principal, extensions, outbox, batches: None }
     }
 
     pub(super) fn declaration(&self) -> &Declaration {
@@ -93,6 +97,15 @@ impl Context {
 
     pub(super) fn principal(&self) -> Option<&Arc<str>> {
         self.principal.as_ref()
+    }
+
+    pub(super) fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// Sets the values of the HTTP request that is handled next.
+    pub(super) fn set_extensions(&mut self, extensions: Extensions) {
+        self.extensions = extensions;
     }
 
     /// What the names of its requests have in common.

@@ -6,9 +6,11 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use super::HandlerId;
+use super::extensions::Extensions;
 use super::outcome::Input;
 use crate::budget::Charge;
 use crate::error::{ProtocolError, Rung};
+use crate::frame::http1::Head;
 use crate::json::Json;
 use crate::message::{ErrorData, Method, Outgoing};
 use crate::trace::TraceContext;
@@ -175,9 +177,22 @@ pub struct Peer {
     pub capabilities: Json,
     /// Over HTTP: on whose behalf the client acts, as far as the server has authenticated it.
     pub principal: Option<Arc<str>>,
+    /// Over HTTP: the values that `Config::authorize`, or a layer in front of the server, has put
+    /// there for this request. Empty on a byte stream.
+    pub extensions: Extensions,
 }
 
 impl Peer {
+    /// The value of a type among the [extensions](Self::extensions), such as the claims of a token.
+    pub fn get<T: core::any::Any>(&self) -> Option<&T> {
+        self.extensions.get()
+    }
+
+    /// Over HTTP, with `Config::keep_head`: the head of the request, without credentials.
+    pub fn head(&self) -> Option<&Head> {
+        self.get()
+    }
+
     /// The same, sharing no memory with the message that it came in; for whoever keeps it.
     pub fn detach(self) -> Self {
         match self.version.era() {

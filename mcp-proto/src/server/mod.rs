@@ -42,6 +42,7 @@ mod declaration;
 mod dispatch;
 mod entries;
 mod event;
+mod extensions;
 mod forward;
 mod handler_id;
 mod input;
@@ -74,6 +75,7 @@ pub use event::{
     CancelCause, InputFailure, InputId, Peer, PingId, Reply, ReplyId, Request, ServerAction,
     ServerEvent, SessionRef, StreamId,
 };
+pub use extensions::Extensions;
 pub use handler_id::HandlerId;
 pub(crate) use legacy::{wrapped_content, wrapped_schema};
 pub use machine::Server;

@@ -91,7 +91,8 @@ fn requester(
 ) -> Requester {
     let RequestMeta { client_info, client_capabilities: capabilities, log_level, .. } = meta;
     let principal = context.principal().cloned();
-    let peer = Peer { version, client_info, capabilities, principal };
+    let extensions = context.extensions().clone();
+    let peer = Peer { version, client_info, capabilities, principal, extensions };
     Requester { peer, inputs, input, log_level }
 }
 

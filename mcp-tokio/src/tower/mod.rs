@@ -14,6 +14,7 @@ use http::{Extensions, Request, Response};
 use http_body::Body;
 use mcp_proto::Limits;
 use mcp_proto::http::Config;
+use mcp_proto::server;
 use mcp_service::runtime::{Runtime, http_server};
 use mcp_service::{Catalog, HttpServer};
 use tokio::sync::watch;
@@ -63,7 +64,11 @@ pub use request::HttpFuture;
 pub struct HttpService {
     shared: Arc<Shared>,
     peer: Arc<PeerOf>,
+    extensions: Option<Arc<ExtensionsOf>>,
 }
+
+/// Finds the values for handlers among what a stack says of a request.
+type ExtensionsOf = dyn Fn(&Extensions, &mut server::Extensions) + Send + Sync;
 
 /// Finds the address of the client among what a stack says of a request.
 type PeerOf = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
@@ -98,7 +103,7 @@ impl HttpService {
         let (stopping, _) = watch::channel(false);
         let peer = |extensions: &Extensions| extensions.get::<SocketAddr>().map(SocketAddr::ip);
         let shared = Arc::new(Shared { server, runtime, stopping, background });
-        Self { shared, peer: Arc::new(peer) }
+        Self { shared, peer: Arc::new(peer), extensions: None }
     }
 
     /// Has `f` find the address of the client in the extensions of a request, so that limits per
@@ -127,6 +132,23 @@ impl HttpService {
         f: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static,
     ) -> Self {
         Self { peer: Arc::new(f), ..self }
+    }
+
+    /// Passes an extension of the type `T` of each request on to handlers, which find it by
+    /// `context.peer().get::<T>()`. A layer in front of this service puts it there, such as the
+    /// claims of a token; a request without one has none. Call it once for each type.
+    #[must_use]
+    pub fn extension<T: Clone + Send + Sync + 'static>(mut self) -> Self {
+        let before = self.extensions.take();
+        self.extensions = Some(Arc::new(move |found, extensions| {
+            if let Some(before) = &before {
+                before(found, extensions);
+            }
+            if let Some(value) = found.get::<T>() {
+                extensions.insert(value.clone());
+            }
+        }));
+        self
     }
 
     /// The server is to stop: streams that belong to no request end, subscriptions end with their
@@ -163,7 +185,7 @@ impl<B: Body> Service<Request<B>> for HttpService {
     }
 
     fn call(&mut self, request: Request<B>) -> HttpFuture<B> {
-        HttpFuture::new(self.shared.clone(), request, &*self.peer)
+        HttpFuture::new(self.shared.clone(), request, &*self.peer, self.extensions.as_deref())
     }
 }
 

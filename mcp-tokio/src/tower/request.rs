@@ -17,12 +17,13 @@ use http::{Request, Response};
 use http_body::Body;
 use mcp_proto::Instant;
 use mcp_proto::http::ResponseHead;
+use mcp_proto::server::Extensions;
 use mcp_service::runtime::Runtime;
 use mcp_service::{Admission, Clock, Part};
 use pin_project_lite::pin_project;
 
 use super::body::{Answer, HttpBody};
-use super::{PeerOf, Shared, head};
+use super::{ExtensionsOf, PeerOf, Shared, head};
 use crate::runtime::Timer;
 
 pin_project! {
@@ -52,7 +53,12 @@ struct Reading {
 }
 
 impl<B: Body> HttpFuture<B> {
-    pub(super) fn new(shared: Arc<Shared>, request: Request<B>, peer: &PeerOf) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        request: Request<B>,
+        peer: &PeerOf,
+        extensions: Option<&ExtensionsOf>,
+    ) -> Self {
         let (parts, body) = request.into_parts();
         let state = match shared.server.admit(head::request(&parts)) {
             Err(answering) => State::Answering(Answer::new(*answering, shared, None)),
@@ -64,6 +70,11 @@ impl<B: Body> HttpFuture<B> {
             Ok(mut admission) => {
                 if let Some(peer) = peer(&parts.extensions) {
                     admission.set_peer(peer);
+                }
+                if let Some(extensions) = extensions {
+                    let mut found = Extensions::default();
+                    extensions(&parts.extensions, &mut found);
+                    admission.extend(found);
                 }
                 State::Reading(Reading { shared, admission, timer: None })
             }

@@ -10,8 +10,9 @@ use mcp_tokio::types::{
     Prompt, PromptMessage, RequestedSchema, Resource, ResourceContents, ResourceTemplate, Role,
 };
 use mcp_tokio::{
-    Catalog, Change, Context, ErrorData, Handler, HttpConfig, Implementation, Interrupt, Json,
-    List, Progress, Registry, RouteResponse, Session, SessionError, Structured, Tool, UsageError,
+    Catalog, Change, Context, ErrorData, Handler, HandlerKind, HttpConfig, Implementation,
+    Interrupt, Json, List, Outcome, Progress, Registry, RouteResponse, Session, SessionError,
+    Structured, Tool, UsageError, limit_concurrency, limit_rate,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ use mcp_tokio::{Client, ClientConfig, Config, HttpClientConfig, Negotiation, con
 
 use crate::wire::assert_said;
 
-type Outcome = Result<(), Box<dyn Error>>;
+type Tested = Result<(), Box<dyn Error>>;
 
 const BOTH: [Negotiation; 2] = [Negotiation::Legacy, Negotiation::Auto];
 
@@ -77,7 +78,7 @@ const FORECAST: &str = r#"
 "#;
 
 #[test]
-fn a_tool() -> Outcome {
+fn a_tool() -> Tested {
     let mut pair = Pair::new(weather()?);
     let client = pair.client();
     let tools = pair.run(client.list_tools())?.tools;
@@ -92,7 +93,7 @@ fn a_tool() -> Outcome {
 }
 
 #[test]
-fn a_tool_whose_definition_is_given() -> Outcome {
+fn a_tool_whose_definition_is_given() -> Tested {
     let mut registry = weather()?;
     let tool = Tool::of::<Place>("today")?
         .title("Today")
@@ -118,7 +119,7 @@ fn counting() -> Result<Registry<Handler>, UsageError> {
 }
 
 #[test]
-fn state() -> Outcome {
+fn state() -> Tested {
     let registry = counting()?;
     called(registry.clone(), "count", &json!({ "city": "Oslo" }))?;
     assert_eq!(called(registry, "count", &json!({ "city": "Oslo" }))?, "asked 2 times");
@@ -136,7 +137,7 @@ async fn measure(_: Place, _: Context) -> Structured<Weather> {
 }
 
 #[test]
-fn structured_output() -> Outcome {
+fn structured_output() -> Tested {
     let mut registry = weather()?;
     registry.tool("measure", "Measures", measure)?;
     let mut pair = Pair::new(registry);
@@ -164,7 +165,7 @@ async fn look_up(place: Place, _: Context) -> Result<String, Box<dyn Error + Sen
 }
 
 #[test]
-fn errors() -> Outcome {
+fn errors() -> Tested {
     let with = || -> Result<_, UsageError> {
         let mut registry = weather()?;
         registry.tool("look_up", "Looks it up", look_up)?;
@@ -209,7 +210,7 @@ async fn watch(_: Place, context: Context) -> &'static str {
 }
 
 #[test]
-fn progress_and_cancellation() -> Outcome {
+fn progress_and_cancellation() -> Tested {
     let mut registry = weather()?;
     registry.tool("scan", "Asks all stations", scan)?;
     registry.tool("watch", "Watches the sky", watch)?;
@@ -236,7 +237,7 @@ async fn calibrate(place: Place, context: Context) -> &'static str {
 }
 
 #[test]
-fn logs() -> Outcome {
+fn logs() -> Tested {
     let mut registry = weather()?;
     registry.logging().tool("calibrate", "Calibrates", calibrate)?;
     for negotiation in BOTH {
@@ -273,7 +274,7 @@ fn with_resources(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
 }
 
 #[test]
-fn resources() -> Outcome {
+fn resources() -> Tested {
     let mut registry = weather()?;
     with_resources(&mut registry)?;
     for (negotiation, not_found) in [(Negotiation::Legacy, -32002), (Negotiation::Auto, -32602)] {
@@ -313,7 +314,7 @@ fn with_prompts(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
 }
 
 #[test]
-fn prompts_and_completion() -> Outcome {
+fn prompts_and_completion() -> Tested {
     let mut registry = weather()?;
     with_prompts(&mut registry)?;
     let mut pair = Pair::new(registry);
@@ -345,7 +346,7 @@ async fn warn(place: Place, context: Context) -> Result<String, Interrupt> {
 }
 
 #[test]
-fn input() -> Outcome {
+fn input() -> Tested {
     let mut registry = weather()?;
     registry.tool("warn", "Warns a city", warn)?;
     for negotiation in BOTH {
@@ -385,6 +386,33 @@ C> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":{…},"name":
 S> {"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","_meta":{…},"content":[{"type":"text","text":"The sirens wail."}]}}
 "#;
 
+fn with_limits(registry: &mut Registry<Handler>) {
+    registry.around(HandlerKind::Tool, |request, next| async move {
+        let name = request.tool.as_ref().map_or(String::new(), |tool| tool.name.clone());
+        let who = request.context.peer().principal.clone();
+        let outcome = next.run(request).await;
+        eprintln!("{name} for {who:?}: {}", matches!(outcome, Outcome::Complete(_)));
+        outcome
+    });
+    registry.around(HandlerKind::Tool, limit_rate(10, Duration::from_secs(1)));
+    registry.around(HandlerKind::Tool, limit_concurrency(4));
+}
+
+#[test]
+fn around_handlers() -> Tested {
+    let mut registry = weather()?;
+    with_limits(&mut registry);
+    let mut pair = Pair::new(registry);
+    let client = pair.client();
+    let oslo = json!({ "city": "Oslo" });
+    for _ in 0..10 {
+        assert!(!pair.run(client.call_tool("forecast", &oslo))?.is_error);
+    }
+    let refused = pair.run(client.call_tool("forecast", &oslo))?;
+    assert_eq!(refused.content[0].as_text(), Some("Too many calls; try again in 0.1 s."));
+    Ok(())
+}
+
 fn with_changes(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
     // Declares that the list of tools may change, and that updates of resources are told.
     registry.list_changed(List::Tools).subscribe();
@@ -406,7 +434,7 @@ fn with_changes(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
 }
 
 #[test]
-fn changes() -> Outcome {
+fn changes() -> Tested {
     let mut registry = weather()?;
     with_resources(&mut registry)?;
     with_changes(&mut registry)?;
@@ -450,7 +478,7 @@ fn with_roots(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
 }
 
 #[tokio::test]
-async fn outside_of_a_request() -> Outcome {
+async fn outside_of_a_request() -> Tested {
     let mut registry = weather()?;
     with_roots(&mut registry)?;
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
@@ -486,7 +514,7 @@ async fn serve(
 }
 
 #[tokio::test]
-async fn over_http() -> Outcome {
+async fn over_http() -> Tested {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let (stop, stopped) = oneshot::channel();

@@ -2,5 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod callers;
+mod middleware;
 mod resources;
 mod routes;

@@ -15,7 +15,9 @@ use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{self, Exchange, ExchangeAction, ResponseHead};
-use mcp_proto::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
+use mcp_proto::server::{
+    Change, Declaration, Extensions, Notification, Outcome, Reply, ReplyId, ServerEvent,
+};
 use mcp_proto::{RequestId, UsageError};
 
 /// A request whose head is good, so that its body is worth reading.
@@ -39,6 +41,11 @@ impl Admission {
     /// The address of the client, which limits per holder count by.
     pub fn set_peer(&mut self, peer: IpAddr) {
         self.admission.set_peer(peer);
+    }
+
+    /// Adds values for handlers; see [`http::Admission::extend`].
+    pub fn extend(&mut self, extensions: Extensions) {
+        self.admission.extend(extensions);
     }
 
     /// Takes the next bytes of the body; see [`http::Admission::add`], also for errors.

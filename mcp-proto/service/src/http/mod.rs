@@ -304,7 +304,7 @@ impl Hub {
     ) {
         let about = request.reply.id();
         let id = &|| self.shared.lock().endpoint.request_id(about).cloned();
-        let called = offer.call(&self.port, request, Arc::new(Cancel::new()), id);
+        let called = offer.call(&self.port, request, Arc::new(Cancel::new()), now, id);
         let Called { reply, cancel, call } = match called {
             Err(reply) => return self.respond(now, reply, gone(), visit),
             Ok(called) => called,

@@ -22,7 +22,7 @@ use super::request::Body;
 use super::{Config, Exchange};
 use crate::budget::{Account, Full, SMALL};
 use crate::frame::http1::{Head, ResponseHead};
-use crate::server::Declaration;
+use crate::server::{Declaration, Extensions};
 use crate::time::Instant;
 
 /// A request whose head is good, so that its body is worth reading.
@@ -75,6 +75,12 @@ impl Admission {
     /// The address of the client, which limits per holder count by.
     pub fn set_peer(&mut self, peer: IpAddr) {
         self.peer = Some(peer);
+    }
+
+    /// Adds values for handlers to those of [`Config::authorize`], such as the ones that a layer in
+    /// front of the server has found. A value of the same type takes the place of the other.
+    pub fn extend(&mut self, extensions: Extensions) {
+        self.admitted.extend(extensions);
     }
 
     /// Takes the next bytes of the body.

@@ -21,6 +21,7 @@ use crate::error::ProtocolError;
 use crate::frame::http1::{Head, ResponseHead, is_named};
 use crate::headers::PROTOCOL_VERSION;
 use crate::http::media::{self, Accept};
+use crate::server::Extensions;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
 /// A request that passed the rungs of its head.
@@ -39,6 +40,11 @@ impl Admitted {
         let mut refused = Refused::error(config.server.endpoint_full());
         refused.cors = self.cors.clone();
         refused
+    }
+
+    /// Adds values for handlers.
+    pub(super) fn extend(&mut self, extensions: Extensions) {
+        self.caller.extensions.extend(extensions);
     }
 
     /// The head of an answer that nobody but the HTTP stack can give, without a body.
@@ -147,11 +153,14 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refuse
     {
         return Err(preflight(config, head, &cors));
     }
-    let admitted = authorize(config, head).and_then(|principal| {
+    let admitted = authorize(config, head).and_then(|(principal, mut extensions)| {
         let method = fields.method(config, head)?;
         let session = Token::read(fields.session);
         let version = Named::read(fields.version);
-        let caller = Caller { session, version, principal, peer: None };
+        if config.keep_head {
+            extensions.insert(without_credentials(head));
+        }
+        let caller = Caller { session, version, principal, extensions, peer: None };
         Ok(Admitted { method, caller, cors: cors.clone() })
     });
     admitted.map_err(|mut refused| {
@@ -161,10 +170,11 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refuse
     })
 }
 
-fn authorize(config: &Config, head: &Head) -> Result<Option<Arc<str>>, Box<Refused>> {
-    let Some(authorize) = &config.authorize else { return Ok(None) };
+fn authorize(config: &Config, head: &Head) -> Result<(Option<Arc<str>>, Extensions), Box<Refused>> {
+    let Some(authorize) = &config.authorize else { return Ok((None, Extensions::default())) };
     let (status, challenge) = match authorize(head) {
-        Authorization::Allow(principal) => return Ok(principal),
+        Authorization::Allow(principal) => return Ok((principal, Extensions::default())),
+        Authorization::AllowWith(principal, extensions) => return Ok((principal, extensions)),
         Authorization::Unauthorized(challenge) => (401, challenge),
         Authorization::Forbidden(challenge) => (403, challenge),
     };
@@ -172,6 +182,19 @@ fn authorize(config: &Config, head: &Head) -> Result<Option<Arc<str>>, Box<Refus
     refused.head.fields.push(("WWW-Authenticate", challenge.into()));
     Err(refused)
 }
+
+/// The head for handlers. Tokens are not passed on: whoever gets one could use it elsewhere.
+fn without_credentials(head: &Head) -> Head {
+    let mut shown = Head::new(head.method(), head.target());
+    let is_secret = |name: &str| SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+    for (name, value) in head.fields().filter(|(name, _)| !is_secret(name)) {
+        shown.push_checked(name, value);
+    }
+    shown
+}
+
+/// The fields that handlers do not see.
+const SECRETS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 
 impl<'a> Fields<'a> {
     fn of(head: &'a Head) -> Self {

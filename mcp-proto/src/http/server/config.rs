@@ -8,7 +8,7 @@ use core::ops::{Deref, DerefMut};
 
 use super::{RouteResponse, Routes};
 use crate::frame::http1::Head;
-use crate::server;
+use crate::server::{self, Extensions};
 use crate::version::EraPolicy;
 
 /// Settings of a server over HTTP.
@@ -52,6 +52,10 @@ pub struct Config {
     /// is checked for nothing else: not for its path, host, origin or principal. See
     /// [`Config::route`].
     pub routes: Option<Arc<Routes>>,
+    /// True if handlers see the heads of their requests, by
+    /// [`Peer::head`](server::Peer::head); default false. The fields `Authorization`,
+    /// `Proxy-Authorization` and `Cookie` are left out.
+    pub keep_head: bool,
     /// True if requests come through a proxy, so that many clients have its address; default
     /// false. Limits per holder then count principals only, and not addresses. Set it for servers
     /// behind a proxy or a load balancer.
@@ -116,6 +120,10 @@ pub type Authorize = dyn Fn(&Head) -> Authorization + Send + Sync;
 pub enum Authorization {
     /// It is served. With a principal, its session is bound to it, and handlers are told.
     Allow(Option<Arc<str>>),
+    /// The same, with values that handlers find by their types in
+    /// [`Peer::extensions`](server::Peer::extensions), such as claims and scopes. They belong to
+    /// this request, also in a session.
+    AllowWith(Option<Arc<str>>, Extensions),
     /// It is answered with 401: the client is to authenticate. The value of `WWW-Authenticate`.
     Unauthorized(String),
     /// It is answered with 403: the client may not do that. The value of `WWW-Authenticate`.
@@ -132,6 +140,7 @@ impl Default for Config {
             allowed_origins: Vec::new(),
             authorize: None,
             routes: None,
+            keep_head: false,
             behind_proxy: false,
         }
     }
@@ -181,6 +190,7 @@ impl fmt::Debug for Config {
             .field("allowed_origins", &self.allowed_origins)
             .field("authorize", &self.authorize.is_some())
             .field("routes", &self.routes.is_some())
+            .field("keep_head", &self.keep_head)
             .field("behind_proxy", &self.behind_proxy)
             .finish()
     }

@@ -129,6 +129,7 @@ impl Session {
                 client_info: self.client_info.clone(),
                 capabilities: self.capabilities.clone(),
                 principal: context.principal().cloned(),
+                extensions: context.extensions().clone(),
             },
         }
     }

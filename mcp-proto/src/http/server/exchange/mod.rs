@@ -176,7 +176,7 @@ impl Exchange {
         let row = negotiate::classify(opened, policy, kind, claim);
         match row.map_or(Route::Drop, |row| row.then) {
             Route::Drop => self.answer.accept(),
-            Route::Modern => self.modern(now, declaration, head, incoming, caller.principal),
+            Route::Modern => self.modern(now, declaration, head, incoming, caller),
             Route::Legacy if self.config.sessions == Sessions::Stateless => {
                 self.stateless(now, declaration, incoming, caller);
             }
@@ -194,8 +194,9 @@ impl Exchange {
         declaration: &Arc<Declaration>,
         head: &Head,
         incoming: Incoming,
-        principal: Option<Arc<str>>,
+        caller: Caller,
     ) {
+        let Caller { principal, extensions, .. } = caller;
         if let Incoming::Message(Message::Request(request)) = &incoming
             && matches!(request.method, message::Method::Listen)
         {
@@ -207,6 +208,7 @@ impl Exchange {
         }
         let config = self.config.server.share();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
+        server.set_extensions(extensions);
         let mirrored = Mirrored::of_raw(head.raw_fields());
         let source = MessageSource::modern(&mirrored, self.config.policy());
         server.handle_message_from(now, incoming, source);
@@ -237,6 +239,7 @@ impl Exchange {
         let declaration = declaration.clone();
         let server = Server::stateless(declaration, config, caller.principal, &incoming, version);
         let mut server = Box::new(server);
+        server.set_extensions(caller.extensions);
         server.handle_message_from(now, incoming, MessageSource::legacy(Some(StreamId(1))));
         self.state = State::Alone(server);
     }

@@ -12,7 +12,7 @@ use super::stream::event_id;
 use crate::error::ProtocolError;
 use crate::json::Raw;
 use crate::message::{Incoming, Member, Message, Method};
-use crate::server::ServerEvent;
+use crate::server::{Extensions, ServerEvent};
 use crate::version::{Era, ProtocolVersion};
 
 /// What the head of a legacy client's request says.
@@ -22,6 +22,8 @@ pub(in super::super) struct Caller {
     /// `MCP-Protocol-Version`.
     pub(in super::super) version: Named,
     pub(in super::super) principal: Option<Arc<str>>,
+    /// The values for handlers.
+    pub(in super::super) extensions: Extensions,
     /// The address that it came from, if an adapter has said so.
     pub(in super::super) peer: Option<IpAddr>,
 }

@@ -108,12 +108,13 @@ impl<W: Clone> Sessions<W> {
         session.begin(now);
         let posted = match &incoming {
             Incoming::Message(Message::Notification(_) | Message::Response(_)) => {
-                session.tell(now, incoming, queue);
+                session.tell(now, incoming, caller.extensions.clone(), queue);
                 Posted::Accepted
             }
             Incoming::Message(Message::Request(_)) | Incoming::Batch(_) => {
                 let primes = session.version().is_some_and(ProtocolVersion::has_polling);
-                let (stream, reader) = session.ask(now, incoming, me, queue);
+                let (stream, reader) =
+                    session.ask(now, incoming, caller.extensions.clone(), me, queue);
                 let place = Place { session: key, stream, reader, after: 0, primes };
                 let is_silent = session.streams.get(stream).is_some_and(Stream::is_silent);
                 if is_silent { Posted::Pending(place) } else { Posted::Asked(place) }
@@ -145,7 +146,7 @@ impl<W: Clone> Sessions<W> {
         let principal = caller.principal.clone();
         let server = Server::shared(declaration.clone(), config, principal);
         let mut session = Box::new(Session::new(now, server, Tenancy::new(holder)));
-        let (stream, reader) = session.ask(now, incoming, me, queue);
+        let (stream, reader) = session.ask(now, incoming, caller.extensions.clone(), me, queue);
         let Some(version) = session.version() else {
             let next = session.streams.change(stream, |stream| stream.next(reader, 0).1);
             return match next {

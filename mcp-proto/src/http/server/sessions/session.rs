@@ -17,7 +17,9 @@ use super::stream::Stream;
 use super::streams::{COMMON, Streams};
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Outgoing};
-use crate::server::{MessageSource, Server, ServerAction, ServerEvent, StreamId, request_id};
+use crate::server::{
+    Extensions, MessageSource, Server, ServerAction, ServerEvent, StreamId, request_id,
+};
 use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
@@ -68,6 +70,7 @@ impl<W: Clone> Session<W> {
         &mut self,
         now: Instant,
         incoming: Incoming,
+        extensions: Extensions,
         me: &W,
         queue: &mut Queue<W>,
     ) -> (u64, u64) {
@@ -78,7 +81,7 @@ impl<W: Clone> Session<W> {
         opened.attach(reader, me.clone());
         self.streams.open(stream, opened);
         let source = MessageSource::legacy(Some(StreamId(stream)));
-        self.server.handle_message_from(now, incoming, source);
+        self.handle(now, incoming, extensions, source);
         self.act(now, queue);
         (stream, reader)
     }
@@ -90,10 +93,29 @@ impl<W: Clone> Session<W> {
     }
 
     /// The client sent something that is not answered.
-    pub(super) fn tell(&mut self, now: Instant, incoming: Incoming, queue: &mut Queue<W>) {
-        self.server.handle_message_from(now, incoming, MessageSource::legacy(None));
+    pub(super) fn tell(
+        &mut self,
+        now: Instant,
+        incoming: Incoming,
+        extensions: Extensions,
+        queue: &mut Queue<W>,
+    ) {
+        self.handle(now, incoming, extensions, MessageSource::legacy(None));
         self.act(now, queue);
         self.save();
+    }
+
+    /// Handles a message with the values that came with it.
+    fn handle(
+        &mut self,
+        now: Instant,
+        incoming: Incoming,
+        extensions: Extensions,
+        source: MessageSource<'_, '_>,
+    ) {
+        self.server.set_extensions(extensions);
+        self.server.handle_message_from(now, incoming, source);
+        self.server.set_extensions(Extensions::default());
     }
 
     /// Gives back memory at once, where that is worth more than time.

@@ -1,0 +1,116 @@
+//! Limits of calls for each principal, as functions around handlers.
+//!
+//! Requests without a principal, as all are on a byte stream, share one limit.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+
+use super::super::handler::BoxFuture;
+use super::super::lock::Lock;
+use super::{HandlerRequest, Next};
+use mcp_proto::{Duration, Instant};
+
+type Principal = Option<Arc<str>>;
+
+/// A function for [`Registry::around`](crate::Registry::around) that refuses calls of a principal
+/// beyond `calls` in `per`. As many may come at once; then one more whenever a `calls`th part of
+/// `per` has passed.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mcp_proto::types::Implementation;
+/// use mcp_service::{HandlerKind, Registry, limit_rate};
+///
+/// let mut registry = Registry::new(Implementation::new("limited", "1.0.0"));
+/// registry.around(HandlerKind::Tool, limit_rate(10, Duration::from_secs(1)));
+/// ```
+///
+/// A refused tool has a result with `isError` that says when to try again; see
+/// [`HandlerRequest::refuse`]. A request that is repeated with input counts again. Zero calls are
+/// one.
+pub fn limit_rate(
+    calls: u32,
+    per: Duration,
+) -> impl Fn(HandlerRequest, Next) -> BoxFuture + Send + Sync + 'static {
+    let interval = per / calls.max(1);
+    let burst = per.saturating_sub(interval);
+    let limits = Lock::new(BTreeMap::<Principal, Instant>::new());
+    move |request, next| {
+        let now = request.received;
+        let principal = request.context.peer().principal.clone();
+        let wait = {
+            let mut limits = limits.lock();
+            // Whose time has come has no calls to count.
+            limits.retain(|_, free_at| *free_at > now);
+            let free_at = limits.get(&principal).copied().unwrap_or(now);
+            let wait = free_at.duration_since(now).saturating_sub(burst);
+            if wait.is_zero() {
+                limits.insert(principal, free_at + interval);
+            }
+            wait
+        };
+        if wait.is_zero() {
+            return Box::pin(next.run(request));
+        }
+        let seconds = wait.as_secs_f64();
+        let text = alloc::format!("Too many calls; try again in {seconds:.1} s.");
+        Box::pin(core::future::ready(request.refuse(text)))
+    }
+}
+
+/// A function for [`Registry::around`](crate::Registry::around) that refuses calls of a principal
+/// while `calls` of the same principal run. A call that waits for input does not run.
+///
+/// A refused tool has a result with `isError`; see [`HandlerRequest::refuse`].
+pub fn limit_concurrency(
+    calls: usize,
+) -> impl Fn(HandlerRequest, Next) -> BoxFuture + Send + Sync + 'static {
+    let running = Arc::new(Lock::new(BTreeMap::<Principal, usize>::new()));
+    move |request, next| {
+        let principal = request.context.peer().principal.clone();
+        let Some(permit) = Permit::take(&running, principal, calls) else {
+            let text = alloc::format!("Too many calls at a time; at most {calls} may run.");
+            return Box::pin(core::future::ready(request.refuse(text)));
+        };
+        Box::pin(async move {
+            let outcome = next.run(request).await;
+            drop(permit);
+            outcome
+        })
+    }
+}
+
+/// A running call, which is counted until this is dropped.
+struct Permit {
+    running: Arc<Lock<BTreeMap<Principal, usize>>>,
+    principal: Principal,
+}
+
+impl Permit {
+    fn take(
+        running: &Arc<Lock<BTreeMap<Principal, usize>>>,
+        principal: Principal,
+        max: usize,
+    ) -> Option<Self> {
+        let mut counts = running.lock();
+        let count = counts.get(&principal).copied().unwrap_or_default();
+        if count >= max {
+            return None;
+        }
+        counts.insert(principal.clone(), count + 1);
+        drop(counts);
+        Some(Self { running: running.clone(), principal })
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut counts = self.running.lock();
+        match counts.get_mut(&self.principal) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(counts.remove(&self.principal)),
+        }
+    }
+}

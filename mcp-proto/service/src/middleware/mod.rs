@@ -1,0 +1,251 @@
+//! Functions around the handlers of requests.
+//!
+//! In: a request that is about to be handled. Out: its outcome. Registered by applications; called
+//! where handlers are called, outside of the checks of arguments. The first one that is registered
+//! is the outermost.
+
+mod limits;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::{Future, ready};
+
+use super::checks::Checks;
+use super::handler::{BoxFuture, Given, Handler, Running};
+use super::result::tool_outcome;
+use super::{Context, Registry};
+use mcp_proto::message::Method;
+use mcp_proto::server::{HandlerId, Outcome};
+use mcp_proto::types::{CallToolResult, Tool};
+use mcp_proto::{ErrorData, Instant, Json};
+
+pub use limits::{limit_concurrency, limit_rate};
+
+/// The kind of a handler.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum HandlerKind {
+    /// `tools/call`.
+    Tool,
+    /// `resources/read`, of a resource or a template.
+    Resource,
+    /// `prompts/get`.
+    Prompt,
+    /// `completion/complete`.
+    Completion,
+    /// A method that the registry adds, or the fallback.
+    Method,
+}
+
+impl HandlerKind {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are added by registries")]
+    fn of(method: &Method) -> Self {
+        match method {
+            Method::CallTool => Self::Tool,
+            Method::ReadResource => Self::Resource,
+            Method::GetPrompt => Self::Prompt,
+            Method::Complete => Self::Completion,
+            _ => Self::Method,
+        }
+    }
+}
+
+/// A request that is about to be handled. A function around handlers may change it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HandlerRequest {
+    /// The kind of the handler.
+    pub kind: HandlerKind,
+    /// The method, such as `tools/call`.
+    pub method: String,
+    /// The declaration of the tool, for `tools/call`.
+    pub tool: Option<Tool>,
+    /// The parameters, as they came. Handlers of resources and methods read these.
+    pub params: Json,
+    /// The arguments of a tool or a prompt, or the variables of a resource template.
+    pub arguments: Json,
+    /// The context of the handler, with the peer.
+    pub context: Context,
+    /// The time at which the request came, by the adapter's clock.
+    pub received: Instant,
+}
+
+impl HandlerRequest {
+    /// An outcome that refuses the request: of a tool a result with `isError` and this text, so that
+    /// the model reads it; else a JSON-RPC error with -32603.
+    pub fn refuse(&self, text: impl Into<String>) -> Outcome {
+        match self.kind {
+            HandlerKind::Tool => tool_outcome(Ok(CallToolResult::error(text))),
+            HandlerKind::Resource
+            | HandlerKind::Prompt
+            | HandlerKind::Completion
+            | HandlerKind::Method => Outcome::Error(ErrorData::internal(text.into())),
+        }
+    }
+}
+
+/// The rest of the way to a handler: the other functions around it, then the handler itself.
+pub struct Next {
+    layers: Layers,
+    at: usize,
+    handler: Handler,
+    checks: Checks,
+}
+
+impl Next {
+    /// Handles the request. Dropping the future cancels the handler.
+    pub fn run(mut self, request: HandlerRequest) -> impl Future<Output = Outcome> + Send + use<> {
+        self.start(request)
+    }
+
+    fn start(&mut self, request: HandlerRequest) -> BoxFuture {
+        let rest = self.layers.0.iter().enumerate().skip(self.at);
+        let found = rest.into_iter().find(|(_, layer)| layer.is_around(request.kind));
+        if let Some((at, layer)) = found {
+            let next = Self {
+                layers: self.layers.clone(),
+                at: at + 1,
+                handler: self.handler.clone(),
+                checks: self.checks.clone(),
+            };
+            return (layer.f)(request, next);
+        }
+        let HandlerRequest { params, arguments, context, .. } = request;
+        match self.checks.clone().call(&self.handler, Given { params, arguments }, context) {
+            Running::Done(outcome) => Box::pin(ready(outcome)),
+            Running::Future(future) => future,
+        }
+    }
+}
+
+impl fmt::Debug for Next {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Next").finish_non_exhaustive()
+    }
+}
+
+/// The functions around the handlers of a registry.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layers(Arc<Vec<Layer>>);
+
+#[derive(Clone)]
+struct Layer {
+    /// The kind of the handlers that it is around; `None` for all.
+    kind: Option<HandlerKind>,
+    f: Arc<dyn Fn(HandlerRequest, Next) -> BoxFuture + Send + Sync>,
+}
+
+impl Layer {
+    fn is_around(&self, kind: HandlerKind) -> bool {
+        self.kind.is_none_or(|only| only == kind)
+    }
+}
+
+impl fmt::Debug for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layer").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl Layers {
+    /// What handles a request of this method; `None` if no function is around its handler.
+    pub(super) fn around(
+        &self,
+        registry: &Registry,
+        method: &Method,
+        id: HandlerId,
+        received: Instant,
+    ) -> Option<Box<LayeredCall>> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let kind = HandlerKind::of(method);
+        self.0.iter().any(|layer| layer.is_around(kind)).then(|| {
+            Box::new(LayeredCall {
+                layers: self.clone(),
+                kind,
+                method: method.name().into(),
+                tool: registry.tool_of(id).cloned(),
+                received,
+            })
+        })
+    }
+}
+
+/// A call that functions are around.
+pub(super) struct LayeredCall {
+    layers: Layers,
+    kind: HandlerKind,
+    method: String,
+    tool: Option<Tool>,
+    received: Instant,
+}
+
+impl LayeredCall {
+    pub(super) fn run(
+        self,
+        handler: &Handler,
+        checks: Checks,
+        given: Given,
+        context: Context,
+    ) -> Running {
+        let Self { layers, kind, method, tool, received } = self;
+        let Given { params, arguments } = given;
+        let request = HandlerRequest { kind, method, tool, params, arguments, context, received };
+        let mut next = Next { layers, at: 0, handler: handler.clone(), checks };
+        Running::Future(next.start(request))
+    }
+}
+
+impl Registry {
+    /// Puts a function around all handlers of a kind, those that are registered and those that will
+    /// be: to log, time, limit, cache or refuse calls, or to change arguments and results.
+    ///
+    /// The function is given each request and the rest of the way to its handler. It returns an
+    /// outcome: that of [`Next::run`], another one, or one without the handler. Of two functions
+    /// the one that was registered first is outside. A handler that asks for input runs again with
+    /// each answer, and so do the functions around it. The checks of
+    /// [`validate_all`](Self::validate_all) are inside.
+    ///
+    /// ```
+    /// use mcp_proto::types::Implementation;
+    /// use mcp_service::{HandlerKind, Registry};
+    ///
+    /// let mut registry = Registry::new(Implementation::new("logged", "1.0.0"));
+    /// registry.around(HandlerKind::Tool, |request, next| async move {
+    ///     let name = request.tool.as_ref().map(|tool| tool.name.clone());
+    ///     let outcome = next.run(request).await;
+    ///     eprintln!("{name:?}: {outcome:?}");
+    ///     outcome
+    /// });
+    /// ```
+    pub fn around<F, Fut>(&mut self, kind: HandlerKind, f: F) -> &mut Self
+    where
+        F: Fn(HandlerRequest, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Outcome> + Send + 'static,
+    {
+        self.add_layer(Some(kind), f)
+    }
+
+    /// Puts a function around the handlers of all requests; see [`Registry::around`].
+    pub fn around_all<F, Fut>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(HandlerRequest, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Outcome> + Send + 'static,
+    {
+        self.add_layer(None, f)
+    }
+
+    fn add_layer<F, Fut>(&mut self, kind: Option<HandlerKind>, f: F) -> &mut Self
+    where
+        F: Fn(HandlerRequest, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Outcome> + Send + 'static,
+    {
+        let f = Arc::new(move |request, next| Box::pin(f(request, next)) as BoxFuture);
+        Arc::make_mut(&mut self.layers.0).push(Layer { kind, f });
+        self
+    }
+}

@@ -1,0 +1,155 @@
+//! Functions around handlers: order, what they see and change, and the limits that are ready.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_proto::Json;
+use mcp_proto::client::{CallError, Negotiation};
+use mcp_proto::server::Outcome;
+use mcp_proto::types::{Implementation, Resource, ResourceContents};
+use mcp_service::testing::Pair;
+use mcp_service::{
+    Context, Handler, HandlerKind, HandlerRequest, Next, Registry, limit_concurrency, limit_rate,
+};
+use serde_json::json;
+
+type Log = Arc<Mutex<Vec<String>>>;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Text {
+    text: String,
+}
+
+#[test]
+fn first_function_is_outside_and_sees_what_the_inner_one_changes() {
+    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+        let (mut registry, log) = registry();
+        let noted = log.clone();
+        registry.around_all(move |request: HandlerRequest, next: Next| {
+            let log = noted.clone();
+            async move {
+                let name = request.tool.as_ref().map(|tool| tool.name.clone());
+                note(&log, format!("{} {name:?}", request.method));
+                let outcome = next.run(request).await;
+                note(&log, format!("{}", matches!(outcome, Outcome::Complete(_))));
+                outcome
+            }
+        });
+        registry.around(HandlerKind::Tool, |mut request: HandlerRequest, next: Next| async move {
+            request.arguments = Json::parse(r#"{"text":"changed"}"#).unwrap();
+            next.run(request).await
+        });
+        let mut pair = Pair::new(registry).negotiation(negotiation);
+        assert_eq!(text(&mut pair), Ok("changed".into()));
+        assert_eq!(taken(&log), ["tools/call Some(\"echo\")", "echo", "true"]);
+        let client = pair.client();
+        pair.run(client.read_resource("a:b")).unwrap();
+        assert_eq!(taken(&log), ["resources/read None", "true"]);
+        pair.run(client.list_tools()).unwrap();
+        assert!(taken(&log).is_empty(), "a list has no handler");
+    }
+}
+
+#[test]
+fn request_may_be_refused_and_answered_without_its_handler() {
+    let (mut registry, log) = registry();
+    registry.around(HandlerKind::Tool, |request: HandlerRequest, _| async move {
+        request.refuse("Closed on Sundays.")
+    });
+    registry.around(HandlerKind::Resource, |request: HandlerRequest, _| async move {
+        request.refuse("closed")
+    });
+    let mut pair = Pair::new(registry);
+    assert_eq!(text(&mut pair), Err("Closed on Sundays.".into()));
+    let read = pair.client().read_resource("a:b");
+    let Err(CallError::Error { error, .. }) = pair.run(read) else { panic!("it was read") };
+    assert_eq!((error.code.0, &*error.message), (-32603, "closed"));
+    assert!(taken(&log).is_empty());
+}
+
+#[test]
+fn panic_in_a_function_is_an_error_of_its_request() {
+    let (mut registry, _) = registry();
+    registry.around(HandlerKind::Tool, |request: HandlerRequest, next: Next| async move {
+        assert!(!request.arguments.to_string().contains("bad"), "as this test wants it");
+        next.run(request).await
+    });
+    let mut pair = Pair::new(registry);
+    let client = pair.client();
+    let bad = pair.run(client.call_tool("echo", &json!({"text": "bad"})));
+    assert!(matches!(bad, Err(CallError::Error { error, .. }) if error.code.0 == -32603));
+    assert_eq!(text(&mut pair), Ok("text".into()));
+}
+
+#[test]
+fn rate_is_limited_and_recovers() {
+    let (mut registry, _) = registry();
+    registry.around(HandlerKind::Tool, limit_rate(2, Duration::from_secs(10)));
+    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+        let mut pair = Pair::over_http(registry.clone()).negotiation(negotiation);
+        pair.pass(Duration::from_secs(20));
+        assert_eq!(text(&mut pair), Ok("text".into()));
+        assert_eq!(text(&mut pair), Ok("text".into()));
+        let refused = text(&mut pair).unwrap_err();
+        assert!(refused.starts_with("Too many calls; try again in "), "{refused}");
+        pair.pass(Duration::from_secs(5));
+        assert_eq!(text(&mut pair), Ok("text".into()));
+        text(&mut pair).unwrap_err();
+        registry = self::registry().0;
+        registry.around(HandlerKind::Tool, limit_rate(2, Duration::from_secs(10)));
+    }
+}
+
+#[test]
+fn concurrency_is_limited_until_a_call_ends_or_is_cancelled() {
+    let (mut registry, _) = registry();
+    registry.around(HandlerKind::Tool, limit_concurrency(1));
+    let mut pair = Pair::new(registry);
+    let client = pair.client();
+    let mut slow = client.call_tool("sleep", &json!({"text": "1"}));
+    assert!(pair.poll(&mut slow).is_pending());
+    assert_eq!(text(&mut pair), Err("Too many calls at a time; at most 1 may run.".into()));
+    pair.run(slow).unwrap();
+    assert_eq!(text(&mut pair), Ok("text".into()));
+    let mut slow = client.call_tool("sleep", &json!({"text": "1"}));
+    assert!(pair.poll(&mut slow).is_pending());
+    text(&mut pair).unwrap_err();
+    drop(slow);
+    assert_eq!(text(&mut pair), Ok("text".into()));
+}
+
+/// A registry with `echo`, which notes its calls, `sleep`, and the resource `a:b`.
+fn registry() -> (Registry<Handler>, Log) {
+    let log = Log::default();
+    let mut registry = Registry::new(Implementation::new("layers", "1"));
+    let noted = log.clone();
+    let echo = move |Text { text }: Text, _| {
+        note(&noted, "echo".into());
+        async move { text }
+    };
+    registry.tool("echo", "Echoes", echo).unwrap();
+    let sleep = |Text { text }: Text, context: Context| async move {
+        context.sleep(Duration::from_secs(10)).await;
+        text
+    };
+    registry.tool("sleep", "Sleeps", sleep).unwrap();
+    let read = |uri: String, _| async { ResourceContents::text(uri, "text") };
+    registry.resource(Resource::new("a:b", "b"), read).unwrap();
+    (registry, log)
+}
+
+/// The answer of `echo`, or the text of its failure.
+fn text(pair: &mut Pair) -> Result<String, String> {
+    let client = pair.client();
+    let result = pair.run(client.call_tool("echo", &json!({"text": "text"}))).unwrap();
+    let text = result.content.first().and_then(|block| block.as_text()).unwrap().to_owned();
+    if result.is_error { Err(text) } else { Ok(text) }
+}
+
+fn note(log: &Log, what: String) {
+    log.lock().unwrap().push(what);
+}
+
+fn taken(log: &Log) -> Vec<String> {
+    std::mem::take(&mut *log.lock().unwrap())
+}
