@@ -91,6 +91,7 @@ impl HandlerRequest {
 pub struct Next {
     layers: Layers,
     at: usize,
+    method: Method,
     handler: Handler,
     checks: Checks,
 }
@@ -108,13 +109,15 @@ impl Next {
             let next = Self {
                 layers: self.layers.clone(),
                 at: at + 1,
+                method: self.method.clone(),
                 handler: self.handler.clone(),
                 checks: self.checks.clone(),
             };
             return (layer.f)(request, next);
         }
         let HandlerRequest { params, arguments, context, .. } = request;
-        match self.checks.clone().call(&self.handler, Given { params, arguments }, context) {
+        let given = Given { method: self.method.clone(), params, arguments };
+        match self.checks.clone().call(&self.handler, given, context) {
             Running::Done(outcome) => Box::pin(ready(outcome)),
             Running::Future(future) => future,
         }
@@ -192,10 +195,11 @@ impl LayeredCall {
         given: Given,
         context: Context,
     ) -> Running {
-        let Self { layers, kind, method, tool, received } = self;
-        let Given { params, arguments } = given;
-        let request = HandlerRequest { kind, method, tool, params, arguments, context, received };
-        let mut next = Next { layers, at: 0, handler: handler.clone(), checks };
+        let Self { layers, kind, method: name, tool, received } = self;
+        let Given { method, params, arguments } = given;
+        let request =
+            HandlerRequest { kind, method: name, tool, params, arguments, context, received };
+        let mut next = Next { layers, at: 0, method, handler: handler.clone(), checks };
         Running::Future(next.start(request))
     }
 }
