@@ -6,14 +6,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
-use core::pin::Pin;
 
 use serde::de::DeserializeOwned;
 
-use super::mime_type::{DeclaredMimeType, ReadMimeType};
+use super::handler_call::{Given, Running};
+use super::mime_type::DeclaredMimeType;
 use super::misfit::{misfits, without_place};
-use super::result::{IntoResult, IntoToolResult, outcome, tool_outcome};
-use super::{Context, Interrupt, Registry, Session};
+use super::result::{IntoResult, IntoToolResult, tool_outcome};
+use super::{Context, Registry, Session};
 use mcp_proto::ErrorData;
 use mcp_proto::Json;
 use mcp_proto::UsageError;
@@ -39,55 +39,6 @@ enum Kind {
 type Call = dyn Fn(Given, Context) -> Running + Send + Sync;
 type Notify = dyn Fn(&Json, Session) + Send + Sync;
 type NotifyAny = dyn Fn(Method, Json, Session) + Send + Sync;
-
-/// The content of a request. It may be the whole buffer that arrived, so it is dropped once it is
-/// typed.
-pub(super) struct Given {
-    pub(super) method: Method,
-    pub(super) params: Json,
-    pub(super) arguments: Json,
-}
-
-/// The future of a handler's outcome.
-pub(super) type BoxFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
-
-/// A handler that was called.
-pub(super) enum Running {
-    /// It did not get as far as a future.
-    Done(Outcome),
-    Future(BoxFuture),
-}
-
-impl Running {
-    /// A handler on its way to a result of the type `T`.
-    fn to<T, R>(future: impl Future<Output = R> + Send + 'static) -> Self
-    where
-        T: serde::Serialize,
-        R: IntoResult<T>,
-    {
-        Self::Future(Box::pin(async move { outcome(future.await.into_result()) }))
-    }
-
-    /// A handler on its way to the contents of a resource.
-    fn read<R>(
-        future: impl Future<Output = R> + Send + 'static,
-        declared: Option<ReadMimeType>,
-    ) -> Self
-    where
-        R: IntoResult<ReadResourceResult>,
-    {
-        let Some(declared) = declared else { return Self::to(future) };
-        Self::Future(Box::pin(async move {
-            outcome(future.await.into_result().map(|result| declared.fill(result)))
-        }))
-    }
-
-    #[cold]
-    fn invalid<T: DeserializeOwned>(params: &Json, error: &serde_json::Error) -> Self {
-        let message = alloc::format!("the parameters do not fit: {}", misfits::<T>(params, error));
-        Self::Done(Interrupt::from(ErrorData::invalid_params(message)).into())
-    }
-}
 
 impl Handler {
     /// A handler for a tool with arguments of type `A`.

@@ -109,6 +109,7 @@ mod context;
 mod drive;
 pub mod exports;
 mod handler;
+mod handler_call;
 mod http;
 mod inherited_env;
 mod input;

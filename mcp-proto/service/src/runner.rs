@@ -13,7 +13,7 @@ use super::changes::Changes;
 use super::checks::Checks;
 use super::commands::Lost;
 use super::context::{Asked, Context};
-use super::handler::{Given, Running};
+use super::handler_call::{Given, Running};
 use super::input::Round;
 use super::mailbox::wake;
 use super::port::{Cancel, Command, News, Port};

@@ -15,7 +15,7 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Clock;
-use super::handler::{BoxFuture, Running};
+use super::handler_call::{BoxFuture, Running};
 use super::port::{Cancel, Command, Port};
 use mcp_proto::Duration;
 use mcp_proto::ErrorData;

@@ -103,7 +103,7 @@ fn second_hour_09_the_exit_of_a_server_is_reported(suite: Suite) -> Check {
     let script = move |connecting: Connecting| {
         let said = async move {
             connecting.await?;
-            let pid = pids.recv()?;
+            let pid = received(&pids).await?;
             process::Command::new("kill").args(["-KILL", &pid]).status()?;
             for closed in waiters {
                 let closed = closed.await;
@@ -148,11 +148,11 @@ fn second_hour_09_a_server_is_started_again_with_the_next_call(suite: Suite) -> 
     let script = move |connecting: Connecting| {
         let said = async move {
             connecting.await?;
-            let first = pids.recv()?;
+            let first = received(&pids).await?;
             process::Command::new("kill").args(["-KILL", &first]).status()?;
             poll_fn(|context| lost.poll(context)).await;
             assert!(!given.list_tools().await?.tools.is_empty());
-            let second = pids.recv()?;
+            let second = received(&pids).await?;
             assert_ne!(first, second);
             // The first one is not left behind as a zombie either.
             let kill = process::Command::new("kill").args(["-0", &first]).output()?;
@@ -166,6 +166,18 @@ fn second_hour_09_a_server_is_started_again_with_the_next_call(suite: Suite) -> 
         Box::pin(said) as Running
     };
     (suite.with_command)(client, server(suite)?.stderr(stderr), Box::new(script))
+}
+
+/// The next value, without blocking: on a runtime of one thread its sender is another task.
+async fn received<T>(values: &mpsc::Receiver<T>) -> Result<T, mpsc::TryRecvError> {
+    poll_fn(|context| match values.try_recv() {
+        Err(mpsc::TryRecvError::Empty) => {
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+        received => Poll::Ready(received),
+    })
+    .await
 }
 
 fn second_hour_09_a_server_that_cannot_be_started_again_fails_the_call(suite: Suite) -> Check {
@@ -183,7 +195,7 @@ fn second_hour_09_a_server_that_cannot_be_started_again_fails_the_call(suite: Su
         let said = async move {
             connecting.await?;
             fs::remove_dir(&folder)?;
-            process::Command::new("kill").args(["-KILL", &pids.recv()?]).status()?;
+            process::Command::new("kill").args(["-KILL", &received(&pids).await?]).status()?;
             poll_fn(|context| lost.poll(context)).await;
             let error = given.list_tools().await.err().ok_or("it was started")?;
             assert_eq!(error, CallError::Connect(ConnectError::Closed));

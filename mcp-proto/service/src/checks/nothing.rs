@@ -1,6 +1,7 @@
 //! No checks, without the feature `validate`.
 
-use super::super::handler::{Given, Handler, Running};
+use super::super::handler::Handler;
+use super::super::handler_call::{Given, Running};
 use super::super::{Context, Interrupt, Registry};
 use mcp_proto::server::HandlerId;
 use mcp_proto::types::{InputRequests, InputResponses};

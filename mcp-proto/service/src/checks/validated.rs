@@ -14,7 +14,8 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::super::handler::{Given, Handler, Running};
+use super::super::handler::Handler;
+use super::super::handler_call::{Given, Running};
 use super::super::result::tool_outcome;
 use super::super::{Context, Interrupt, Registry};
 use crate::schema::ToolSchemas;

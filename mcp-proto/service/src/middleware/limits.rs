@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
-use super::super::handler::BoxFuture;
+use super::super::handler_call::BoxFuture;
 use super::super::lock::Lock;
 use super::{HandlerRequest, Next};
 use mcp_proto::{Duration, Instant};

@@ -14,7 +14,8 @@ use core::fmt;
 use core::future::{Future, ready};
 
 use super::checks::Checks;
-use super::handler::{BoxFuture, Given, Handler, Running};
+use super::handler::Handler;
+use super::handler_call::{BoxFuture, Given, Running};
 use super::result::tool_outcome;
 use super::{Context, Registry};
 use mcp_proto::message::Method;
@@ -206,7 +207,7 @@ impl LayeredCall {
 
 impl Registry {
     /// Puts a function around all handlers of a kind, those that are registered and those that will
-    /// be: to log, time, limit, cache or refuse calls, or to change arguments and results.
+    /// be. It may log, time, limit, cache or refuse calls, or change arguments and results.
     ///
     /// The function is given each request and the rest of the way to its handler. It returns an
     /// outcome: that of [`Next::run`], another one, or one without the handler. Of two functions

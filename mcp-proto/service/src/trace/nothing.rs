@@ -1,6 +1,6 @@
 //! Nothing, in the place of spans.
 
-use super::super::handler::Running;
+use super::super::handler_call::Running;
 use mcp_proto::ProtocolError;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::client::{CallError, CallId};

@@ -18,7 +18,7 @@ use tracing::Level;
 use tracing::field::Empty;
 
 use super::super::Catalog;
-use super::super::handler::{BoxFuture, Running};
+use super::super::handler_call::{BoxFuture, Running};
 use mcp_proto::ErrorData;
 use mcp_proto::ProtocolError;
 use mcp_proto::ProtocolVersion;

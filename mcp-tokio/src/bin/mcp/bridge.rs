@@ -33,14 +33,13 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
         Target::Http(config) => BridgeTarget::Http(config),
     };
     let bridge = bridge(target, config);
-    let served = match args.listen {
-        Some(address) => listen(&bridge, address, &args).await,
-        None => {
-            let mut config = Config::default();
-            config.era_policy = args.serve;
-            let served = serve_stdio_with(bridge.catalog(), config).await;
-            served.map_err(|error| Failure::new(Exit::Connection, error))
-        }
+    let served = if let Some(address) = args.listen {
+        listen(&bridge, address, &args).await
+    } else {
+        let mut config = Config::default();
+        config.era_policy = args.serve;
+        let served = serve_stdio_with(bridge.catalog(), config).await;
+        served.map_err(|error| Failure::new(Exit::Connection, error))
     };
     bridge.close().await;
     served.map(|()| Exit::Fine)

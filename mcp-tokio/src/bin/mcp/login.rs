@@ -18,7 +18,7 @@ pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failu
     args.common.sign_in.login = true;
     let target = target(&args)?;
     let name = target.name();
-    let client = client(&args.common);
+    let client = client(&args.common)?;
     let was_asked = Arc::new(AtomicBool::new(false));
     let asked = was_asked.clone();
     client.on_authorization(move |state| {
@@ -35,9 +35,10 @@ pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failu
         }
         Ok(server)
     });
-    let done = done.await.map_err(|failure| match failure.exit {
-        Exit::Unauthorized => Failure { advice: None, ..failure },
-        _ => failure,
+    // It would advise to run this.
+    let done = done.await.map_err(|failure| {
+        let is_refused = failure.exit == Exit::Unauthorized;
+        Failure { advice: failure.advice.filter(|_| !is_refused), ..failure }
     });
     session.close().await;
     let server = done?.implementation.map(|it| it.name);

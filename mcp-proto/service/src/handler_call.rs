@@ -1,0 +1,66 @@
+//! Call of a handler: the content of its request, and its future.
+
+use alloc::boxed::Box;
+use core::future::Future;
+use core::pin::Pin;
+
+use serde::de::DeserializeOwned;
+
+use super::Interrupt;
+use super::mime_type::ReadMimeType;
+use super::misfit::misfits;
+use super::result::{IntoResult, outcome};
+use mcp_proto::ErrorData;
+use mcp_proto::Json;
+use mcp_proto::message::Method;
+use mcp_proto::server::Outcome;
+use mcp_proto::types::ReadResourceResult;
+
+/// The content of a request. It may be the whole buffer that arrived, so it is dropped once it is
+/// typed.
+pub(super) struct Given {
+    pub(super) method: Method,
+    pub(super) params: Json,
+    pub(super) arguments: Json,
+}
+
+/// The future of a handler's outcome.
+pub(super) type BoxFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// A handler that was called.
+pub(super) enum Running {
+    /// It did not get as far as a future.
+    Done(Outcome),
+    Future(BoxFuture),
+}
+
+impl Running {
+    /// A handler on its way to a result of the type `T`.
+    pub(super) fn to<T, R>(future: impl Future<Output = R> + Send + 'static) -> Self
+    where
+        T: serde::Serialize,
+        R: IntoResult<T>,
+    {
+        Self::Future(Box::pin(async move { outcome(future.await.into_result()) }))
+    }
+
+    /// A handler on its way to the contents of a resource.
+    pub(super) fn read<R>(
+        future: impl Future<Output = R> + Send + 'static,
+        declared: Option<ReadMimeType>,
+    ) -> Self
+    where
+        R: IntoResult<ReadResourceResult>,
+    {
+        let Some(declared) = declared else { return Self::to(future) };
+        Self::Future(Box::pin(async move {
+            outcome(future.await.into_result().map(|result| declared.fill(result)))
+        }))
+    }
+
+    #[cold]
+    pub(super) fn invalid<T: DeserializeOwned>(params: &Json, error: &serde_json::Error) -> Self {
+        let message = alloc::format!("the parameters do not fit: {}", misfits::<T>(params, error));
+        Self::Done(Interrupt::from(ErrorData::invalid_params(message)).into())
+    }
+}
