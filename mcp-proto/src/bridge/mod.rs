@@ -1,7 +1,7 @@
 //! The bridge: a client of one era, a server of either, and what becomes of each message between.
 //!
 //! A [`Bridge`] stands between servers that [forward](crate::server::Registry::forward), which have
-//! the clients, and one [`Client`] that [forwards](crate::client::Config::forwards), which has the
+//! the clients, and one client that [forwards](crate::client::Config::forwards), which has the
 //! server. It has no connection of its own. [`TABLE`] decides what becomes of a message; within one
 //! era all pass as they came.
 //!
