@@ -33,24 +33,19 @@ impl<'a> Facts<'a> {
     /// Takes note of one field.
     fn see(&mut self, name: &str, value: &'a [u8]) -> Result<(), Refusal> {
         let is = |known: &str| is_named(name.as_bytes(), known.as_bytes());
-        match name.len() {
-            4 if is("host") => {
-                self.host = Some(self.host.map_or(Ok(value), |_| Err(Refusal::SeveralHosts)));
+        if is("host") {
+            self.host = Some(self.host.map_or(Ok(value), |_| Err(Refusal::SeveralHosts)));
+        } else if is("expect") {
+            self.expects_continue |= has_element(value, b"100-continue");
+        } else if is("connection") {
+            self.close |= has_element(value, b"close");
+            self.keep_alive |= has_element(value, b"keep-alive");
+        } else if is("content-length") {
+            once(&mut self.length, length(value)?, Refusal::SeveralLengths)?;
+        } else if is("transfer-encoding") {
+            for element in value.split(|byte| *byte == b',') {
+                self.coding = Some(self.add_coding(trim(element)));
             }
-            6 if is("expect") => self.expects_continue |= has_element(value, b"100-continue"),
-            10 if is("connection") => {
-                self.close |= has_element(value, b"close");
-                self.keep_alive |= has_element(value, b"keep-alive");
-            }
-            14 if is("content-length") => {
-                once(&mut self.length, length(value)?, Refusal::SeveralLengths)?;
-            }
-            17 if is("transfer-encoding") => {
-                for element in value.split(|byte| *byte == b',') {
-                    self.coding = Some(self.add_coding(trim(element)));
-                }
-            }
-            _ => {}
         }
         Ok(())
     }

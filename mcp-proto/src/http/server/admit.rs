@@ -209,21 +209,21 @@ impl<'a> Fields<'a> {
             version: Field::Absent,
         };
         for (name, value) in head.raw_fields() {
-            // Most names differ by their length already.
-            match name.len() {
-                4 if fields.host.is_none() && is_named(name, b"host") => fields.host = Some(value),
-                6 if is_named(name, b"accept") => fields.accept.add(value),
-                6 if is_named(name, b"origin") => {
-                    fields.origin = Some(value);
-                    fields.origins += 1;
-                }
-                12 if is_named(name, b"content-type") => {
-                    fields.content_type = Some(value);
-                    fields.content_types += 1;
-                }
-                14 if is_named(name, b"mcp-session-id") => fields.session.add(value),
-                20 if is_named(name, b"mcp-protocol-version") => fields.version.add(value),
-                _ => {}
+            let is = |known: &str| is_named(name, known.as_bytes());
+            if is("host") {
+                fields.host = fields.host.or(Some(value));
+            } else if is("accept") {
+                fields.accept.add(value);
+            } else if is("origin") {
+                fields.origin = Some(value);
+                fields.origins += 1;
+            } else if is("content-type") {
+                fields.content_type = Some(value);
+                fields.content_types += 1;
+            } else if is("mcp-session-id") {
+                fields.session.add(value);
+            } else if is("mcp-protocol-version") {
+                fields.version.add(value);
             }
         }
         // A target with an authority overrules the field.
