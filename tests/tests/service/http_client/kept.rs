@@ -133,3 +133,71 @@ fn a_fresh_connection_that_ends_is_not_tried_again() {
     assert!(matches!(listed.take().unwrap().err(), Some(CallError::Connection(_))));
     assert_eq!(site.sockets(), 2);
 }
+
+/// Answers the call on each of these sockets, with ids from `first` on.
+fn answer_all(site: &mut Site, sockets: core::ops::Range<usize>, first: usize) {
+    for (n, socket) in sockets.enumerate() {
+        site.socket(socket).answer(&answer(first + n, r#"{"content":[]}"#));
+    }
+    site.turn();
+}
+
+#[test]
+fn calls_in_flight_together_use_the_connections_of_those_before() {
+    let mut site = Site::connected();
+    // The first call is answered on the connection of the handshake, which proves the server.
+    let calls: Vec<_> = (0..8).map(|_| site.call("a")).collect();
+    site.turn();
+    assert_eq!(site.sockets(), 8);
+    answer_all(&mut site, 0..8, 3);
+    assert!(calls.iter().all(|call| call.take().unwrap().is_ok()));
+    let calls: Vec<_> = (0..8).map(|_| site.call("a")).collect();
+    site.turn();
+    assert_eq!(site.sockets(), 8, "no connection is made for these");
+    // The connection that was used last is used first.
+    for socket in (0..8).rev() {
+        let id = 11 + (7 - socket);
+        site.socket(socket).answer(&answer(id, r#"{"content":[]}"#));
+    }
+    site.turn();
+    assert!(calls.iter().all(|call| call.take().unwrap().is_ok()));
+}
+
+#[test]
+fn connections_that_are_kept_run_out_one_by_one() {
+    let mut site = Site::connected();
+    let calls: Vec<_> = (0..2).map(|_| site.call("a")).collect();
+    site.turn();
+    answer_all(&mut site, 0..1, 3);
+    site.pass(std::time::Duration::from_secs(2));
+    answer_all(&mut site, 1..2, 4);
+    assert!(calls.iter().all(|call| call.take().unwrap().is_ok()));
+    site.pass(std::time::Duration::from_millis(1_999));
+    assert!(!site.socket(0).is_dropped());
+    site.pass(std::time::Duration::from_millis(1));
+    assert!(site.socket(0).is_dropped() && !site.socket(1).is_dropped());
+    site.pass(std::time::Duration::from_secs(2));
+    assert!(site.socket(1).is_dropped());
+}
+
+/// `Limits::max_client_connections` bounds those in use and those that are kept together.
+#[test]
+fn connections_that_are_kept_make_room_for_those_in_use() {
+    let mut site = Site::connected();
+    let calls: Vec<_> = (0..24).map(|_| site.call("a")).collect();
+    site.turn();
+    assert_eq!(site.sockets(), 24);
+    answer_all(&mut site, 0..24, 3);
+    assert!(calls.iter().all(|call| call.take().unwrap().is_ok()));
+    // One that ends in use: the others are not trusted with calls, and stay.
+    let lost = site.call("a");
+    site.turn();
+    site.socket(23).end();
+    site.turn();
+    assert!(lost.take().unwrap().is_err());
+    let _calls: Vec<_> = (0..24).map(|_| site.call("a")).collect();
+    site.turn();
+    assert_eq!(site.sockets(), 48);
+    let open = (0..48).filter(|socket| !site.socket(*socket).is_dropped()).count();
+    assert_eq!(open, 32);
+}

@@ -1,19 +1,17 @@
-//! The exchanges that are under way, each on a connection of its own, and the connection that is kept
-//! for the next one.
+//! The exchanges that are under way, each on a connection of its own.
 //!
 //! In: requests, wakes and time. Out: what has come of their answers.
 //!
-//! A connection is kept for 4 s behind an answer, one at a time. It is looked at before it is used
-//! again: one that has ended, or on which anything has come, is dropped. Should it end at that very
-//! moment, so that there is no byte of an answer, the request is sent once more on a fresh
+//! Connections are kept for the next requests by [`IdleConnections`]; there are at most
+//! `Limits::max_client_connections` with those in use. Should one end at the very moment at which it
+//! is used, so that there is no byte of an answer, the request is sent once more on a fresh
 //! connection, if that is safe: if sending it twice does what sending it once does
 //! ([`Request::is_idempotent`]), or if not all of it was written, so that no server can have done
 //! what it asks for. All other requests fail: a tool must not be called twice.
 //!
 //! A server that closes each connection after its answer may do so while the next request is on its
 //! way. A request that must not be sent twice therefore goes out on a connection that was kept only
-//! if the server is known to keep connections: it has answered on one that was kept, or has left one
-//! open for a second; and it has not closed one since.
+//! if the server is known to keep connections.
 //!
 //! [RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2),
 //! [RFC 9112, section 9.3.1](https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1)
@@ -28,6 +26,7 @@ use core::task::{Context, Poll, Waker, ready};
 
 use super::super::super::wire::Wire;
 use super::connection::{Connection, Failure, Heard};
+use super::idle::IdleConnections;
 use super::socket::{Connecting, Connector};
 use super::woken::{Bell, Woken};
 use crate::Socket;
@@ -39,18 +38,11 @@ use mcp_proto::http::client::{ExchangeId, Request};
 use mcp_proto::internals::Deadlines;
 use mcp_proto::{Duration, Instant};
 
-/// How long a connection is kept. Many servers close one after 5 s.
-const KEPT: Duration = Duration::from_secs(4);
-
-/// How long after its answer a server that does not keep connections has closed one.
-const SETTLED: Duration = Duration::from_secs(1);
-
 pub(super) struct Exchanges {
     all: BTreeMap<ExchangeId, Exchange>,
-    /// With the time of its last answer.
-    idle: Option<(Instant, Box<Connection>)>,
-    reuse: Reuse,
-    deadlines: Deadlines<Reason>,
+    idle: IdleConnections,
+    /// The times by which connections are to be made.
+    deadlines: Deadlines<ExchangeId>,
     woken: Arc<Woken>,
     limits: Limits,
     connect_timeout: Duration,
@@ -59,26 +51,8 @@ pub(super) struct Exchanges {
     shown: Option<Box<Shown>>,
 }
 
-/// What is known of a server and connections that are kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Reuse {
-    /// It has not answered on one, or has closed one since.
-    Unproven,
-    /// It has answered on one, or has left one open for [`SETTLED`].
-    Proven,
-}
-
 /// Shows the connection with a number.
 pub(super) type Shown = dyn FnMut(u64) -> Wire + Send;
-
-/// The purpose of a deadline.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Reason {
-    /// A connection is to be made.
-    Connecting(ExchangeId),
-    /// A connection is kept.
-    Kept,
-}
 
 struct Exchange {
     state: State,
@@ -101,8 +75,7 @@ impl Exchanges {
     pub(super) fn new(limits: Limits, connect_timeout: Duration) -> Self {
         Self {
             all: BTreeMap::new(),
-            idle: None,
-            reuse: Reuse::Unproven,
+            idle: IdleConnections::default(),
             deadlines: Deadlines::new(),
             woken: Arc::default(),
             limits,
@@ -146,7 +119,7 @@ impl Exchanges {
         fetch: &Fetch,
         connector: &mut impl Connector,
     ) {
-        self.deadlines.set(Reason::Connecting(id), now + self.connect_timeout);
+        self.deadlines.set(id, now + self.connect_timeout);
         let connecting = connector.connect_within(&fetch.url, fetch.reach);
         let state = State::Connecting(connecting, Box::new(Request::from(fetch)));
         self.insert(id, state, Some(Box::new(fetch.url.clone())));
@@ -157,34 +130,19 @@ impl Exchanges {
         let waker = Waker::from(bell.clone());
         bell.ring();
         self.all.insert(id, Exchange { state, elsewhere, bell, waker });
+        self.idle.trim(self.max_idle());
     }
 
-    /// The connection that was kept, with a request on its way.
+    /// A connection that was kept, with a request on its way.
     fn reuse(&mut self, now: Instant, request: &Request, url: &Url) -> Option<Box<Connection>> {
-        self.look_at_idle(now);
-        if !request.is_idempotent && self.reuse == Reuse::Unproven {
-            return None;
-        }
-        let (_, mut connection) = self.idle.take()?;
-        self.deadlines.clear(Reason::Kept);
+        let mut connection = self.idle.take(now, request.is_idempotent)?;
         connection.send(now, request, url.authority()).ok()?;
         Some(connection)
     }
 
-    /// Drops the connection that was kept if it has ended, or was kept for too long although nobody
-    /// has looked; and learns from it.
-    fn look_at_idle(&mut self, now: Instant) {
-        let Some((since, connection)) = &mut self.idle else { return };
-        let is_silent = connection.is_silent();
-        if !is_silent {
-            self.reuse = Reuse::Unproven;
-        } else if now >= *since + SETTLED {
-            self.reuse = Reuse::Proven;
-        }
-        if !is_silent || now >= *since + KEPT {
-            self.idle = None;
-            self.deadlines.clear(Reason::Kept);
-        }
+    /// The most connections that may be kept beside those in use.
+    fn max_idle(&self) -> usize {
+        self.limits.max_client_connections.saturating_sub(self.all.len())
     }
 
     fn connect(
@@ -194,13 +152,13 @@ impl Exchanges {
         url: &Url,
         connector: &mut impl Connector,
     ) -> Connecting {
-        self.deadlines.set(Reason::Connecting(id), now + self.connect_timeout);
+        self.deadlines.set(id, now + self.connect_timeout);
         connector.connect(url)
     }
 
     /// An answer is of no interest any more.
     pub(super) fn abort(&mut self, id: ExchangeId) {
-        self.deadlines.clear(Reason::Connecting(id));
+        self.deadlines.clear(id);
         self.all.remove(&id);
     }
 
@@ -234,7 +192,7 @@ impl Exchanges {
             match heard {
                 Heard::Head(_) => {
                     if exchange.forget_request() {
-                        self.reuse = Reuse::Proven;
+                        self.idle.prove();
                     }
                     return Poll::Ready(heard);
                 }
@@ -245,7 +203,7 @@ impl Exchanges {
                 }
                 Heard::Failed(failure) => {
                     if failure.is_stale {
-                        self.reuse = Reuse::Unproven;
+                        self.idle.disprove();
                     }
                     let Some(request) = exchange.take_again(&failure) else {
                         self.abort(id);
@@ -265,7 +223,7 @@ impl Exchanges {
         url: &Url,
         socket: Box<dyn Socket>,
     ) -> Result<(), Failure> {
-        self.deadlines.clear(Reason::Connecting(id));
+        self.deadlines.clear(id);
         let Some(exchange) = self.all.get_mut(&id) else { return Ok(()) };
         let elsewhere = exchange.elsewhere.as_deref();
         let State::Connecting(_, request) = &exchange.state else { return Ok(()) };
@@ -301,45 +259,35 @@ impl Exchanges {
         }
     }
 
-    /// An answer has ended: its connection is kept, in place of another one. While nothing is known
-    /// of the server the one before stays, to see how long that is.
+    /// Keeps the connection whose answer has ended.
     fn keep(&mut self, now: Instant, id: ExchangeId) {
         if let Some(Exchange { state: State::Connected(connection, _), elsewhere: None, .. }) =
             self.all.remove(&id)
             && connection.is_idle()
         {
-            self.look_at_idle(now);
-            if self.idle.is_none() || self.reuse == Reuse::Proven {
-                self.idle = Some((now, connection));
-                self.deadlines.set(Reason::Kept, now + KEPT);
-            }
+            self.idle.keep(now, connection);
+            self.idle.trim(self.max_idle());
         }
     }
 
     /// When [`Exchanges::expire`] is to be called at the latest.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.next()
+        self.deadlines.next().into_iter().chain(self.idle.next_deadline()).min()
     }
 
     /// The next exchange that has found no connection in time, and why.
     pub(super) fn expire(&mut self, now: Instant) -> Option<(ExchangeId, Failure)> {
-        while let Some(reason) = self.deadlines.expire(now) {
-            match reason {
-                Reason::Kept => self.idle = None,
-                Reason::Connecting(id) => {
-                    self.all.remove(&id);
-                    let timeout = self.connect_timeout;
-                    return Some((id, Failure::new(format!("no connection within {timeout:?}"))));
-                }
-            }
-        }
-        None
+        self.idle.expire(now);
+        let id = self.deadlines.expire(now)?;
+        self.all.remove(&id);
+        let timeout = self.connect_timeout;
+        Some((id, Failure::new(format!("no connection within {timeout:?}"))))
     }
 
     /// Closes all connections.
     pub(super) fn clear(&mut self) {
         self.all.clear();
-        self.idle = None;
+        self.idle.clear();
         self.deadlines = Deadlines::new();
     }
 

@@ -10,6 +10,7 @@ mod authorizing;
 mod config;
 mod connection;
 mod exchanges;
+mod idle;
 mod socket;
 mod woken;
 
@@ -45,8 +46,9 @@ pub use socket::{Connecting, Connector};
 /// A client of a server over HTTP, to be driven by [`drive`](Self::drive): an adapter supplies a
 /// [`Connector`] and a [`Clock`].
 ///
-/// Each request that is not answered has a connection of its own. One more is kept, for 4 s, as many
-/// servers close one after 5 s. If a connection that was kept ends at the very moment at which it is
+/// Each request that is not answered has a connection of its own. Others are kept for the next
+/// requests, for 4 s, as many servers close one after 5 s; there are at most
+/// `Limits::max_client_connections` in all. If a connection that was kept ends at the very moment at which it is
 /// used, before anything of an answer, a request is sent once more only if that is safe: if it
 /// [is idempotent](mcp_proto::http::client::Request::is_idempotent), or not all of it was written. A
 /// tool is not called twice: it is called on a connection that was kept only if the server has
