@@ -253,6 +253,7 @@
 //! | mirror arguments into HTTP headers | [`headers`] |
 //! | write async handlers | the crates `mcp-tokio` and `mcp-async-std`; for another runtime `mcp-service`, which they build on |
 //! | sign in to servers that want a token | the module `auth`, feature `auth` |
+//! | protect a server with tokens | [`resource_server`] |
 //! | keep state at the client between two rounds | the module `request_state`, feature `request-state` |
 //! | bound what a peer may use | [`Limits`] |
 //! | know which era a message belongs to | [`negotiate`] |
@@ -302,8 +303,10 @@ pub mod negotiate;
 mod progress;
 #[cfg(feature = "request-state")]
 pub mod request_state;
+pub mod resource_server;
 mod row;
 pub mod schema;
+mod scopes;
 pub mod server;
 pub mod stdio;
 pub mod stream;

@@ -99,6 +99,9 @@ pub struct Limits {
     /// The longest time that the body of an HTTP request may take; default 30 s. Then it is
     /// answered with 408.
     pub body_timeout: Duration,
+    /// The longest time that a `Verifier` may take for the token of an HTTP request; default 10 s.
+    /// Then it is answered with 503.
+    pub verify_timeout: Duration,
     /// The longest time that an HTTP connection may be open with nothing in flight; default 75 s.
     /// Then it is closed.
     pub connection_idle_timeout: Duration,
@@ -177,6 +180,7 @@ impl Default for Limits {
             drain: Duration::from_secs(2),
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
+            verify_timeout: Duration::from_secs(10),
             connection_idle_timeout: Duration::from_secs(75),
             keep_alive: Duration::from_secs(15),
             max_connections: 16 * 1024,

@@ -137,12 +137,14 @@ mod refresh;
 pub mod refusal;
 #[doc(hidden)]
 pub mod registration;
-mod scopes;
 mod secret;
 mod sign_in;
 mod step_ups;
 mod token_request;
 
+use crate::scopes;
+
+pub use crate::scopes::Scopes;
 pub use action::{
     Access, AuthAction, AuthState, ConsentPage, Credentials, Fetch, FetchAnswer, FetchId, HoldId,
     RefusalAdvice, SentRequest, TokenId,
@@ -156,5 +158,4 @@ pub use host_kind::HostKind;
 pub use metadata::{IssuerMetadata, ResourceMetadata};
 pub use policy::{FetchReach, UrlPolicy};
 pub use registration::AuthMethod;
-pub use scopes::Scopes;
 pub use secret::Secret;

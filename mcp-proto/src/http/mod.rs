@@ -24,7 +24,7 @@
 //! | path | it is not [`Config::path`], if that says any; the query is ignored | 404 |
 //! | host | it is not among [`Config::allowed_hosts`] | 403, an error without id |
 //! | origin | there is one, and it is not allowed | 403, an error without id |
-//! | auth | [`Config::authorize`] refuses | 401 or 403, with `WWW-Authenticate` |
+//! | auth | [`Config::verifier`] or [`Config::authorize`] refuses | 401 or 403, with `WWW-Authenticate`; 503 while a token cannot be verified |
 //! | http-method | it is not POST, nor GET or DELETE where there are sessions | 405, with `Allow` |
 //! | media | a POST is no `application/json` | 415 |
 //! | accept | not all types that an answer may have are acceptable | 406 |
@@ -42,7 +42,8 @@ pub(crate) mod server;
 pub use client::Client;
 pub use server::{
     Activity, Admission, Authorization, Authorize, Config, Connection, Endpoint, EndpointAction,
-    Exchange, ExchangeAction, RouteResponse, Routes, Sessions, Shared, status,
+    Exchange, ExchangeAction, ProxyNetwork, ProxyNetworkError, RouteResponse, Routes, Sessions,
+    Shared, status,
 };
 
 pub use crate::challenge::{Challenge, Unauthorized};

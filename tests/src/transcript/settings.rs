@@ -139,6 +139,7 @@ pub(super) fn limit(limits: &mut Limits, text: &str) -> Result<()> {
         "max_replay_bytes" => limits.max_replay_bytes = number(value)?,
         "head_timeout" => limits.head_timeout = duration(value)?,
         "body_timeout" => limits.body_timeout = duration(value)?,
+        "verify_timeout" => limits.verify_timeout = duration(value)?,
         "connection_idle_timeout" => limits.connection_idle_timeout = duration(value)?,
         "keep_alive" => limits.keep_alive = duration(value)?,
         "session_idle_timeout" => limits.session_idle_timeout = duration(value)?,

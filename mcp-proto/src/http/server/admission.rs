@@ -17,11 +17,12 @@ use core::net::IpAddr;
 
 use bytes::{Buf, Bytes};
 
-use super::admit::{Admitted, admit};
+use super::admit::{Admitted, admit_with};
 use super::request::Body;
 use super::{Config, Exchange};
 use crate::budget::{Account, Full, SMALL};
 use crate::frame::http1::{Head, ResponseHead};
+use crate::resource_server::VerifiedToken;
 use crate::server::{Declaration, Extensions};
 use crate::time::Instant;
 
@@ -62,7 +63,17 @@ impl Admission {
     /// Looks at the head of a request. Fails with the exchange that answers it, whatever the body
     /// is.
     pub fn new(config: &Arc<Config>, head: Head) -> Result<Self, Box<Exchange>> {
-        match admit(config, &head) {
+        Self::with_verdict(config, head, None)
+    }
+
+    /// The same with the verdict about the token of the request, if
+    /// [`Config::verification`] asks for one.
+    pub fn with_verdict(
+        config: &Arc<Config>,
+        head: Head,
+        verdict: Option<VerifiedToken>,
+    ) -> Result<Self, Box<Exchange>> {
+        match admit_with(config, &head, verdict) {
             Ok(admitted) => {
                 let account = config.server.account();
                 let config = config.clone();
@@ -126,7 +137,7 @@ impl Admission {
         drop(account);
         let mut exchange = Exchange::admitted(now, declaration, &config, admitted, &head, body);
         if let Some(peer) = peer {
-            exchange.set_peer(peer);
+            exchange.set_peer(config.client_address(peer, &head));
         }
         exchange
     }

@@ -10,10 +10,10 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
-use alloc::sync::Arc;
 
 use bytes::Bytes;
 
+use super::protected;
 use super::security::Allowed;
 use super::sessions::{Caller, Field, Named, Token};
 use super::{Authorization, Config, RouteResponse};
@@ -21,6 +21,7 @@ use crate::error::ProtocolError;
 use crate::frame::http1::{Head, ResponseHead, is_named};
 use crate::headers::PROTOCOL_VERSION;
 use crate::http::media::{self, Accept};
+use crate::resource_server::VerifiedToken;
 use crate::server::Extensions;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
@@ -109,7 +110,7 @@ const ALLOWED_HEADERS: &[&str] = &[
 ];
 
 /// What the rungs look at, found in one pass.
-struct Fields<'a> {
+pub(super) struct Fields<'a> {
     host: Option<&'a [u8]>,
     origin: Option<&'a [u8]>,
     origins: usize,
@@ -122,38 +123,17 @@ struct Fields<'a> {
 
 /// Walks the rungs.
 pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refused>> {
-    if let Some(routes) = &config.routes
-        && let Some(response) = routes(head)
-    {
-        return Err(Refused::route(response));
-    }
-    let (method, target) = head.raw_line();
-    let is_here = config.path.is_empty() || target == config.path.as_bytes();
-    if !is_here && head.path() != config.path {
-        return Err(Refused::bare(404));
-    }
-    let fields = Fields::of(head);
-    let host = fields.host.unwrap_or_default();
-    if !config.allows_host(host) {
-        let host = String::from_utf8_lossy(host).into_owned();
-        return Err(Refused::error(ProtocolError::HostNotAllowed { host }));
-    }
-    let mut cors = Cors::default();
-    if let Some(origin) = fields.origin {
-        let allowed = config.allows_origin(origin).filter(|_| fields.origins == 1);
-        let origin = String::from_utf8_lossy(origin).into_owned();
-        match allowed {
-            None => return Err(Refused::error(ProtocolError::OriginNotAllowed { origin })),
-            Some(Allowed::Read) => cors = Cors(Some(origin)),
-            Some(Allowed::Send) => {}
-        }
-    }
-    if method == b"OPTIONS"
-        && let (Cors(Some(_)), Some(_)) = (&cors, head.field("access-control-request-method"))
-    {
-        return Err(preflight(config, head, &cors));
-    }
-    let admitted = authorize(config, head).and_then(|(principal, mut extensions)| {
+    admit_with(config, head, None)
+}
+
+/// The same, with the verdict about the token of the request.
+pub(crate) fn admit_with(
+    config: &Config,
+    head: &Head,
+    verdict: Option<VerifiedToken>,
+) -> Result<Admitted, Box<Refused>> {
+    let (fields, cors) = front(config, head)?;
+    let admitted = authorize(config, head, verdict).and_then(|(principal, mut extensions)| {
         let method = fields.method(config, head)?;
         let session = Token::read(fields.session);
         let version = Named::read(fields.version);
@@ -170,11 +150,68 @@ pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refuse
     })
 }
 
-fn authorize(config: &Config, head: &Head) -> Result<(Option<Arc<str>>, Extensions), Box<Refused>> {
+/// The rungs before that of the token: path, host and origin.
+pub(super) fn front<'a>(
+    config: &Config,
+    head: &'a Head,
+) -> Result<(Fields<'a>, Cors), Box<Refused>> {
+    if let Some(routes) = &config.routes
+        && let Some(response) = routes(head)
+    {
+        return Err(Refused::route(response));
+    }
+    if let Some(resource) = &config.resource
+        && let Some(response) = protected::metadata(config, resource, head)
+    {
+        return Err(response);
+    }
+    let (method, target) = head.raw_line();
+    let is_here = config.path.is_empty() || target == config.path.as_bytes();
+    if !is_here && head.path() != config.path {
+        return Err(Refused::bare(404));
+    }
+    let fields = Fields::of(head);
+    check_host(config, fields.host.unwrap_or_default())?;
+    let mut cors = Cors::default();
+    if let Some(origin) = fields.origin {
+        let allowed = config.allows_origin(origin).filter(|_| fields.origins == 1);
+        let origin = String::from_utf8_lossy(origin).into_owned();
+        match allowed {
+            None => return Err(Refused::error(ProtocolError::OriginNotAllowed { origin })),
+            Some(Allowed::Read) => cors = Cors(Some(origin)),
+            Some(Allowed::Send) => {}
+        }
+    }
+    if method == b"OPTIONS"
+        && let (Cors(Some(_)), Some(_)) = (&cors, head.field("access-control-request-method"))
+    {
+        return Err(preflight(config, head, &cors));
+    }
+    Ok((fields, cors))
+}
+
+/// The rung host.
+pub(super) fn check_host(config: &Config, host: &[u8]) -> Result<(), Box<Refused>> {
+    if config.allows_host(host) {
+        return Ok(());
+    }
+    let host = String::from_utf8_lossy(host).into_owned();
+    Err(Refused::error(ProtocolError::HostNotAllowed { host }))
+}
+
+fn authorize(
+    config: &Config,
+    head: &Head,
+    verdict: Option<VerifiedToken>,
+) -> Result<protected::Allowed, Box<Refused>> {
+    if config.verifier.is_some() {
+        return protected::judge(config, head, verdict);
+    }
     let Some(authorize) = &config.authorize else { return Ok((None, Extensions::default())) };
     let (status, challenge) = match authorize(head) {
         Authorization::Allow(principal) => return Ok((principal, Extensions::default())),
         Authorization::AllowWith(principal, extensions) => return Ok((principal, extensions)),
+        Authorization::Refuse(refusal) => return Err(protected::refuse(config, &refusal)),
         Authorization::Unauthorized(challenge) => (401, challenge),
         Authorization::Forbidden(challenge) => (403, challenge),
     };
@@ -277,7 +314,7 @@ fn claims_modern(config: &Config, head: &Head) -> bool {
 
 impl Refused {
     /// Without a body.
-    fn bare(status: u16) -> Box<Self> {
+    pub(super) fn bare(status: u16) -> Box<Self> {
         let version = ProtocolVersion::LATEST_MODERN;
         Box::new(Self {
             head: ResponseHead::new(status),
@@ -288,8 +325,8 @@ impl Refused {
         })
     }
 
-    /// With the response of a route.
-    fn route(response: RouteResponse) -> Box<Self> {
+    /// With a response that its head decides.
+    pub(super) fn route(response: RouteResponse) -> Box<Self> {
         let mut refused = Self::bare(200);
         (refused.head, refused.body) = response.into_parts();
         refused

@@ -6,8 +6,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
+use super::proxies::ProxyNetwork;
 use super::{RouteResponse, Routes};
 use crate::frame::http1::Head;
+use crate::resource_server::{ProtectedResource, TokenRefusal, Verifier};
 use crate::server::{self, Extensions};
 use crate::version::EraPolicy;
 
@@ -47,6 +49,13 @@ pub struct Config {
     ///
     /// [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
     pub authorize: Option<Arc<Authorize>>,
+    /// The metadata of a server that wants tokens; default none. It is served at its place without
+    /// a token, and named in the challenges of [`Authorization::Refuse`] and of the verifier. See
+    /// [`Config::protect`].
+    pub resource: Option<Arc<ProtectedResource>>,
+    /// The check of the tokens of all requests, a future; default none. It takes the place of
+    /// `authorize`. See [`Config::protect`].
+    pub verifier: Option<Arc<dyn Verifier>>,
     /// The responses to other requests than those of clients, such as a health check; default none.
     /// A request that the function has a response for is answered with it, whatever its body is. It
     /// is checked for nothing else: not for its path, host, origin or principal. See
@@ -60,6 +69,10 @@ pub struct Config {
     /// false. Limits per holder then count principals only, and not addresses. Set it for servers
     /// behind a proxy or a load balancer.
     pub behind_proxy: bool,
+    /// The proxies in front of this server, whose field `X-Forwarded-For` is believed; default
+    /// none. Limits per holder then count the addresses that the proxies name. The field is ignored
+    /// in requests from all other addresses.
+    pub trusted_proxies: Vec<ProxyNetwork>,
 }
 
 /// A value that machines share; to change it is to change a copy.
@@ -124,6 +137,9 @@ pub enum Authorization {
     /// [`Peer::extensions`](server::Peer::extensions), such as claims and scopes. They belong to
     /// this request, also in a session.
     AllowWith(Option<Arc<str>>, Extensions),
+    /// It is answered as the refusal says, with the metadata of [`Config::resource`] in its
+    /// challenge.
+    Refuse(TokenRefusal),
     /// It is answered with 401: the client is to authenticate. The value of `WWW-Authenticate`.
     Unauthorized(String),
     /// It is answered with 403: the client may not do that. The value of `WWW-Authenticate`.
@@ -139,9 +155,12 @@ impl Default for Config {
             allowed_hosts: ["localhost", "127.0.0.1", "[::1]"].map(String::from).into(),
             allowed_origins: Vec::new(),
             authorize: None,
+            resource: None,
+            verifier: None,
             routes: None,
             keep_head: false,
             behind_proxy: false,
+            trusted_proxies: Vec::new(),
         }
     }
 }
@@ -163,6 +182,23 @@ impl Config {
         routes: impl Fn(&Head) -> Option<RouteResponse> + Send + Sync + 'static,
     ) -> &mut Self {
         self.routes = Some(Arc::new(routes));
+        self
+    }
+
+    /// Protects the server: sets [`Config::resource`] and [`Config::verifier`].
+    ///
+    /// Requests without a token get 401. Others wait until `verifier` has a verdict, before their
+    /// bodies are read. Handlers find the claims by [`Peer::claims`](server::Peer::claims), and the
+    /// issuer and the subject are the principal of sessions and limits. Tokens are not passed on.
+    ///
+    /// [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
+    pub fn protect(
+        &mut self,
+        resource: ProtectedResource,
+        verifier: impl Verifier + 'static,
+    ) -> &mut Self {
+        self.resource = Some(Arc::new(resource));
+        self.verifier = Some(Arc::new(verifier));
         self
     }
 
@@ -189,9 +225,12 @@ impl fmt::Debug for Config {
             .field("allowed_hosts", &self.allowed_hosts)
             .field("allowed_origins", &self.allowed_origins)
             .field("authorize", &self.authorize.is_some())
+            .field("resource", &self.resource)
+            .field("verifier", &self.verifier.is_some())
             .field("routes", &self.routes.is_some())
             .field("keep_head", &self.keep_head)
             .field("behind_proxy", &self.behind_proxy)
+            .field("trusted_proxies", &self.trusted_proxies)
             .finish()
     }
 }

@@ -8,6 +8,8 @@
 //! | `Between` requests | a head | in its `Body`; what follows waits until it is answered |
 //! | | `Limits::head_timeout` after its first byte | 408, `Lingering` |
 //! | | `Limits::connection_idle_timeout` without one; the end of input | closed |
+//! | | a head whose token must be verified | `Verifying` |
+//! | `Verifying` | a verdict; `Limits::verify_timeout` | as after a head |
 //! | `Body` | the rest of it | `Answering` |
 //! | | `Limits::body_timeout` | 408, `Lingering` |
 //! | any of these | what no server should take ([`Refusal`](crate::frame::http1::Refusal)) | its status, `Lingering` |
@@ -25,15 +27,17 @@ use core::net::IpAddr;
 
 use bytes::Bytes;
 
-use super::admit::admit;
+use super::admit::{Admitted, Refused, admit_with};
 use super::intake::Intake;
 use super::outgoing::Outgoing;
-use super::request::{Activity, Body, Request, State};
-use super::{Config, Endpoint, ExchangeAction};
+use super::request::{Activity, Body, Request, State, Untaken, Unverified};
+use super::watch::{Reason, Watch};
+use super::{Config, Endpoint, Exchange, ExchangeAction};
 use crate::error::UsageError;
 use crate::frame::http1::{CONTINUE, Framing, Head, Incoming, RequestKind, ResponseHead};
 use crate::machine::{Action, Machine};
 use crate::message::RequestId;
+use crate::resource_server::{TokenRefusal, Verification, VerifiedToken};
 use crate::server::{Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
 use crate::time::Instant;
 
@@ -48,13 +52,12 @@ pub struct Connection {
     life: Life,
     /// When it was last told.
     now: Instant,
-    /// What its state waits for, and until when; never, once that has passed.
-    watched: Option<(Instant, Reason)>,
-    /// Until when a request may be answered once the server is to stop; never before.
-    drains: Instant,
+    watch: Watch,
     out: Outgoing,
     /// What is to be told once `out` is taken.
     event: Option<ServerEvent>,
+    /// How many tokens there were to verify.
+    verifications: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,30 +70,21 @@ enum Life {
     Closed,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Reason {
-    Idle,
-    Head,
-    Body,
-    Linger,
-    Drain,
-}
-
 impl Connection {
     /// A connection of which nothing was read, accepted at `now`.
     pub fn new(now: Instant, declaration: Arc<Declaration>, config: Arc<Config>) -> Self {
         Self {
             reader: Intake::new(&config.server),
-            watched: Some((now + config.server.limits.connection_idle_timeout, Reason::Idle)),
+            watch: Watch::new(now + config.server.limits.connection_idle_timeout),
             declaration,
             config,
             peer: None,
             state: State::Between,
             life: Life::Open,
             now,
-            drains: Instant::NEVER,
             out: Outgoing::default(),
             event: None,
+            verifications: 0,
         }
     }
 
@@ -106,8 +100,8 @@ impl Connection {
 
     /// Answers a request; see [`Exchange::respond`](super::Exchange::respond).
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        if let State::Answering(answering) = &mut self.state {
-            answering.exchange.respond(now, reply, outcome);
+        if let Some(exchange) = self.state.exchange_mut() {
+            exchange.respond(now, reply, outcome);
         }
     }
 
@@ -118,46 +112,52 @@ impl Connection {
         about: ReplyId,
         notification: Notification,
     ) -> Result<(), UsageError> {
-        match &mut self.state {
-            State::Answering(answering) => answering.exchange.notify(now, about, notification),
-            State::Between | State::Body(_) | State::Lingering => Err(UsageError::NotInFlight),
-        }
+        let exchange = self.state.exchange_mut().ok_or(UsageError::NotInFlight)?;
+        exchange.notify(now, about, notification)
     }
 
     /// Returns whether a visit to the endpoint is due, beside those that it is woken for.
     pub fn needs_endpoint(&self) -> bool {
-        match &self.state {
-            State::Answering(answering) if answering.exchange.needs_endpoint() => true,
-            State::Answering(_) | State::Between | State::Body(_) | State::Lingering => {
-                self.reader.needs_room()
-            }
-        }
+        let has_exchange = self.state.exchange();
+        has_exchange.is_some_and(Exchange::needs_endpoint) || self.reader.needs_room()
     }
 
     /// Visits the endpoint; see [`Exchange::visit`](super::Exchange::visit).
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         self.now = now;
-        match &mut self.state {
-            State::Answering(answering) => answering.exchange.visit(now, endpoint, me),
-            State::Between | State::Body(_) | State::Lingering => endpoint.make_room(now),
+        match self.state.exchange_mut() {
+            Some(exchange) => exchange.visit(now, endpoint, me),
+            None => endpoint.make_room(now),
         }
     }
 
     /// The server is to stop: what is in flight gets `Limits::drain`, and nothing more is read.
     pub fn shutdown(&mut self, now: Instant) {
         self.now = now;
-        if let State::Answering(answering) = &mut self.state {
-            answering.exchange.shutdown(now);
+        if let Some(exchange) = self.state.exchange_mut() {
+            exchange.shutdown(now);
         }
         if self.life != Life::Open {
             return;
         }
         self.life = Life::Ending;
-        self.drains = now + self.config.server.limits.drain;
-        match &self.state {
-            State::Answering(_) | State::Lingering => {}
-            State::Between | State::Body(_) => self.life = Life::Gone,
+        self.watch.drain_until(now + self.config.server.limits.drain);
+        if !matches!(self.state, State::Answering(_) | State::Lingering) {
+            self.life = Life::Gone;
         }
+    }
+
+    /// The token that is to be verified before its request is read, and its number, once for each
+    /// request; see [`Config::protect`]. Its verdict goes to [`Connection::handle_verdict`]. If there
+    /// is another one, nobody waits for the verdict about the one before.
+    pub fn poll_verification(&mut self) -> Option<(u64, Verification)> {
+        self.state.take_verification()
+    }
+
+    /// There is a verdict about a token. It is ignored if nobody waits for it.
+    pub fn handle_verdict(&mut self, now: Instant, number: u64, verdict: VerifiedToken) {
+        self.now = now;
+        self.decide(|unverified| unverified.number == number, verdict);
     }
 
     /// Writing has failed: nobody is there any more. A visit may be due before it closes.
@@ -168,8 +168,8 @@ impl Connection {
         }
         self.life = Life::Gone;
         self.out.clear();
-        if let State::Answering(answering) = &mut self.state {
-            answering.exchange.handle_disconnect(now);
+        if let Some(exchange) = self.state.exchange_mut() {
+            exchange.handle_disconnect(now);
         } else {
             self.state = State::Between;
         }
@@ -177,8 +177,7 @@ impl Connection {
 
     /// The id that the client has given to a request that is being answered.
     pub fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
-        let State::Answering(answering) = &self.state else { return None };
-        answering.exchange.request_id(about)
+        self.state.exchange()?.request_id(about)
     }
 
     /// The use of the connection, for whoever has to close one of several.
@@ -220,26 +219,49 @@ impl Connection {
 
     /// Counts what is read, and refuses what does not fit into `Limits::max_endpoint_bytes`.
     fn count(&mut self) {
-        let body = match &self.state {
-            State::Body(request) => Some(request.body.len()),
-            State::Between => Some(0),
-            State::Answering(_) | State::Lingering => None,
-        };
-        if self.reader.count(body).is_ok() {
+        if self.reader.count(self.state.read()).is_ok() {
             return;
         }
         match core::mem::replace(&mut self.state, State::Between) {
             State::Body(request) => {
                 self.state = State::Answering(request.refuse_full(&self.config));
             }
-            State::Between | State::Answering(_) | State::Lingering => {
+            State::Between | State::Verifying(_) | State::Answering(_) | State::Lingering => {
                 self.refuse(503, &self.config.server.endpoint_full().to_string());
             }
         }
     }
 
     fn handle_head(&mut self, head: Head, expects_continue: bool, keep_alive: bool) {
-        let admitted = admit(&self.config, &head);
+        if self.config.verifier.is_some()
+            && let Some(verification) = self.config.verification(&head)
+        {
+            self.verifications = self.verifications.wrapping_add(1);
+            let (number, verification) = (self.verifications, Some(Untaken(verification)));
+            let unverified =
+                Unverified { head, expects_continue, keep_alive, number, verification };
+            return self.state = State::Verifying(Box::new(unverified));
+        }
+        let admitted = admit_with(&self.config, &head, None);
+        self.handle_admitted(head, admitted, expects_continue, keep_alive);
+    }
+
+    /// Goes on with a request whose token was verified, if it is the one that `is_meant`.
+    fn decide(&mut self, is_meant: impl FnOnce(&Unverified) -> bool, verdict: VerifiedToken) {
+        let Some(unverified) = self.state.take_unverified(is_meant) else { return };
+        let Unverified { head, expects_continue, keep_alive, .. } = *unverified;
+        let admitted = admit_with(&self.config, &head, Some(verdict));
+        self.handle_admitted(head, admitted, expects_continue, keep_alive);
+        self.read();
+    }
+
+    fn handle_admitted(
+        &mut self,
+        head: Head,
+        admitted: Result<Admitted, Box<Refused>>,
+        expects_continue: bool,
+        keep_alive: bool,
+    ) {
         let mut kind = RequestKind::new(&head, keep_alive);
         // Nobody waits for a body that is of no use, and where the next request begins
         // depends on whether the client sends it.
@@ -281,36 +303,13 @@ impl Connection {
     fn linger(&mut self) {
         self.state = State::Lingering;
         let _ = self.reader.count(None);
-        self.watched = Some((self.now + self.config.server.limits.drain, Reason::Linger));
+        self.watch();
     }
 
     /// Sets the deadline of the state that it is in.
     fn watch(&mut self) {
-        let limits = &self.config.server.limits;
-        let running = match self.state {
-            State::Between if self.reader.is_in_head() => Some((Reason::Head, limits.head_timeout)),
-            State::Between => Some((Reason::Idle, limits.connection_idle_timeout)),
-            State::Body(_) => Some((Reason::Body, limits.body_timeout)),
-            State::Answering(_) => None,
-            State::Lingering => return,
-        };
-        if running.map(|(reason, _)| reason) != self.watched.map(|(_, reason)| reason) {
-            self.watched = running.map(|(reason, after)| (self.now + after, reason));
-        }
-    }
-
-    /// The next reason for which something is to be done.
-    fn expire(&mut self, now: Instant) -> Option<Reason> {
-        let drains = (self.drains, Reason::Drain);
-        let (at, reason) = self.watched.map_or(drains, |watched| watched.min(drains));
-        match reason {
-            _ if at > now || at == Instant::NEVER => return None,
-            Reason::Drain => self.drains = Instant::NEVER,
-            Reason::Idle | Reason::Head | Reason::Body | Reason::Linger => {
-                self.watched = Some((Instant::NEVER, reason));
-            }
-        }
-        Some(reason)
+        let wait = self.state.wait(self.reader.is_in_head(), &self.config.server.limits);
+        self.watch.set(self.now, wait);
     }
 
     /// Encodes the answer as far as it goes; stops at an event.
@@ -351,7 +350,6 @@ impl Connection {
             self.read();
         } else if self.life == Life::Open && self.reader.is_in_body() {
             self.linger();
-            self.watch();
         } else {
             self.state = State::Between;
             self.life = Life::Gone;
@@ -381,7 +379,9 @@ impl Machine for Connection {
             State::Answering(answering) if answering.exchange.ends_with_input() => {
                 self.handle_disconnect(now);
             }
-            State::Between | State::Body(_) | State::Answering(_) => self.read(),
+            State::Between | State::Verifying(_) | State::Body(_) | State::Answering(_) => {
+                self.read();
+            }
         }
     }
 
@@ -390,21 +390,22 @@ impl Machine for Connection {
             return;
         }
         self.now = now;
-        if let State::Answering(answering) = &mut self.state {
-            answering.exchange.handle_timeout(now);
+        if let Some(exchange) = self.state.exchange_mut() {
+            exchange.handle_timeout(now);
         }
-        while let Some(reason) = self.expire(now) {
+        while let Some(reason) = self.watch.expire(now) {
             match reason {
                 Reason::Idle | Reason::Linger => self.life = Life::Gone,
                 Reason::Head => {
                     self.refuse(408, "the head took longer than Limits::head_timeout");
                 }
+                Reason::Verdict => self.decide(|_| true, Err(TokenRefusal::unavailable())),
                 Reason::Body => {
                     self.refuse(408, "the body took longer than Limits::body_timeout");
                 }
-                Reason::Drain => match &mut self.state {
-                    State::Answering(answering) => answering.exchange.give_up(now),
-                    State::Between | State::Body(_) | State::Lingering => self.life = Life::Gone,
+                Reason::Drain => match self.state.exchange_mut() {
+                    Some(exchange) => exchange.give_up(now),
+                    None => self.life = Life::Gone,
                 },
             }
         }
@@ -429,11 +430,8 @@ impl Machine for Connection {
         if self.life == Life::Closed {
             return None;
         }
-        let exchange = match &self.state {
-            State::Answering(answering) => answering.exchange.poll_timeout(),
-            State::Between | State::Body(_) | State::Lingering => None,
-        };
-        let own = self.watched.map_or(self.drains, |(at, _)| at.min(self.drains));
+        let exchange = self.state.exchange().and_then(Exchange::poll_timeout);
+        let own = self.watch.poll_timeout();
         Some(exchange.map_or(own, |at| at.min(own))).filter(|at| *at != Instant::NEVER)
     }
 
@@ -441,7 +439,7 @@ impl Machine for Connection {
         match (self.life, &self.state) {
             // Nothing comes behind the end, however long a legacy client's answer takes.
             (Life::Open, _) if self.reader.has_ended() => false,
-            (Life::Open, State::Answering(_)) => self.reader.wants_ahead(),
+            (Life::Open, State::Answering(_) | State::Verifying(_)) => self.reader.wants_ahead(),
             (Life::Open, State::Between | State::Body(_) | State::Lingering) => true,
             (Life::Ending | Life::Gone | Life::Closed, _) => false,
         }

@@ -7,7 +7,9 @@
 //! | `exchange` | one request and its answer |
 //! | `endpoint`, `listeners`, `sessions` | what exchanges share |
 //! | `shares`, `rates`, `alarms` | the limits of each holder, and the reports of those that are reached |
-//! | `connection`, `request`, `intake`, `outgoing` | one socket |
+//! | `connection`, `request`, `intake`, `outgoing`, `watch` | one socket |
+//! | `protected` | the metadata of a protected server, and verdicts about tokens |
+//! | `proxies` | addresses of clients behind trusted proxies |
 //! | `admission` | a request that another HTTP stack reads |
 //!
 //! The page of [`http`](crate::http) has the steps and their answers. `sessions` is only for legacy
@@ -24,6 +26,8 @@ mod exchange;
 mod intake;
 mod listeners;
 mod outgoing;
+mod protected;
+mod proxies;
 mod rates;
 mod request;
 mod route;
@@ -31,6 +35,7 @@ mod security;
 mod sessions;
 pub(crate) mod shares;
 pub mod status;
+mod watch;
 
 pub use action::{EndpointAction, ExchangeAction};
 pub use admission::Admission;
@@ -38,6 +43,7 @@ pub use config::{Authorization, Authorize, Config, Sessions, Shared};
 pub use connection::Connection;
 pub use endpoint::Endpoint;
 pub use exchange::Exchange;
+pub use proxies::{ProxyNetwork, ProxyNetworkError};
 pub use request::Activity;
 pub use route::{RouteResponse, Routes};
 pub use status::status;

@@ -3,15 +3,19 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 use core::net::IpAddr;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::admit::{Admitted, Cors, Refused};
+use super::watch::Reason;
 use super::{Config, Exchange};
 use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead};
+use crate::limits::Limits;
+use crate::resource_server::Verification;
 use crate::server::Declaration;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// A request that is being read.
 #[derive(Debug)]
@@ -20,6 +24,27 @@ pub(super) struct Request {
     pub(super) kind: RequestKind,
     pub(super) admitted: Result<Admitted, Box<Refused>>,
     pub(super) body: Body,
+}
+
+/// A request whose token is being verified.
+#[derive(Debug)]
+pub(super) struct Unverified {
+    pub(super) head: Head,
+    pub(super) expects_continue: bool,
+    pub(super) keep_alive: bool,
+    /// The number of the verification.
+    pub(super) number: u64,
+    /// Until the driver takes it.
+    pub(super) verification: Option<Untaken>,
+}
+
+/// A verification that the driver has not taken.
+pub(super) struct Untaken(pub(super) Verification);
+
+impl fmt::Debug for Untaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Untaken")
+    }
 }
 
 /// A request that is being answered.
@@ -40,17 +65,71 @@ pub(super) struct Answering {
 )]
 pub(super) enum State {
     Between,
+    /// The token of a request is being verified, and its body is not read.
+    Verifying(Box<Unverified>),
     Body(Box<Request>),
     Answering(Answering),
     Lingering,
 }
 
 impl State {
+    /// The exchange of the request that is being answered.
+    pub(super) fn exchange(&self) -> Option<&Exchange> {
+        if let Self::Answering(answering) = self { Some(&answering.exchange) } else { None }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn exchange_mut(&mut self) -> Option<&mut Exchange> {
+        if let Self::Answering(answering) = self { Some(&mut answering.exchange) } else { None }
+    }
+
+    /// How much of a body was read; `None` if nothing is being read.
+    pub(super) fn read(&self) -> Option<usize> {
+        match self {
+            Self::Body(request) => Some(request.body.len()),
+            Self::Between | Self::Verifying(_) => Some(0),
+            Self::Answering(_) | Self::Lingering => None,
+        }
+    }
+
+    /// What the state waits for, and for how long; `is_in_head` if some of a head was read.
+    pub(super) fn wait(&self, is_in_head: bool, limits: &Limits) -> Option<(Reason, Duration)> {
+        match self {
+            Self::Between if is_in_head => Some((Reason::Head, limits.head_timeout)),
+            Self::Between => Some((Reason::Idle, limits.connection_idle_timeout)),
+            Self::Verifying(_) => Some((Reason::Verdict, limits.verify_timeout)),
+            Self::Body(_) => Some((Reason::Body, limits.body_timeout)),
+            Self::Answering(_) => None,
+            Self::Lingering => Some((Reason::Linger, limits.drain)),
+        }
+    }
+
+    /// The verification of a token and its number, once.
+    pub(super) fn take_verification(&mut self) -> Option<(u64, Verification)> {
+        let Self::Verifying(unverified) = self else { return None };
+        let Untaken(verification) = unverified.verification.take()?;
+        Some((unverified.number, verification))
+    }
+
+    /// The request whose token was verified, if it is the one that `is_meant`.
+    pub(super) fn take_unverified(
+        &mut self,
+        is_meant: impl FnOnce(&Unverified) -> bool,
+    ) -> Option<Box<Unverified>> {
+        match core::mem::replace(self, Self::Between) {
+            Self::Verifying(unverified) if is_meant(&unverified) => Some(unverified),
+            state => {
+                *self = state;
+                None
+            }
+        }
+    }
+
     /// The use that is made of the connection.
     pub(super) fn activity(&self) -> Activity {
         match self {
             Self::Between | Self::Lingering => Activity::Idle,
-            Self::Body(_) => Activity::Receiving,
+            Self::Verifying(_) | Self::Body(_) => Activity::Receiving,
             Self::Answering(answering) => answering.activity(),
         }
     }
@@ -112,7 +191,7 @@ impl Request {
             }
         };
         if let Some(peer) = peer {
-            exchange.set_peer(peer);
+            exchange.set_peer(config.client_address(peer, &head));
         }
         Answering { exchange, kind, framing: None, ended: false }
     }

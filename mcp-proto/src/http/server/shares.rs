@@ -30,11 +30,13 @@ pub enum Holder {
 
 impl Holder {
     /// The holder of what a request asks for: its principal, else the address that it came from,
-    /// unless a proxy stands in between.
+    /// unless that is the address of a proxy.
     pub fn new(config: &Config, principal: Option<&Arc<str>>, peer: Option<IpAddr>) -> Self {
         match (principal, peer) {
             (Some(principal), _) => Self::Principal(principal.clone()),
-            (None, Some(peer)) if !config.behind_proxy => Self::Address(network(peer)),
+            (None, Some(peer)) if !config.behind_proxy && !config.trusts(peer) => {
+                Self::Address(network(peer))
+            }
             (None, _) => Self::Unknown,
         }
     }

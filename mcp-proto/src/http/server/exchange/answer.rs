@@ -220,10 +220,10 @@ impl Answer {
             Whole::Said { status, body } => (ResponseHead::new(status), body),
             Whole::Refused(refused) => {
                 let Refused { mut head, error, body, version, cors } = *refused;
+                cors.add_to(&mut head);
                 if body.is_some() {
                     return Some((head, body));
                 }
-                cors.add_to(&mut head);
                 let error = error.map(|error| ErrorData::in_revision(&error, version));
                 let error = error.map(|error| Outgoing::Error { id: None, error });
                 (head, error.as_ref().map(text))

@@ -9,7 +9,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The scope that asks for a refresh token.
-pub(super) const OFFLINE_ACCESS: &str = "offline_access";
+#[cfg(feature = "auth")]
+pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
 /// The number and the length of scopes in a set. A server that names more has the first ones.
 const MAX_SCOPES: usize = 256;
@@ -21,7 +22,7 @@ const MAX_SCOPE_BYTES: usize = 256;
 /// line breaks, never get in. A set holds at most 256 scopes of at most 256 bytes.
 ///
 /// ```
-/// use mcp_proto::auth::Scopes;
+/// use mcp_proto::resource_server::Scopes;
 ///
 /// let asked = Scopes::words("files:read profile");
 /// let challenged = Scopes::words("files:write files:read");
@@ -43,7 +44,7 @@ impl Scopes {
     }
 
     /// Adds a scope. Ignores one that is no scope, and one that is too many.
-    pub(super) fn insert(&mut self, scope: &str) {
+    pub(crate) fn insert(&mut self, scope: &str) {
         let is_valid = !scope.is_empty()
             && scope.len() <= MAX_SCOPE_BYTES
             && scope.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'));
@@ -68,7 +69,8 @@ impl Scopes {
     }
 
     /// The set without `scope`.
-    pub(super) fn without(&self, scope: &str) -> Self {
+    #[cfg(any(test, feature = "auth"))]
+    pub(crate) fn without(&self, scope: &str) -> Self {
         self.iter().filter(|own| *own != scope).collect()
     }
 

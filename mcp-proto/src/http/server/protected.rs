@@ -1,0 +1,111 @@
+//! The metadata of a protected server, and the verdict about the token of a request.
+//!
+//! In: the head of a request, and the verdict of a verifier. Out: the response with the metadata; the
+//! verification that must come first; the principal and the claims, or the response that refuses.
+//! Called by `admit`.
+//!
+//! | request | response |
+//! |---|---|
+//! | GET, HEAD of the metadata | 200, without a token, for pages of every origin |
+//! | OPTIONS of the metadata | 204 |
+//! | another method of the metadata | 405 |
+//! | another place below `/.well-known/` | 404, without a token |
+//! | no token | 401 |
+//! | several tokens, one that cannot be one | 400 |
+//! | a token | as the verifier says; 503 while there is no verdict |
+//!
+//! [RFC 9728, section 3.1](https://www.rfc-editor.org/rfc/rfc9728#section-3.1)
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use super::admit::{Refused, check_host, front};
+use super::{Config, RouteResponse};
+use crate::frame::http1::Head;
+use crate::resource_server::{
+    ProtectedResource, TokenRefusal, Verification, VerifiedToken, WELL_KNOWN, bearer,
+};
+use crate::server::Extensions;
+
+/// The principal of a request, and the values for its handlers.
+pub(super) type Allowed = (Option<Arc<str>>, Extensions);
+
+const METHODS: &str = "GET, HEAD, OPTIONS";
+
+/// The fields that a page may send with a request for the metadata.
+const FIELDS: &str = "accept, mcp-protocol-version";
+
+impl Config {
+    /// The verification that a request needs before it is admitted; `None` if it needs none, or is
+    /// refused whatever its token is. The verdict goes to
+    /// [`Admission::with_verdict`](super::Admission::with_verdict).
+    pub fn verification(&self, head: &Head) -> Option<Verification> {
+        let verifier = self.verifier.as_ref()?;
+        let token = bearer(head).ok().flatten()?;
+        front(self, head).ok()?;
+        Some(verifier.verify(token, head))
+    }
+}
+
+/// The response to a request for the metadata, or for another well-known place.
+pub(super) fn metadata(
+    config: &Config,
+    resource: &ProtectedResource,
+    head: &Head,
+) -> Option<Box<Refused>> {
+    let path = head.path();
+    if !path.starts_with(WELL_KNOWN) {
+        return None;
+    }
+    if let Err(refused) = check_host(config, head.host().unwrap_or_default()) {
+        return Some(refused);
+    }
+    if !resource.is_at(path) {
+        return Some(Refused::bare(404));
+    }
+    let response = match head.method() {
+        "GET" | "HEAD" => RouteResponse::new(200).body("application/json", resource.metadata()),
+        "OPTIONS" => RouteResponse::new(204)
+            .field("Access-Control-Allow-Methods", METHODS)
+            .field("Access-Control-Allow-Headers", FIELDS)
+            .field("Access-Control-Max-Age", "600"),
+        _ => RouteResponse::new(405).field("Allow", METHODS),
+    };
+    Some(Refused::route(response.field("Access-Control-Allow-Origin", "*")))
+}
+
+/// The verdict about the token of a request.
+pub(super) fn judge(
+    config: &Config,
+    head: &Head,
+    verdict: Option<VerifiedToken>,
+) -> Result<Allowed, Box<Refused>> {
+    let claims = match (verdict, bearer(head)) {
+        (Some(verdict), _) => verdict,
+        (None, Ok(None)) => Err(TokenRefusal::missing()),
+        (None, Ok(Some(_))) => Err(TokenRefusal::unavailable()),
+        (None, Err(malformed)) => Err(malformed),
+    };
+    let claims = claims.map_err(|refusal| refuse(config, &refusal))?;
+    let Some(principal) = claims.principal() else {
+        return Err(refuse(config, &TokenRefusal::invalid("the token names nobody")));
+    };
+    let required = config.resource.as_ref().map(|resource| resource.required_scopes());
+    if let Some(required) = required.filter(|required| !claims.scopes.contains_all(required)) {
+        return Err(refuse(config, &TokenRefusal::insufficient_scope(required.clone())));
+    }
+    Ok((Some(principal), Extensions::default().with(claims)))
+}
+
+/// The response that refuses a request.
+pub(super) fn refuse(config: &Config, refusal: &TokenRefusal) -> Box<Refused> {
+    let mut refused = match refusal.body() {
+        Some(body) => {
+            Refused::route(RouteResponse::new(refusal.status()).body("application/json", body))
+        }
+        None => Refused::bare(refusal.status()),
+    };
+    let challenge = refusal.challenge(config.resource.as_deref());
+    refused.head.fields.extend(challenge.map(|value| ("WWW-Authenticate", value.into())));
+    refused
+}

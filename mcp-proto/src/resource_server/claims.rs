@@ -1,0 +1,372 @@
+//! Claims of a token that somebody has verified.
+//!
+//! In: the claims as JSON: the payload of a JWT after its signature was checked, or the answer of an
+//! introspection endpoint. Out: whether they are good for this server at this time, and the
+//! principal.
+//!
+//! [RFC 7519, section 4.1](https://www.rfc-editor.org/rfc/rfc7519#section-4.1),
+//! [RFC 9068, section 2.2](https://www.rfc-editor.org/rfc/rfc9068#section-2.2)
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use bytes::Bytes;
+
+use crate::json::{Json, Raw};
+use crate::scopes::Scopes;
+use crate::time::Duration;
+
+/// The number of audiences that are looked at.
+const MAX_AUDIENCES: usize = 64;
+
+/// The contents of a token that somebody has verified.
+///
+/// Handlers find them by `context.peer().claims()`. `Debug` shows the issuer and the scopes only.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Claims {
+    /// `iss`: the authorization server that has issued the token.
+    pub issuer: String,
+    /// `sub`: the user, as this issuer names them.
+    pub subject: Option<String>,
+    /// `client_id`, else `azp`: the client that the token was issued to.
+    pub client_id: Option<String>,
+    /// `aud`: the resource servers that the token is for, at most 64.
+    pub audiences: Vec<String>,
+    /// `scope` (words), else `scp` (words or an array).
+    pub scopes: Scopes,
+    /// `exp`: the end of the token's life, since the Unix epoch.
+    pub expires_at: Option<Duration>,
+    /// `nbf`: the begin of the token's life, since the Unix epoch.
+    pub not_before: Option<Duration>,
+    /// All claims, an object.
+    pub json: Json,
+}
+
+/// The conditions of a server for claims.
+///
+/// ```
+/// use mcp_proto::resource_server::ClaimRules;
+///
+/// let rules = ClaimRules::new("https://auth.example.com", "https://mcp.example.com/mcp")
+///     .audience("api://files");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClaimRules {
+    issuer: String,
+    audiences: Vec<String>,
+    scopes: Scopes,
+    leeway: Duration,
+}
+
+/// The reason why claims are not good for a server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ClaimError {
+    /// `iss` is another issuer.
+    Issuer,
+    /// `aud` does not name this server.
+    Audience,
+    /// `exp` has passed.
+    Expired,
+    /// `nbf` is ahead.
+    NotYetValid,
+    /// There is no `exp`, so that the token would be good for ever.
+    NoExpiry,
+    /// There is neither `sub` nor a client, so that nobody is named.
+    NoSubject,
+    /// Scopes are missing.
+    Scopes {
+        /// The scopes that every token needs.
+        required: Scopes,
+    },
+}
+
+impl Claims {
+    /// Claims of a token that was looked up, such as in a database. They have no scopes, no
+    /// audience and no end.
+    pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            subject: Some(subject.into()).filter(|subject| !subject.is_empty()),
+            client_id: None,
+            audiences: Vec::new(),
+            scopes: Scopes::none(),
+            expires_at: None,
+            not_before: None,
+            json: Json::EMPTY_OBJECT,
+        }
+    }
+
+    /// The same claims with these scopes, with blanks between them.
+    #[must_use]
+    pub fn with_scopes(mut self, scopes: &str) -> Self {
+        self.scopes = Scopes::words(scopes);
+        self
+    }
+
+    /// Reads verified claims. `None` if the text is no JSON object, if `iss` is missing, or if `exp`
+    /// or `nbf` is no time.
+    ///
+    /// Neither the signature nor the member `active` of an introspection answer is looked at.
+    pub fn read(json: &[u8]) -> Option<Self> {
+        let json = Json::parse(Bytes::copy_from_slice(json)).ok()?;
+        let object = json.raw();
+        if !object.is_object() {
+            return None;
+        }
+        let scopes = match object.member("scope").or_else(|| object.member("scp")) {
+            Some(value) => {
+                texts(value, usize::MAX).iter().flat_map(|text| text.split(' ')).collect()
+            }
+            None => Scopes::none(),
+        };
+        let audiences = object.member("aud").map(|value| texts(value, MAX_AUDIENCES));
+        Some(Self {
+            issuer: text(object, "iss")?,
+            subject: text(object, "sub"),
+            client_id: text(object, "client_id").or_else(|| text(object, "azp")),
+            audiences: audiences.unwrap_or_default(),
+            scopes,
+            expires_at: time(object, "exp").ok()?,
+            not_before: time(object, "nbf").ok()?,
+            json,
+        })
+    }
+
+    /// Checks the claims at `now`, which counts from the Unix epoch. Strings are compared byte for
+    /// byte.
+    ///
+    /// "MCP servers MUST validate that access tokens were issued specifically for them as the
+    /// intended audience": a token without `aud` is refused, and so is one without `exp`.
+    pub fn check(&self, now: Duration, rules: &ClaimRules) -> Result<(), ClaimError> {
+        if self.issuer != rules.issuer {
+            return Err(ClaimError::Issuer);
+        }
+        if !self.audiences.iter().any(|audience| rules.audiences.contains(audience)) {
+            return Err(ClaimError::Audience);
+        }
+        let expires_at = self.expires_at.ok_or(ClaimError::NoExpiry)?;
+        if now >= expires_at.saturating_add(rules.leeway) {
+            return Err(ClaimError::Expired);
+        }
+        if self.not_before.is_some_and(|begin| now.saturating_add(rules.leeway) < begin) {
+            return Err(ClaimError::NotYetValid);
+        }
+        if self.principal().is_none() {
+            return Err(ClaimError::NoSubject);
+        }
+        if !self.scopes.contains_all(&rules.scopes) {
+            return Err(ClaimError::Scopes { required: rules.scopes.clone() });
+        }
+        Ok(())
+    }
+
+    /// The principal: the issuer, a blank and the subject, so that the same subject of two issuers
+    /// is two principals. Without a subject, the client is the principal: the issuer, `#client`, a
+    /// blank and its id. `None` if there is neither, or if the issuer cannot be one: it is empty or
+    /// has a blank or a `#`.
+    pub fn principal(&self) -> Option<Arc<str>> {
+        // The first blank ends the issuer, so that no other pair gives the same text.
+        let is_issuer = |text: &str| {
+            !text.is_empty() && text.bytes().all(|byte| byte > b' ' && byte != b'#' && byte != 0x7f)
+        };
+        let issuer = Some(self.issuer.as_str()).filter(|issuer| is_issuer(issuer))?;
+        match (&self.subject, &self.client_id) {
+            (Some(subject), _) => Some(format!("{issuer} {subject}").into()),
+            (None, Some(client)) => Some(format!("{issuer}#client {client}").into()),
+            (None, None) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Claims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claims")
+            .field("issuer", &self.issuer)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ClaimRules {
+    /// Rules for tokens of this issuer that are for this server. The audience is usually the public
+    /// URL of the server, which clients send as `resource`.
+    pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            audiences: Vec::from([audience.into()]),
+            scopes: Scopes::none(),
+            leeway: Duration::from_secs(60),
+        }
+    }
+
+    /// Adds another name of this server: some authorization servers have names of their own for
+    /// their resource servers, such as `api://files`.
+    #[must_use]
+    pub fn audience(mut self, audience: impl Into<String>) -> Self {
+        self.audiences.push(audience.into());
+        self
+    }
+
+    /// Sets the scopes that every token needs, with blanks between them; default none.
+    #[must_use]
+    pub fn scopes(mut self, scopes: &str) -> Self {
+        self.scopes = Scopes::words(scopes);
+        self
+    }
+
+    /// Sets how far the clocks of issuer and server may differ; default 60 s.
+    #[must_use]
+    pub fn leeway(mut self, leeway: Duration) -> Self {
+        self.leeway = leeway;
+        self
+    }
+
+    /// The issuer.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+}
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Issuer => "the token is of another issuer",
+            Self::Audience => "the token is not for this server",
+            Self::Expired => "the token has expired",
+            Self::NotYetValid => "the token is not valid yet",
+            Self::NoExpiry => "the token does not expire",
+            Self::NoSubject => "the token names neither a user nor a client",
+            Self::Scopes { .. } => "the token lacks scopes",
+        })
+    }
+}
+
+impl core::error::Error for ClaimError {}
+
+/// A member that is a string and not empty.
+fn text(object: Raw<'_>, name: &str) -> Option<String> {
+    let text = object.member(name)?.string()?;
+    (!text.is_empty()).then(|| text.into_owned())
+}
+
+/// The string that a value is, or the strings of an array.
+fn texts(value: Raw<'_>, max: usize) -> Vec<String> {
+    let mut texts: Vec<String> =
+        value.string().map(alloc::borrow::Cow::into_owned).into_iter().collect();
+    if value.is_array() {
+        value.elements(|element| {
+            if let Some(text) = element.string().filter(|_| texts.len() < max) {
+                texts.push(text.into_owned());
+            }
+        });
+    }
+    texts
+}
+
+/// A member that is a `NumericDate`; fails if it is something else.
+fn time(object: Raw<'_>, name: &str) -> Result<Option<Duration>, ()> {
+    let Some(value) = object.member(name) else { return Ok(None) };
+    let number = core::str::from_utf8(value.0).ok().and_then(|text| text.parse::<f64>().ok());
+    let time = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.map(Some).ok_or(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(1_800_000_000);
+
+    fn rules() -> ClaimRules {
+        ClaimRules::new("https://a.example", "https://s.example/mcp").audience("api://s")
+    }
+
+    fn check(members: &str) -> Result<(), Option<ClaimError>> {
+        let text = format!("{{{members}}}");
+        Claims::read(text.as_bytes()).ok_or(None)?.check(NOW, &rules()).map_err(Some)
+    }
+
+    #[test]
+    fn each_claim_is_checked() {
+        const ISSUER: &str = r#""iss":"https://a.example","sub":"u""#;
+        const AUDIENCE: &str = r#""aud":"https://s.example/mcp""#;
+        const EXPIRY: &str = r#""exp":1800000001"#;
+        let ok = format!("{ISSUER},{AUDIENCE},{EXPIRY}");
+        assert_eq!(check(&ok), Ok(()));
+        for (members, error) in [
+            (format!("{AUDIENCE},{EXPIRY}"), None),
+            (ok.replace("a.example", "a.example/"), Some(ClaimError::Issuer)),
+            (format!("{ISSUER},{EXPIRY}"), Some(ClaimError::Audience)),
+            (ok.replace("/mcp\"", "/mcp/\""), Some(ClaimError::Audience)),
+            (ok.replace("\"https://s.example/mcp\"", "[]"), Some(ClaimError::Audience)),
+            (ok.replace("\"https://s.example/mcp\"", "7"), Some(ClaimError::Audience)),
+            (format!("{ISSUER},{AUDIENCE}"), Some(ClaimError::NoExpiry)),
+            (ok.replace("1800000001", "1799999940"), Some(ClaimError::Expired)),
+            (ok.replace("1800000001", "0"), Some(ClaimError::Expired)),
+            (ok.replace("1800000001", "\"1800000001\""), None),
+            (ok.replace("1800000001", "-1"), None),
+            (ok.replace("1800000001", "1e400"), None),
+            (format!("{ok},\"nbf\":1800000061"), Some(ClaimError::NotYetValid)),
+            (format!("{ok},\"nbf\":true"), None),
+            (ok.replace("\"sub\":\"u\"", "\"sub\":\"\""), Some(ClaimError::NoSubject)),
+        ] {
+            assert_eq!(check(&members), Err(error), "{members}");
+        }
+        for members in [
+            ok.replace("1800000001", "1799999941"),
+            ok.replace("1800000001", "1800000000.5"),
+            ok.replace("\"https://s.example/mcp\"", r#"["x","api://s"]"#),
+            format!("{ok},\"nbf\":1800000060"),
+        ] {
+            assert_eq!(check(&members), Ok(()), "{members}");
+        }
+        assert_eq!(Claims::read(b"[]"), None);
+    }
+
+    #[test]
+    fn scopes_are_words_or_an_array() {
+        for (members, scopes) in [
+            (r#""scope":"a b""#, "a b"),
+            (r#""scp":"a b""#, "a b"),
+            (r#""scp":["a","b"]"#, "a b"),
+            (r#""scope":"a","scp":"b""#, "a"),
+            (r#""scope":"a \"b\" c""#, "a c"),
+            ("", ""),
+        ] {
+            let comma = if members.is_empty() { "" } else { "," };
+            let text = format!(r#"{{"iss":"i"{comma}{members}}}"#);
+            let claims = Claims::read(text.as_bytes()).unwrap();
+            assert_eq!(claims.scopes.to_param(), scopes, "{members}");
+        }
+        let claims = Claims::read(
+            br#"{"iss":"https://a.example","aud":"api://s","sub":"u","exp":1800000001,"scope":"a"}"#,
+        );
+        let refused = claims.unwrap().check(NOW, &rules().scopes("a b"));
+        assert_eq!(refused, Err(ClaimError::Scopes { required: Scopes::words("a b") }));
+    }
+
+    #[test]
+    fn no_two_parties_have_one_principal() {
+        let mut principals = Vec::new();
+        for issuer in ["https://a.example", "https://b.example", "https://a.example/x"] {
+            for subject in ["u", "#client u", " u", "client u"] {
+                principals.push(Claims::new(issuer, subject).principal().unwrap());
+                let mut claims = Claims::new(issuer, "");
+                claims.client_id = Some(subject.into());
+                principals.push(claims.principal().unwrap());
+            }
+        }
+        let count = principals.len();
+        principals.sort();
+        principals.dedup();
+        assert_eq!(principals.len(), count);
+        for issuer in ["", "https://a.example u", "https://a.example#client"] {
+            assert_eq!(Claims::new(issuer, "u").principal(), None, "{issuer}");
+        }
+    }
+}
