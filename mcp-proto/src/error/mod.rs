@@ -76,6 +76,8 @@ pub enum Rung {
     Host,
     /// Over HTTP: the page that asks is of an `Origin` that is not allowed.
     Origin,
+    /// Over HTTP: the token lacks scopes that a tool requires.
+    Scope,
     /// Over HTTP: the body is no `application/json`.
     Media,
     /// Over HTTP: the client accepts none of the types that an answer may have.
@@ -115,6 +117,7 @@ impl fmt::Display for Rung {
         f.write_str(match self {
             Self::Host => "host",
             Self::Origin => "origin",
+            Self::Scope => "scope",
             Self::Media => "media",
             Self::Accept => "accept",
             Self::Json => "json",

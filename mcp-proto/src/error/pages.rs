@@ -10,6 +10,7 @@ use crate::version::ProtocolVersion;
 /// What an error is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Subject {
+    Authorization,
     Batches,
     Cancellation,
     ClientCapabilities,
@@ -68,6 +69,7 @@ macro_rules! legacy {
 
 #[rustfmt::skip]
 const TABLE: &[Row] = &[
+    row(Subject::Authorization, "2026-07-28/basic/authorization#error-handling", legacy!("basic/transports#http-with-sse", "basic/authorization#error-handling", "basic/authorization#error-handling", "basic/authorization#error-handling")),
     row(Subject::Batches, "2025-03-26/basic#batching", legacy!("basic/messages", "basic#batching", "changelog#major-changes", "basic#messages")),
     row(Subject::Cancellation, "2026-07-28/basic/patterns/cancellation", legacy!("basic/utilities/cancellation")),
     row(Subject::ClientCapabilities, "2026-07-28/client/elicitation#capabilities", legacy!("client/sampling#capabilities", "client/sampling#capabilities", "client/elicitation#capabilities", "client/elicitation#capabilities")),
@@ -172,6 +174,7 @@ impl ProtocolError {
             Self::LoggingNotDeclared => Subject::Logging,
             Self::HeaderMismatch { .. } => Subject::HttpHeaders,
             Self::HostNotAllowed { .. } | Self::OriginNotAllowed { .. } => Subject::Security,
+            Self::InsufficientScope { .. } => Subject::Authorization,
             Self::UnsupportedMediaType
             | Self::NotAcceptable { .. }
             | Self::ContentEncoding { .. } => Subject::Sending,

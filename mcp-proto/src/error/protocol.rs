@@ -232,6 +232,11 @@ pub enum ProtocolError {
         /// The value of `Origin`.
         origin: String,
     },
+    /// Over HTTP: the token of a request lacks scopes that its tool requires.
+    InsufficientScope {
+        /// The scopes that the request needs, with blanks between them.
+        scopes: String,
+    },
     /// Over HTTP: the body of a POST is no `application/json`.
     UnsupportedMediaType,
     /// Over HTTP: the client does not accept an answer that is to be expected.
@@ -308,6 +313,7 @@ impl ProtocolError {
             Rung::Json => ErrorCode::PARSE_ERROR,
             Rung::Host
             | Rung::Origin
+            | Rung::Scope
             | Rung::Media
             | Rung::Accept
             | Rung::Shape

@@ -106,6 +106,11 @@ pub enum UsageError {
         /// The name.
         name: String,
     },
+    /// A word cannot be a scope: it has a character that RFC 6749 does not allow, or is too long.
+    InvalidScope {
+        /// The word.
+        scope: String,
+    },
     /// Settings of an extension, and parameters of a notification, must be a JSON object.
     NotAnObject {
         /// The extension's identifier, or the method.
@@ -203,6 +208,8 @@ texts! { UsageError:
          struct with named fields), `outputSchema` an object";
     UnusableSchema { name, reason } => "\"{name}\": {reason}";
     UnknownTool { name } => "no tool \"{name}\" is registered";
+    InvalidScope { scope } =>
+        "\"{scope}\" is no scope: it has 1 to 256 visible ASCII characters, no quotes or backslashes";
     NotAnObject { name } => "\"{name}\": settings and parameters must be a JSON object";
     UnknownReference { name } => "no prompt or resource template \"{name}\" is registered";
     ReservedMethod { method } => "\"{method}\" is a method of the specification";

@@ -96,6 +96,8 @@ errors! {
         "the host {} is not allowed; add it to allowed_hosts", Quoted(host);
     Origin OriginNotAllowed { origin } =>
         "the origin {} is not allowed; add it to allowed_origins", Quoted(origin);
+    Scope InsufficientScope { scopes } =>
+        "the token lacks scopes; the request needs {}", Quoted(scopes);
     Media UnsupportedMediaType => "`Content-Type` must be `application/json`";
     Accept NotAcceptable { expected } => "`Accept` must allow {expected}";
     Session SessionNotFound =>

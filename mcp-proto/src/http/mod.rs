@@ -30,6 +30,7 @@
 //! | accept | not all types that an answer may have are acceptable | 406 |
 //! | json, shape | [`message::parse`](crate::message::parse) | 400 |
 //! | era | [`negotiate::TABLE`](crate::negotiate::TABLE) | 400 |
+//! | scope | a tool requires scopes that the token lacks | 403, with `WWW-Authenticate` |
 //! | session, resumption | legacy: there is no such session, or no such event | 404, 400 |
 //! | all others | [`status()`] | |
 //!

@@ -95,6 +95,11 @@ impl Context {
         self.binding
     }
 
+    /// True over HTTP, false on a byte stream.
+    pub(super) fn is_http(&self) -> bool {
+        self.binding != Binding::Stream
+    }
+
     pub(super) fn principal(&self) -> Option<&Arc<str>> {
         self.principal.as_ref()
     }

@@ -22,6 +22,7 @@ use crate::json::write;
 use crate::message::Capability;
 use crate::negotiate;
 use crate::schema::has_type_object;
+use crate::scopes::Scopes;
 use crate::types::{
     CacheHint, ListChangedCapability, Prompt, ResourcesCapability, ServerCapabilities, Tool,
 };
@@ -35,6 +36,8 @@ pub struct Declaration {
     encoded_capabilities: Json,
     instructions: Option<String>,
     pub(super) tools: BTreeMap<String, ToolEntry>,
+    /// The scopes that tools require, by their names.
+    pub(super) tool_scopes: BTreeMap<String, Scopes>,
     pub(super) resources: BTreeMap<String, HandlerId>,
     templates: Vec<(UriTemplate, HandlerId)>,
     pub(super) prompts: BTreeMap<String, PromptEntry>,
@@ -101,6 +104,7 @@ impl Declaration {
             capabilities,
             instructions: registered.instructions.clone(),
             tools: tools(registered),
+            tool_scopes: registered.tool_scopes.clone(),
             resources: by_key(&registered.resources),
             templates: templates(registered),
             prompts: prompts(registered),

@@ -13,6 +13,7 @@ use crate::error::{ProtocolError, Rung};
 use crate::frame::http1::Head;
 use crate::json::Json;
 use crate::message::{ErrorData, Method, Outgoing};
+use crate::resource_server::{Claims, Scopes};
 use crate::trace::TraceContext;
 use crate::types::LoggingLevel;
 use crate::version::{Era, ProtocolVersion};
@@ -180,12 +181,25 @@ pub struct Peer {
     /// Over HTTP: the values that `Config::authorize`, or a layer in front of the server, has put
     /// there for this request. Empty on a byte stream.
     pub extensions: Extensions,
+    /// True over HTTP, false on a byte stream.
+    pub is_http: bool,
 }
 
 impl Peer {
     /// The value of a type among the [extensions](Self::extensions), such as the claims of a token.
     pub fn get<T: core::any::Any>(&self) -> Option<&T> {
         self.extensions.get()
+    }
+
+    /// Over HTTP: the claims of the token, if the server is protected by a
+    /// [`Verifier`](crate::resource_server::Verifier).
+    pub fn claims(&self) -> Option<&Claims> {
+        self.get()
+    }
+
+    /// Over HTTP: the scopes of the token; `None` without [claims](Self::claims).
+    pub fn scopes(&self) -> Option<&Scopes> {
+        self.claims().map(|claims| &claims.scopes)
     }
 
     /// Over HTTP, with `Config::keep_head`: the head of the request, without credentials.

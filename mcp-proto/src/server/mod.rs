@@ -58,6 +58,7 @@ mod outcome;
 mod pages;
 mod registered;
 mod registry;
+mod required_scopes;
 mod result_prefix;
 mod serve;
 mod stamp;

@@ -92,7 +92,8 @@ fn requester(
     let RequestMeta { client_info, client_capabilities: capabilities, log_level, .. } = meta;
     let principal = context.principal().cloned();
     let extensions = context.extensions().clone();
-    let peer = Peer { version, client_info, capabilities, principal, extensions };
+    let is_http = context.is_http();
+    let peer = Peer { version, client_info, capabilities, principal, extensions, is_http };
     Requester { peer, inputs, input, log_level }
 }
 

@@ -11,6 +11,7 @@ use super::entries::Entries;
 use super::handler_id::HandlerId;
 use crate::change::List;
 use crate::json::Json;
+use crate::scopes::Scopes;
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
@@ -22,6 +23,8 @@ pub(super) struct Registered {
     pub(super) instructions: Option<String>,
     pub(super) page_size: usize,
     pub(super) tools: Entries<Tool>,
+    /// The scopes that tools require, by their names.
+    pub(super) tool_scopes: BTreeMap<String, Scopes>,
     pub(super) resources: Entries<Resource>,
     pub(super) templates: Entries<ResourceTemplate>,
     pub(super) prompts: Entries<Prompt>,
@@ -46,6 +49,7 @@ impl Registered {
             instructions: None,
             page_size: 100,
             tools: Entries::new(),
+            tool_scopes: BTreeMap::new(),
             resources: Entries::new(),
             templates: Entries::new(),
             prompts: Entries::new(),

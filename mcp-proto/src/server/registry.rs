@@ -19,6 +19,7 @@ use crate::json::Json;
 use crate::message::{Method, MethodRow};
 use crate::meta;
 use crate::schema::{check_dialects, has_type_object};
+use crate::scopes::Scopes;
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
@@ -171,6 +172,31 @@ impl<H> Registry<H> {
         check_dialects(&tool)?;
         let handler = self.keep(handler, asks);
         self.registered.tools.add(tool, handler);
+        Ok(self)
+    }
+
+    /// Sets the scopes that calls of a tool require over HTTP, with blanks between them; none takes
+    /// the requirement away. It goes with the tool.
+    ///
+    /// A call whose token lacks one of them gets 403 with a challenge that names all of them, and
+    /// its handler does not run. So does a call without [`Claims`](crate::resource_server::Claims),
+    /// also on a server that is not protected. On a byte stream nothing is required.
+    ///
+    /// Fails with [`UsageError::UnknownTool`], and with [`UsageError::InvalidScope`] if a word
+    /// cannot be a scope.
+    ///
+    /// [Specification: Scope Challenge Handling](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling)
+    pub fn require_scopes(&mut self, tool: &str, scopes: &str) -> Result<&mut Self, UsageError> {
+        if !self.registered.tools.has(tool) {
+            return Err(UsageError::UnknownTool { name: tool.into() });
+        }
+        let required = Scopes::words(scopes);
+        // A requirement that is lost would let everybody in.
+        let mut words = scopes.split_ascii_whitespace();
+        if let Some(scope) = words.find(|word| !required.contains(word)) {
+            return Err(UsageError::InvalidScope { scope: scope.into() });
+        }
+        self.registered.tool_scopes.insert(tool.into(), required);
         Ok(self)
     }
 
@@ -328,6 +354,7 @@ impl<H> Registry<H> {
     /// Takes a tool out and returns its handler.
     pub fn remove_tool(&mut self, name: &str) -> Option<H> {
         let handler = self.registered.tools.remove(name)?;
+        self.registered.tool_scopes.remove(name);
         self.handlers.remove(&handler.serial)
     }
 

@@ -126,6 +126,7 @@ fn address(hop: &[u8]) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     fn config() -> Config {
         let networks = ["10.0.0.0/8", "192.0.2.1", "fd00::/8"];
@@ -167,8 +168,6 @@ mod tests {
 
     #[test]
     fn a_network_is_an_address_and_a_length() {
-        use alloc::string::ToString;
-
         for text in ["", "x", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "fd00::/129", "10.0.0/8"] {
             assert_eq!(text.parse::<ProxyNetwork>(), Err(ProxyNetworkError), "{text}");
         }

@@ -16,6 +16,7 @@ impl Input for Rung {
     const ALL: Set<Self> = &[
         Self::Host,
         Self::Origin,
+        Self::Scope,
         Self::Media,
         Self::Accept,
         Self::Json,
@@ -57,7 +58,7 @@ const EITHER: &[Era] = Era::ALL;
 /// The table; the first row that matches decides.
 #[rustfmt::skip]
 pub const TABLE: Table<Sets, u16> = Table::new(&["step", "era", "status"], &[
-    row("forbidden",              (&[Rung::Host, Rung::Origin], EITHER), 403),
+    row("forbidden",              (&[Rung::Host, Rung::Origin, Rung::Scope], EITHER), 403),
     row("unsupported-media-type", (&[Rung::Media], EITHER), 415),
     row("not-acceptable",         (&[Rung::Accept], EITHER), 406),
     row("invalid",                (INVALID, EITHER), 400),

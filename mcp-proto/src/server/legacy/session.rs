@@ -130,6 +130,7 @@ impl Session {
                 capabilities: self.capabilities.clone(),
                 principal: context.principal().cloned(),
                 extensions: context.extensions().clone(),
+                is_http: context.is_http(),
             },
         }
     }

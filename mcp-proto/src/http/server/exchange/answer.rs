@@ -38,6 +38,8 @@ pub(super) struct Answer {
     pub(super) era: Era,
     /// A session that its head names.
     pub(super) session: Option<String>,
+    /// The value of `WWW-Authenticate`, of a request that is refused for want of scopes.
+    pub(super) challenge: Option<Box<String>>,
     /// The request that there may be no time for, once the server is to stop.
     pub(super) waiting: Option<Box<RequestId>>,
 }
@@ -71,6 +73,7 @@ impl Answer {
             cors,
             era: Era::Modern,
             session: None,
+            challenge: None,
             waiting: None,
         }
     }
@@ -232,6 +235,9 @@ impl Answer {
         if let Some(body) = &body {
             head.length = Some(body.len() as u64);
             head.fields.push(("Content-Type", JSON.into()));
+        }
+        if let Some(challenge) = self.challenge.take() {
+            head.fields.push(("WWW-Authenticate", (*challenge).into()));
         }
         if head.status == 503 {
             head.fields.push(("Retry-After", RETRY_AFTER.into()));

@@ -18,6 +18,7 @@
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 mod answer;
+mod scopes;
 mod visit;
 mod wanted;
 
@@ -197,6 +198,10 @@ impl Exchange {
         caller: Caller,
     ) {
         let Caller { principal, extensions, .. } = caller;
+        let version = || ProtocolVersion::LATEST_MODERN;
+        if self.lacks_scopes(declaration, version, &incoming, &extensions) {
+            return;
+        }
         if let Incoming::Message(Message::Request(request)) = &incoming
             && matches!(request.method, message::Method::Listen)
         {
@@ -232,6 +237,9 @@ impl Exchange {
                 return self.answer.error(ProtocolVersion::LATEST_LEGACY, id, &error);
             }
         };
+        if self.lacks_scopes(declaration, || version, &incoming, &caller.extensions) {
+            return;
+        }
         if let Incoming::Message(Message::Notification(_) | Message::Response(_)) = &incoming {
             self.answer.accept();
         }

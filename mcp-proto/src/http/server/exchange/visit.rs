@@ -81,6 +81,10 @@ impl Exchange {
         match *wanted {
             Wanted::Post { caller, incoming } => {
                 self.answer.era = Era::Legacy;
+                let version = || sessions.spoken(&caller);
+                if self.lacks_scopes(declaration, version, &incoming, &caller.extensions) {
+                    return;
+                }
                 match sessions.post(now, declaration, &caller, incoming, me, queue) {
                     Ok(Posted::Accepted) => self.answer.accept(),
                     Ok(Posted::Answered { status, data }) => self.answer.finish(status, data, None),
