@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::checks::Checks;
 use super::input::Round;
 use super::port::{Cancel, Command, Port};
-use super::{Catalog, Session};
+use super::{Catalog, MissingScopes, Session};
 use mcp_proto::Duration;
 use mcp_proto::Era;
 use mcp_proto::Json;
@@ -18,6 +18,7 @@ use mcp_proto::TraceContext;
 use mcp_proto::UsageError;
 #[cfg(feature = "request-state")]
 use mcp_proto::message::Method;
+use mcp_proto::resource_server::Scopes;
 use mcp_proto::server::{Change, Notification, Peer, Progress, ReplyId};
 use mcp_proto::types::{LoggingLevel, LoggingMessageNotificationParams};
 
@@ -152,6 +153,21 @@ impl Context {
     /// [Specification: OpenTelemetry trace context](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)
     pub fn trace(&self) -> Option<&TraceContext> {
         self.asked.trace.as_deref()
+    }
+
+    /// Checks that the token of the request has these scopes, with blanks between them. Use it where
+    /// the scopes depend on the arguments; [`Registry::require_scopes`](crate::Registry::require_scopes)
+    /// refuses a call before its handler runs, which clients understand better.
+    ///
+    /// On a byte stream it asks nothing. Fails with [`MissingScopes`], also over HTTP without claims.
+    pub fn require_scopes(&self, scopes: &str) -> Result<(), MissingScopes> {
+        let peer = self.peer();
+        // A word that cannot be a scope is in no token.
+        let has = |scope| peer.scopes().is_some_and(|granted| granted.contains(scope));
+        if !peer.is_http || scopes.split_ascii_whitespace().all(has) {
+            return Ok(());
+        }
+        Err(MissingScopes::new(Scopes::words(scopes)))
     }
 
     /// The client, as far as this request knows it.

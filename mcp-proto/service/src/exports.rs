@@ -7,7 +7,10 @@ pub use mcp_proto::client::{
 };
 pub use mcp_proto::headers::PlanError;
 pub use mcp_proto::http::{
-    Authorization, Config as HttpConfig, RouteResponse, Sessions, Url, UrlError,
+    Authorization, Config as HttpConfig, ProxyNetwork, RouteResponse, Sessions, Url, UrlError,
+};
+pub use mcp_proto::resource_server::{
+    ClaimRules, Claims, ProtectedResource, Scopes, TokenRefusal, VerifiedToken, Verifier,
 };
 pub use mcp_proto::server::{
     Cacheable, Change, Config, Extensions, InputRequired, List, Outcome, Peer, Progress,
@@ -31,6 +34,6 @@ pub use crate::testing;
 pub use crate::{
     Bridge, BridgeConfig, Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler,
     HandlerKind, HandlerRequest, HttpClientConfig, InheritedEnv, Interrupt, IntoAnswer,
-    IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, Next, Registry, Session,
-    SessionError, Sharing, Stderr, Subscription, Unreached, limit_concurrency, limit_rate,
+    IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, MissingScopes, Next, Registry,
+    Session, SessionError, Sharing, Stderr, Subscription, Unreached, limit_concurrency, limit_rate,
 };

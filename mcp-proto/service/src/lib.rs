@@ -120,6 +120,7 @@ mod mailbox;
 mod middleware;
 mod mime_type;
 mod misfit;
+mod missing_scopes;
 mod nearest;
 mod output;
 mod port;
@@ -155,6 +156,7 @@ pub use inherited_env::InheritedEnv;
 pub use io::{BoxReader, BoxWriter, Clock, Duplex, Io, Reader, Socket, Writer};
 pub use link::Link;
 pub use middleware::{HandlerKind, HandlerRequest, Next, limit_concurrency, limit_rate};
+pub use missing_scopes::MissingScopes;
 #[doc(hidden)]
 pub use nearest::nearest;
 pub use process_group::ProcessGroup;

@@ -106,6 +106,7 @@ impl<H> Registry<H> {
         add_completion(reference: CompletionReference, handler: H);
         add_method(method: impl Into<String>, handler: H);
         add_notification(method: impl Into<String>, handler: H);
+        require_scopes(tool: &str, scopes: &str);
     }
 
     /// Adds a tool; see [`server::Registry::add_tool`], also for errors. After `validate_all` it

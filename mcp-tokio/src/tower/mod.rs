@@ -52,6 +52,16 @@ pub use request::HttpFuture;
 /// `axum::serve` never ends a connection whose client sends its head slowly. The example `axum` of
 /// this crate shows the loop to use in its place, and hands over the addresses of clients, too.
 ///
+/// With [`Config::protect`] it serves its metadata as well, if the router sends that path here:
+///
+/// ```no_run
+/// # fn example(mcp: mcp_tokio::HttpService, resource: mcp_tokio::ProtectedResource) -> axum::Router {
+/// axum::Router::new()
+///     .route_service(resource.metadata_path(), mcp.clone())
+///     .route_service("/mcp", mcp)
+/// # }
+/// ```
+///
 /// It answers at every path that it gets requests for: whoever mounts it has chosen, with
 /// `Router::route_service`, or with `Router::nest_service` for all paths below one.
 /// [`Config::path`] is not looked at. All other settings hold, those for hosts and origins too.

@@ -2,12 +2,14 @@
 //!
 //! | state | leaves by |
 //! |---|---|
+//! | `Verifying` the token | a verdict; 503 |
 //! | `Reading` the body | its end; 400, 408, 413 or 503 |
 //! | `Answering` | the head, with all of the body if it is known |
 //! | `Refused`, `Done` | |
 
 use std::convert::Infallible;
 use std::fmt;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -16,7 +18,8 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use mcp_proto::Instant;
-use mcp_proto::http::ResponseHead;
+use mcp_proto::http::{Head, ResponseHead};
+use mcp_proto::resource_server::{TokenRefusal, Verification, VerifiedToken};
 use mcp_proto::server::Extensions;
 use mcp_service::runtime::Runtime;
 use mcp_service::{Admission, Clock, Part};
@@ -38,10 +41,29 @@ pin_project! {
 }
 
 enum State {
+    Verifying(Verifying),
     Reading(Reading),
     Answering(Answer),
     Refused(ResponseHead, Bytes),
     Done,
+}
+
+/// A request whose token is being verified.
+struct Verifying {
+    shared: Arc<Shared>,
+    verification: Verification,
+    admitting: Admitting,
+    /// Since it had to wait.
+    timer: Option<(Timer, Instant)>,
+}
+
+/// A request that is to be admitted.
+struct Admitting {
+    head: Head,
+    /// The least length of the body.
+    length: u64,
+    peer: Option<IpAddr>,
+    extensions: Extensions,
 }
 
 /// A body that is being read.
@@ -60,23 +82,20 @@ impl<B: Body> HttpFuture<B> {
         extensions: Option<&ExtensionsOf>,
     ) -> Self {
         let (parts, body) = request.into_parts();
-        let state = match shared.server.admit(head::request(&parts)) {
-            Err(answering) => State::Answering(Answer::new(*answering, shared, None)),
-            Ok(admission)
-                if is_longer(body.size_hint().lower(), shared.limits().max_body_bytes) =>
-            {
-                refused(&admission, 413)
-            }
-            Ok(mut admission) => {
-                if let Some(peer) = peer(&parts.extensions) {
-                    admission.set_peer(peer);
-                }
-                if let Some(extensions) = extensions {
-                    let mut found = Extensions::default();
-                    extensions(&parts.extensions, &mut found);
-                    admission.extend(found);
-                }
-                State::Reading(Reading { shared, admission, timer: None })
+        let mut found = Extensions::default();
+        if let Some(extensions) = extensions {
+            extensions(&parts.extensions, &mut found);
+        }
+        let admitting = Admitting {
+            head: head::request(&parts),
+            length: body.size_hint().lower(),
+            peer: peer(&parts.extensions),
+            extensions: found,
+        };
+        let state = match shared.server.verification(&admitting.head) {
+            None => admitting.admit(shared, None),
+            Some(verification) => {
+                State::Verifying(Verifying { shared, verification, admitting, timer: None })
             }
         };
         Self { body, state: Box::new(state) }
@@ -90,6 +109,15 @@ impl<B: Body> Future for HttpFuture<B> {
         let mut this = self.project();
         loop {
             match &mut **this.state {
+                State::Verifying(verifying) => {
+                    let verdict = ready!(verifying.poll(context));
+                    **this.state = match std::mem::replace(&mut **this.state, State::Done) {
+                        State::Verifying(Verifying { shared, admitting, .. }) => {
+                            admitting.admit(shared, Some(verdict))
+                        }
+                        state => state,
+                    };
+                }
                 State::Reading(reading) => {
                     let read = ready!(reading.poll(this.body.as_mut(), context));
                     **this.state = match (std::mem::replace(&mut **this.state, State::Done), read) {
@@ -108,9 +136,10 @@ impl<B: Body> Future for HttpFuture<B> {
                     Part::Head(head) => {
                         let body = match std::mem::replace(&mut **this.state, State::Done) {
                             State::Answering(answer) => HttpBody::stream(Box::new(answer)),
-                            State::Reading(_) | State::Refused(..) | State::Done => {
-                                HttpBody::whole(Bytes::new())
-                            }
+                            State::Verifying(_)
+                            | State::Reading(_)
+                            | State::Refused(..)
+                            | State::Done => HttpBody::whole(Bytes::new()),
                         };
                         return Poll::Ready(Ok(head::response(head, body)));
                     }
@@ -125,6 +154,42 @@ impl<B: Body> Future for HttpFuture<B> {
                     let State::Refused(head, body) = state else { return Poll::Pending };
                     return Poll::Ready(Ok(head::response(head, HttpBody::whole(body))));
                 }
+            }
+        }
+    }
+}
+
+impl Verifying {
+    /// Ready with the verdict about the token. There is none after `Limits::verify_timeout`.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<VerifiedToken> {
+        if let Poll::Ready(verdict) = self.verification.as_mut().poll(context) {
+            return Poll::Ready(verdict);
+        }
+        let runtime = &self.shared.runtime;
+        let (timer, until) = self.timer.get_or_insert_with(|| {
+            (runtime.timer(), runtime.epoch.now() + self.shared.limits().verify_timeout)
+        });
+        timer.poll_timer(context, *until).map(|()| Err(TokenRefusal::unavailable()))
+    }
+}
+
+impl Admitting {
+    /// Goes on with the request, whose token was verified if it has one.
+    fn admit(self, shared: Arc<Shared>, verdict: Option<VerifiedToken>) -> State {
+        let Self { head, length, peer, extensions } = self;
+        match shared.server.admit_with(head, verdict) {
+            Err(answering) => State::Answering(Answer::new(*answering, shared, None)),
+            Ok(admission) if is_longer(length, shared.limits().max_body_bytes) => {
+                refused(&admission, 413)
+            }
+            Ok(mut admission) => {
+                if let Some(peer) = peer {
+                    admission.set_peer(peer);
+                }
+                if !extensions.is_empty() {
+                    admission.extend(extensions);
+                }
+                State::Reading(Reading { shared, admission, timer: None })
             }
         }
     }

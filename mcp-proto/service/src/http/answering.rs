@@ -15,6 +15,7 @@ use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{self, Exchange, ExchangeAction, ResponseHead};
+use mcp_proto::resource_server::VerifiedToken;
 use mcp_proto::server::{
     Change, Declaration, Extensions, Notification, Outcome, Reply, ReplyId, ServerEvent,
 };
@@ -28,8 +29,12 @@ pub struct Admission {
 }
 
 impl Admission {
-    pub(super) fn new(hub: Arc<Hub>, head: Head) -> Result<Self, Box<Answering>> {
-        match http::Admission::new(&hub.config, head) {
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        head: Head,
+        verdict: Option<VerifiedToken>,
+    ) -> Result<Self, Box<Answering>> {
+        match http::Admission::with_verdict(&hub.config, head, verdict) {
             Ok(admission) => Ok(Self { hub, admission }),
             Err(exchange) => {
                 let runner = Runner::of_one(&hub.catalog);

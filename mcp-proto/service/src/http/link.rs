@@ -1,6 +1,8 @@
 //! A socket of an [`HttpServer`](super::HttpServer): its machine, and visits to the endpoint.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::fmt;
 use core::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
@@ -9,6 +11,7 @@ use super::super::Link;
 use super::super::runner::Scope;
 use super::super::session::SessionScope;
 use super::connections::Meter;
+use super::verifying::Verifying;
 use super::{Hub, Visit, Visitor};
 use mcp_proto::http::{Activity, Connection};
 use mcp_proto::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
@@ -17,13 +20,14 @@ use mcp_proto::{Duration, Instant};
 use mcp_proto::{RequestId, UsageError};
 
 /// A socket of an [`HttpServer`](super::HttpServer).
-#[derive(Debug)]
 pub struct HttpLink {
     hub: Arc<Hub>,
     number: u64,
     connection: Connection,
     activity: Activity,
     meter: Arc<Meter>,
+    /// The verification of the token of a request, while there is no verdict.
+    verifying: Option<Box<Verifying>>,
 }
 
 impl HttpLink {
@@ -33,7 +37,31 @@ impl HttpLink {
         connection: Connection,
         meter: Arc<Meter>,
     ) -> Self {
-        Self { hub, number, connection, activity: Activity::Idle, meter }
+        Self { hub, number, connection, activity: Activity::Idle, meter, verifying: None }
+    }
+
+    /// Goes on with the verification of a token; `woken` if it asked for that. Returns whether there
+    /// is a verdict.
+    fn verify(&mut self, now: Instant, woken: bool, visitor: &Visitor) -> bool {
+        if !self.connection.is_verifying() {
+            // Its time is over, or the client is gone.
+            self.verifying = None;
+            return false;
+        }
+        match self.connection.poll_verification() {
+            Some((number, verification)) => {
+                let verifying = Verifying::new(number, verification, &visitor.0);
+                self.verifying = Some(Box::new(verifying));
+            }
+            None if woken => {}
+            None => return false,
+        }
+        let Some(verifying) = &mut self.verifying else { return false };
+        let number = verifying.number;
+        let Some(verdict) = verifying.poll() else { return false };
+        self.verifying = None;
+        self.connection.handle_verdict(now, number, verdict);
+        true
     }
 
     /// It is to end, unless it has got something to do meanwhile.
@@ -109,12 +137,20 @@ impl Link for HttpLink {
         if woken && self.meter.take_end() {
             self.make_room(now);
         }
+        let verifies = self.hub.config.verifier.is_some();
+        let decided = verifies && self.verify(now, woken, visitor);
         let meets = woken || self.connection.needs_endpoint();
         if meets {
             let visits = &mut |endpoint: &mut _| self.connection.visit(now, endpoint, visitor);
             self.hub.visit(now, Visit { visitor, visits });
         }
-        meets
+        meets || decided
+    }
+}
+
+impl fmt::Debug for HttpLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpLink").field("connection", &self.connection).finish_non_exhaustive()
     }
 }
 

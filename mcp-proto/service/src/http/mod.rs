@@ -15,6 +15,7 @@ mod connections;
 mod held;
 mod link;
 mod shared;
+mod verifying;
 mod visitor;
 
 use alloc::boxed::Box;
@@ -40,6 +41,7 @@ use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{Config, Endpoint, EndpointAction};
+use mcp_proto::resource_server::{Verification, VerifiedToken};
 use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
 
 use connections::Connections;
@@ -116,8 +118,27 @@ impl HttpServer {
 
     /// Takes the head of a request that another HTTP stack has read. An [`Admission`] is to be
     /// given the body; else this is the answer, whatever the body is.
+    ///
+    /// With [`Config::verifier`] use [`HttpServer::verification`] and [`HttpServer::admit_with`]:
+    /// without a verdict a request with a token gets 503.
     pub fn admit(&self, head: Head) -> Result<Admission, Box<Answering>> {
-        Admission::new(self.hub.clone(), head)
+        self.admit_with(head, None)
+    }
+
+    /// The verification of the token that a request needs before it is admitted; `None` if it needs
+    /// none. It is to be polled for [`Limits::verify_timeout`](mcp_proto::Limits::verify_timeout) at
+    /// most, and its verdict goes to [`HttpServer::admit_with`].
+    pub fn verification(&self, head: &Head) -> Option<Verification> {
+        self.hub.config.verification(head).map(verifying::guarded)
+    }
+
+    /// The same as [`HttpServer::admit`], with the verdict about the token of the request.
+    pub fn admit_with(
+        &self,
+        head: Head,
+        verdict: Option<VerifiedToken>,
+    ) -> Result<Admission, Box<Answering>> {
+        Admission::new(self.hub.clone(), head, verdict)
     }
 
     /// The answer to a request that another HTTP stack has read to its end.

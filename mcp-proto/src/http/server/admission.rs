@@ -90,6 +90,7 @@ impl Admission {
 
     /// Adds values for handlers to those of [`Config::authorize`], such as the ones that a layer in
     /// front of the server has found. A value of the same type takes the place of the other.
+    /// [`Claims`](crate::resource_server::Claims) name the principal, if nothing else does.
     pub fn extend(&mut self, extensions: Extensions) {
         self.admitted.extend(extensions);
     }

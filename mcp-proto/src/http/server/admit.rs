@@ -21,7 +21,7 @@ use crate::error::ProtocolError;
 use crate::frame::http1::{Head, ResponseHead, is_named};
 use crate::headers::PROTOCOL_VERSION;
 use crate::http::media::{self, Accept};
-use crate::resource_server::VerifiedToken;
+use crate::resource_server::{Claims, VerifiedToken};
 use crate::server::Extensions;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
@@ -43,8 +43,11 @@ impl Admitted {
         refused
     }
 
-    /// Adds values for handlers.
+    /// Adds values for handlers. Claims among them name the principal, if nothing else does.
     pub(super) fn extend(&mut self, extensions: Extensions) {
+        if let Some(claims) = extensions.get::<Claims>() {
+            self.caller.principal = self.caller.principal.take().or_else(|| claims.principal());
+        }
         self.caller.extensions.extend(extensions);
     }
 

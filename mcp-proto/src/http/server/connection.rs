@@ -147,14 +147,18 @@ impl Connection {
         }
     }
 
-    /// The token that is to be verified before its request is read, and its number, once for each
-    /// request; see [`Config::protect`]. Its verdict goes to [`Connection::handle_verdict`]. If there
-    /// is another one, nobody waits for the verdict about the one before.
+    /// The verification of a token and its number, once; see [`Config::protect`]. Its verdict goes to
+    /// [`Connection::handle_verdict`]. Another one takes the place of the one before.
     pub fn poll_verification(&mut self) -> Option<(u64, Verification)> {
         self.state.take_verification()
     }
 
-    /// There is a verdict about a token. It is ignored if nobody waits for it.
+    /// Returns whether a token is being verified.
+    pub fn is_verifying(&self) -> bool {
+        matches!(self.state, State::Verifying(_))
+    }
+
+    /// There is a verdict about a token; ignored if nobody waits for it.
     pub fn handle_verdict(&mut self, now: Instant, number: u64, verdict: VerifiedToken) {
         self.now = now;
         self.decide(|unverified| unverified.number == number, verdict);
@@ -168,10 +172,9 @@ impl Connection {
         }
         self.life = Life::Gone;
         self.out.clear();
-        if let Some(exchange) = self.state.exchange_mut() {
-            exchange.handle_disconnect(now);
-        } else {
-            self.state = State::Between;
+        match self.state.exchange_mut() {
+            Some(exchange) => exchange.handle_disconnect(now),
+            None => self.state = State::Between,
         }
     }
 
@@ -246,7 +249,7 @@ impl Connection {
         self.handle_admitted(head, admitted, expects_continue, keep_alive);
     }
 
-    /// Goes on with a request whose token was verified, if it is the one that `is_meant`.
+    /// Goes on with the request whose token was verified, if it `is_meant`.
     fn decide(&mut self, is_meant: impl FnOnce(&Unverified) -> bool, verdict: VerifiedToken) {
         let Some(unverified) = self.state.take_unverified(is_meant) else { return };
         let Unverified { head, expects_continue, keep_alive, .. } = *unverified;

@@ -1,0 +1,64 @@
+//! The verification of a token, on its way to a verdict.
+//!
+//! In: the future of a [`Verifier`](mcp_proto::resource_server::Verifier). Out: its verdict, and a
+//! wish for a visit whenever it can go on. A connection has one at most.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::task::Wake;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::super::port::Port;
+use mcp_proto::resource_server::{TokenRefusal, Verification, VerifiedToken};
+
+/// The verification of the token of a connection's request.
+pub(super) struct Verifying {
+    pub(super) number: u64,
+    verification: Verification,
+    waker: Waker,
+}
+
+impl Verifying {
+    pub(super) fn new(number: u64, verification: Verification, port: &Arc<Port>) -> Self {
+        let waker = Waker::from(Arc::new(VisitWaker(port.clone())));
+        Self { number, verification: guarded(verification), waker }
+    }
+
+    /// The verdict, once.
+    pub(super) fn poll(&mut self) -> Option<VerifiedToken> {
+        let mut context = Context::from_waker(&self.waker);
+        match self.verification.as_mut().poll(&mut context) {
+            Poll::Ready(verdict) => Some(verdict),
+            Poll::Pending => None,
+        }
+    }
+}
+
+/// Wakes the driver of a connection for a visit.
+struct VisitWaker(Arc<Port>);
+
+impl Wake for VisitWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.ask_for_visit();
+    }
+}
+
+/// A verification that refuses if it panics.
+struct Guarded(Verification);
+
+/// The same verification, which refuses if it panics.
+pub(super) fn guarded(verification: Verification) -> Verification {
+    Box::pin(Guarded(verification))
+}
+
+impl Future for Guarded {
+    type Output = VerifiedToken;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<VerifiedToken> {
+        catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)))
+            .unwrap_or_else(|_| Poll::Ready(Err(TokenRefusal::unavailable())))
+    }
+}
