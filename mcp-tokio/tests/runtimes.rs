@@ -114,8 +114,12 @@ fn behind_axum(
     MultiThread::block_on(async {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
+        let metadata = config.resource.as_ref().map(|it| it.metadata_path().to_owned());
         let mcp = mcp_tokio::HttpService::new(catalog, config);
-        let app = axum::Router::new().route_service("/mcp", mcp.clone());
+        let mut app = axum::Router::new().route_service("/mcp", mcp.clone());
+        if let Some(path) = metadata {
+            app = app.route_service(&path, mcp.clone());
+        }
         let finished = mcp.clone();
         let stop = async move {
             stop.await;

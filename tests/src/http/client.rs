@@ -18,6 +18,8 @@ pub struct Client {
     socket: BufReader<TcpStream>,
     /// Sent with each request.
     session: Option<String>,
+    /// A bearer token, sent with each request.
+    pub token: Option<String>,
     /// The id of the last request.
     id: u32,
 }
@@ -39,7 +41,7 @@ impl Client {
         let socket = TcpStream::connect(address)?;
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(TOO_LONG))?;
-        Ok(Self { socket: BufReader::new(socket), session: None, id: 1 })
+        Ok(Self { socket: BufReader::new(socket), session: None, token: None, id: 1 })
     }
 
     /// Opens a legacy session; requests from here on are in it.
@@ -57,7 +59,8 @@ impl Client {
     /// Another one in the same session, on a connection of its own.
     pub fn again(&self) -> io::Result<Self> {
         let other = Self::connect(self.socket.get_ref().peer_addr()?)?;
-        Ok(Self { session: self.session.clone(), id: self.id.saturating_add(100), ..other })
+        let token = self.token.clone();
+        Ok(Self { session: self.session.clone(), token, id: self.id.saturating_add(100), ..other })
     }
 
     /// Calls a tool in the session, or else as a modern client.
@@ -114,6 +117,9 @@ impl Client {
         }
         if let Some(session) = &self.session {
             text.extend(["Mcp-Session-Id: ", session, "\r\n"]);
+        }
+        if let Some(token) = &self.token {
+            text.extend(["Authorization: Bearer ", token, "\r\n"]);
         }
         self.raw(&format!("{text}\r\n{body}"))
     }

@@ -8,6 +8,7 @@
 mod checks;
 mod client;
 mod end;
+mod protected;
 mod server;
 
 use std::error::Error;
@@ -37,7 +38,8 @@ pub fn trials(name: &str, serve: Serve) -> Vec<Trial> {
 
 /// The tests of a server for which another HTTP stack does.
 pub fn trials_of_stack(name: &str, serve: Serve) -> Vec<Trial> {
-    checks::CHECKS.iter().chain(end::CHECKS).map(|check| trial(name, serve, *check)).collect()
+    let checks = checks::CHECKS.iter().chain(end::CHECKS).chain(protected::CHECKS);
+    checks.map(|check| trial(name, serve, *check)).collect()
 }
 
 fn trial(name: &str, serve: Serve, (check, run): Named) -> Trial {
