@@ -50,6 +50,8 @@ pub use mcp_service;
 pub use mcp_service::exports::*;
 
 pub use client::{connect, connect_command, connect_http, run, run_command, run_http};
+#[cfg(feature = "jwt")]
+pub use server::jwks;
 pub use server::{bridge, serve, serve_http, serve_http_until, serve_stdio, serve_stdio_with};
 #[cfg(feature = "tower")]
 pub use tower::{HttpBody, HttpFuture, HttpService};

@@ -37,3 +37,5 @@ pub use crate::{
     IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, MissingScopes, Next, Registry,
     Session, SessionError, Sharing, Stderr, Subscription, Unreached, limit_concurrency, limit_rate,
 };
+#[cfg(feature = "jwt")]
+pub use crate::{JwtAlgorithm, JwtVerifier, KeySource};

@@ -19,14 +19,19 @@ pub trait Clock {
     fn now(&self) -> Instant;
 
     /// The time since the Unix epoch; by default that of the system.
-    #[expect(clippy::disallowed_methods, reason = "a runtime is where time comes from")]
     fn unix_time(&self) -> Duration {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        since.unwrap_or_default()
+        unix_time()
     }
 
     /// Ready once it is `at`. A later call moves the timer.
     fn poll_timer(&mut self, context: &mut Context<'_>, at: Instant) -> Poll<()>;
+}
+
+/// The time since the Unix epoch, by the clock of the system.
+#[expect(clippy::disallowed_methods, reason = "a runtime is where time comes from")]
+pub(crate) fn unix_time() -> Duration {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default()
 }
 
 /// The reading half of a stream.

@@ -81,6 +81,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `auth` | sign-in of clients over HTTP; see [`auth`] |
+//! | `jwt` | `JwtVerifier`: tokens of clients that are JWTs, with the crate `jsonwebtoken` |
 //! | `schemars` | `Registry::tool`: input and output schemas from Rust types |
 //! | `request-state` | `Context::binding`, for a `requestState` that clients cannot change |
 //! | `testing` | both sides in one place, with virtual time |
@@ -114,6 +115,8 @@ mod http;
 mod inherited_env;
 mod input;
 mod io;
+#[cfg(feature = "jwt")]
+mod jwt;
 mod link;
 mod lock;
 mod mailbox;
@@ -154,6 +157,8 @@ pub use handler::Handler;
 pub use http::{Admission, Answering, HttpLink, HttpServer, Part, Visitor};
 pub use inherited_env::InheritedEnv;
 pub use io::{BoxReader, BoxWriter, Clock, Duplex, Io, Reader, Socket, Writer};
+#[cfg(feature = "jwt")]
+pub use jwt::{JwtAlgorithm, JwtVerifier, KeySource};
 pub use link::Link;
 pub use middleware::{HandlerKind, HandlerRequest, Next, limit_concurrency, limit_rate};
 pub use missing_scopes::MissingScopes;

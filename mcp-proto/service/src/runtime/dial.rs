@@ -87,6 +87,12 @@ fn open<R: Runtime>(
     Ok((service, dialer))
 }
 
+/// A dialer that trusts what the platform trusts.
+#[cfg(feature = "jwt")]
+pub(super) fn dialer<R: Runtime>(runtime: &R) -> impl Connector {
+    Dialer { runtime: runtime.clone(), trusted: None, tls: None }
+}
+
 async fn run_service(
     mut clock: impl Clock,
     mut service: HttpClientService,

@@ -24,6 +24,8 @@ mod bridge;
 mod client;
 mod dial;
 mod event_count;
+#[cfg(feature = "jwt")]
+mod get;
 mod listener;
 mod process;
 mod standard;
@@ -48,6 +50,8 @@ pub use blocking::{BlockingReader, BlockingWriter, unblock};
 pub use bridge::{BridgeTarget, OpenStream, bridge};
 pub use client::{connect, run};
 pub use dial::{connect_http, run_http};
+#[cfg(feature = "jwt")]
+pub use get::get;
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
 pub use standard::standard_stream;

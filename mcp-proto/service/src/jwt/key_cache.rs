@@ -1,0 +1,143 @@
+//! The keys of an issuer, fetched as rarely as possible.
+//!
+//! | keys | token | last try | then |
+//! |---|---|---|---|
+//! | none yet | any | none | fetch |
+//! | there, older than an hour | any | a minute ago, or 5 s if it failed | fetch; use what is there if that fails |
+//! | there | known key | any | use it |
+//! | there | unknown key | a minute ago, or 5 s if it failed | fetch, and look again |
+//! | any | unknown key | sooner | refuse the token; 503 if the last try failed |
+//! | any | any | running | wait for it |
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::future::poll_fn;
+use core::task::{Poll, Waker};
+use std::io;
+
+use mcp_proto::Duration;
+
+use super::KeySource;
+use super::keys::VerifyingKey;
+use super::token::Token;
+use crate::lock::Lock;
+
+/// The least time between two fetches.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// The least time between a fetch that failed and the next.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
+
+/// The time for which keys are used without a look at the set.
+const MAX_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// The keys, and where they come from.
+pub(super) struct KeyCache {
+    source: Box<dyn KeySource>,
+    state: Lock<State>,
+}
+
+/// What there is for a token.
+pub(super) enum Found {
+    Key(Box<VerifyingKey>),
+    Nothing,
+    Unavailable,
+}
+
+#[derive(Default)]
+struct State {
+    keys: Vec<VerifyingKey>,
+    fetched: Option<Duration>,
+    /// When the last fetch ended, and whether it failed.
+    tried: Option<(Duration, bool)>,
+    is_fetching: bool,
+    waiting: Vec<Waker>,
+}
+
+/// The next step for a token.
+enum Step {
+    Use(Found),
+    Fetch,
+    Wait,
+}
+
+impl KeyCache {
+    pub(super) fn new(source: Box<dyn KeySource>) -> Self {
+        Self { source, state: Lock::default() }
+    }
+
+    /// The key of a token. `now` counts from the Unix epoch.
+    pub(super) async fn find(&self, now: &(dyn Fn() -> Duration + Sync), token: &Token) -> Found {
+        loop {
+            let step = poll_fn(|context| {
+                let mut state = self.state.lock();
+                let step = state.next(now(), token);
+                match step {
+                    Step::Wait => {
+                        state.waiting.push(context.waker().clone());
+                        return Poll::Pending;
+                    }
+                    Step::Fetch => state.is_fetching = true,
+                    Step::Use(_) => {}
+                }
+                Poll::Ready(step)
+            })
+            .await;
+            if let Step::Use(found) = step {
+                return found;
+            }
+            let mut fetch = Fetch { cache: self, ended: None };
+            let fetched = self.source.fetch().await;
+            fetch.ended = Some((now(), fetched));
+        }
+    }
+}
+
+/// A fetch that is running. Dropped before its end, it has failed.
+struct Fetch<'a> {
+    cache: &'a KeyCache,
+    ended: Option<(Duration, io::Result<Vec<u8>>)>,
+}
+
+impl Drop for Fetch<'_> {
+    fn drop(&mut self) {
+        let mut state = self.cache.state.lock();
+        state.is_fetching = false;
+        if let Some((now, fetched)) = self.ended.take() {
+            let keys = fetched.ok().and_then(|text| VerifyingKey::read_set(&text));
+            state.tried = Some((now, keys.is_none()));
+            if let Some(keys) = keys {
+                state.keys = keys;
+                state.fetched = Some(now);
+            }
+        }
+        let waiting = core::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl State {
+    fn next(&self, now: Duration, token: &Token) -> Step {
+        let key = VerifyingKey::of(&self.keys, token);
+        // A clock that was set back makes keys old.
+        let age = self.fetched.map(|at| now.checked_sub(at).unwrap_or(MAX_AGE));
+        let is_old = age.is_none_or(|age| age >= MAX_AGE);
+        if let Some(key) = key.filter(|_| !is_old) {
+            return Step::Use(Found::Key(Box::new(key.clone())));
+        }
+        if self.is_fetching {
+            return Step::Wait;
+        }
+        let may_fetch = self.tried.is_none_or(|(at, failed)| {
+            let pause = if failed { PAUSE_AFTER_FAILURE } else { PAUSE };
+            now.checked_sub(at).is_none_or(|since| since >= pause)
+        });
+        match key {
+            _ if may_fetch => Step::Fetch,
+            Some(key) => Step::Use(Found::Key(Box::new(key.clone()))),
+            None if self.tried.is_some_and(|(_, failed)| failed) => Step::Use(Found::Unavailable),
+            None => Step::Use(Found::Nothing),
+        }
+    }
+}

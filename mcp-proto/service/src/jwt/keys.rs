@@ -1,0 +1,88 @@
+//! Keys of an issuer that verify signatures.
+//!
+//! In: a JSON Web Key Set. Out: the keys that are of use, each with its one algorithm. Keys for
+//! encryption, symmetric keys, and those of unknown kinds are left out.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use jsonwebtoken::{Algorithm, DecodingKey, crypto};
+use serde_json::Value;
+
+use super::JwtAlgorithm;
+use super::token::Token;
+
+/// The number of keys of a set that are looked at.
+const MAX_KEYS: usize = 64;
+
+/// A public key, and the algorithm that it is for.
+#[derive(Clone)]
+pub(super) struct VerifyingKey {
+    id: Option<String>,
+    algorithm: JwtAlgorithm,
+    key: DecodingKey,
+}
+
+impl VerifyingKey {
+    /// The keys of a set; `None` if the text is no set.
+    pub(super) fn read_set(text: &[u8]) -> Option<Vec<Self>> {
+        let set: Value = serde_json::from_slice(text).ok()?;
+        let keys = set.get("keys")?.as_array()?;
+        Some(keys.iter().take(MAX_KEYS).filter_map(Self::read).collect())
+    }
+
+    fn read(jwk: &Value) -> Option<Self> {
+        let text = |name| jwk.get(name).and_then(Value::as_str);
+        if text("use").is_some_and(|purpose| purpose != "sig") {
+            return None;
+        }
+        let (usual, key) = match (text("kty")?, text("crv")) {
+            ("RSA", _) => {
+                let key = DecodingKey::from_rsa_components(text("n")?, text("e")?);
+                (JwtAlgorithm::Rs256, key)
+            }
+            ("EC", Some("P-256")) => {
+                (JwtAlgorithm::Es256, DecodingKey::from_ec_components(text("x")?, text("y")?))
+            }
+            ("EC", Some("P-384")) => {
+                (JwtAlgorithm::Es384, DecodingKey::from_ec_components(text("x")?, text("y")?))
+            }
+            ("OKP", Some("Ed25519")) => {
+                (JwtAlgorithm::EdDsa, DecodingKey::from_ed_components(text("x")?))
+            }
+            _ => return None,
+        };
+        let algorithm = match text("alg") {
+            None => usual,
+            Some(name) => JwtAlgorithm::named(name)?,
+        };
+        // RSA alone has two.
+        let is_of_key =
+            algorithm == usual || usual == JwtAlgorithm::Rs256 && algorithm == JwtAlgorithm::Ps256;
+        let id = text("kid").map(String::from);
+        is_of_key.then_some(())?;
+        Some(Self { id, algorithm, key: key.ok()? })
+    }
+
+    /// The key of a token: the one with its id, or without an id the only one of its algorithm.
+    pub(super) fn of<'a>(keys: &'a [Self], token: &Token) -> Option<&'a Self> {
+        let mut fitting = keys.iter().filter(|key| {
+            key.algorithm == token.algorithm && (token.key_id.is_none() || key.id == token.key_id)
+        });
+        let key = fitting.next()?;
+        fitting.next().is_none().then_some(key)
+    }
+
+    /// Returns whether the signature of a token is made with this key.
+    pub(super) fn verifies(&self, token: &Token) -> bool {
+        let algorithm = match self.algorithm {
+            JwtAlgorithm::Rs256 => Algorithm::RS256,
+            JwtAlgorithm::Ps256 => Algorithm::PS256,
+            JwtAlgorithm::Es256 => Algorithm::ES256,
+            JwtAlgorithm::Es384 => Algorithm::ES384,
+            JwtAlgorithm::EdDsa => Algorithm::EdDSA,
+        };
+        let message = token.message.as_bytes();
+        crypto::verify(&token.signature, message, &self.key, algorithm).unwrap_or(false)
+    }
+}

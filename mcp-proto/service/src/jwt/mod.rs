@@ -1,0 +1,183 @@
+//! Tokens that are JWTs, verified with the keys of their issuer.
+//!
+//! In: a token. Out: its claims, or a refusal that names a class: what is malformed, an unknown key, a
+//! wrong signature, a claim. Signatures are checked by the crate `jsonwebtoken`; which key and which
+//! algorithm may be used is decided here.
+//!
+//! | a token is refused if | because |
+//! |---|---|
+//! | it is longer than 16 KiB or not three parts of base64url | it is no JWT |
+//! | its `alg` is not that of the key | `none`, HMAC with a public key, and other confusions are no algorithms of a key |
+//! | its `typ` is neither `JWT` nor `at+jwt` | an ID token of another kind is no access token |
+//! | it has `crit` | "If any of the listed extension Header Parameters are not understood […] the JWS is invalid" |
+//! | it has no `kid` and there are several keys of its algorithm | it would have to be tried |
+//! | [`ClaimRules`] refuse it | it is for another server, has expired, … |
+//!
+//! Keys are fetched when the first token comes, after an hour, and when a token has an unknown `kid`;
+//! at most once in a minute, or 5 s after a failure. What is known stays in use while they cannot be
+//! fetched. Tokens that come meanwhile wait for the same fetch.
+//!
+//! [RFC 7515](https://www.rfc-editor.org/rfc/rfc7515), [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517),
+//! [RFC 8725](https://www.rfc-editor.org/rfc/rfc8725)
+
+mod key_cache;
+mod keys;
+mod token;
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use std::io;
+
+use mcp_proto::Duration;
+use mcp_proto::http::Head;
+use mcp_proto::resource_server::{
+    ClaimRules, Claims, TokenRefusal, Verification, VerifiedToken, Verifier,
+};
+
+use crate::io::unix_time;
+
+use key_cache::{Found, KeyCache};
+use token::Token;
+
+/// A signature algorithm of JWTs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum JwtAlgorithm {
+    /// RSA with PKCS #1 v1.5 and SHA-256.
+    Rs256,
+    /// RSA with PSS and SHA-256.
+    Ps256,
+    /// ECDSA with P-256 and SHA-256.
+    Es256,
+    /// ECDSA with P-384 and SHA-384.
+    Es384,
+    /// Ed25519.
+    EdDsa,
+}
+
+impl JwtAlgorithm {
+    const ALL: [Self; 5] = [Self::Rs256, Self::Ps256, Self::Es256, Self::Es384, Self::EdDsa];
+
+    /// The name in headers of tokens and in keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rs256 => "RS256",
+            Self::Ps256 => "PS256",
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::EdDsa => "EdDSA",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+    }
+}
+
+/// The keys of an issuer: a JSON Web Key Set, from wherever it is.
+///
+/// A function to a future of bytes is one. The adapters have one that fetches a URL.
+pub trait KeySource: Send + Sync {
+    /// Starts to fetch the set. Dropping the future gives up.
+    fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
+}
+
+impl<F, Fut> KeySource for F
+where
+    F: Fn() -> Fut + Send + Sync,
+    Fut: Future<Output = io::Result<Vec<u8>>> + Send + 'static,
+{
+    fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>> {
+        Box::pin(self())
+    }
+}
+
+/// A verifier of JWTs of one issuer. Clones share the keys.
+///
+/// ```
+/// use mcp_proto::http::Config;
+/// use mcp_proto::resource_server::{ClaimRules, ProtectedResource};
+/// use mcp_service::JwtVerifier;
+///
+/// let rules = ClaimRules::new("https://auth.example.com", "https://mcp.example.com/mcp");
+/// let keys = async || Ok(br#"{"keys":[]}"#.to_vec());
+/// let resource = ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com")?;
+/// let mut config = Config::default();
+/// config.protect(resource, JwtVerifier::new(rules, move || keys()));
+/// # Ok::<(), mcp_proto::http::UrlError>(())
+/// ```
+#[derive(Clone)]
+pub struct JwtVerifier {
+    rules: Arc<ClaimRules>,
+    keys: Arc<KeyCache>,
+    allowed: Arc<[JwtAlgorithm]>,
+    unix_time: Arc<dyn Fn() -> Duration + Send + Sync>,
+}
+
+impl JwtVerifier {
+    /// A verifier of tokens that keep `rules`, with the keys of their issuer. It allows RS256, ES256
+    /// and EdDSA.
+    pub fn new(rules: ClaimRules, keys: impl KeySource + 'static) -> Self {
+        Self {
+            rules: Arc::new(rules),
+            keys: Arc::new(KeyCache::new(Box::new(keys))),
+            allowed: Arc::new([JwtAlgorithm::Rs256, JwtAlgorithm::Es256, JwtAlgorithm::EdDsa]),
+            unix_time: Arc::new(unix_time),
+        }
+    }
+
+    /// Sets the algorithms that are allowed.
+    #[must_use]
+    pub fn algorithms(mut self, allowed: &[JwtAlgorithm]) -> Self {
+        self.allowed = allowed.into();
+        self
+    }
+
+    /// Sets the clock: the time since the Unix epoch; default that of the system.
+    #[must_use]
+    pub fn clock(mut self, unix_time: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        self.unix_time = Arc::new(unix_time);
+        self
+    }
+
+    async fn claims(self, token: Result<Token, TokenRefusal>) -> VerifiedToken {
+        let token = token?;
+        if !self.allowed.contains(&token.algorithm) {
+            return Err(TokenRefusal::invalid("the algorithm of the token is not allowed"));
+        }
+        let found = self.keys.find(&*self.unix_time, &token).await;
+        let key = match found {
+            Found::Key(key) => key,
+            Found::Nothing => {
+                return Err(TokenRefusal::invalid("the token is signed with an unknown key"));
+            }
+            Found::Unavailable => return Err(TokenRefusal::unavailable()),
+        };
+        if !key.verifies(&token) {
+            return Err(TokenRefusal::invalid("the signature of the token is wrong"));
+        }
+        let claims = Claims::read(&token.payload);
+        let claims = claims.ok_or_else(|| TokenRefusal::invalid("the token has no claims"))?;
+        claims.check((self.unix_time)(), &self.rules)?;
+        Ok(claims)
+    }
+}
+
+impl Verifier for JwtVerifier {
+    fn verify(&self, token: &str, _head: &Head) -> Verification {
+        Box::pin(self.clone().claims(Token::read(token)))
+    }
+}
+
+impl fmt::Debug for JwtVerifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JwtVerifier")
+            .field("rules", &self.rules)
+            .field("allowed", &self.allowed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! One document from a URL: the keys of an issuer.
+
+use alloc::format;
+use alloc::vec::Vec;
+use core::future::poll_fn;
+use core::task::{Context, Poll, ready};
+use std::io;
+
+use super::Runtime;
+use super::dial::dialer;
+use crate::{Connector, Socket};
+use mcp_proto::Limits;
+use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader};
+use mcp_proto::http::{Scheme, Url};
+
+/// The hosts that need no TLS.
+const LOOPBACK: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "::1"];
+
+/// The longest document, in bytes.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// Fetches the document at a URL, on a connection of its own. Redirections are not followed.
+///
+/// Fails for an `http` URL unless its host is a loopback one, since others could change the
+/// document; unless the status is 200; if the document is longer than 256 KiB, and for an `https` URL
+/// without the feature `tls` with [`Unsupported`](io::ErrorKind::Unsupported). It waits as long as
+/// the server does; dropping the future gives up.
+pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
+    if url.scheme() == Scheme::Http && !LOOPBACK.contains(&url.host()) {
+        let reason = "keys come over https, but from this machine";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
+    let request = RequestHead::new("GET", url.target(), url.authority()).and_then(|mut head| {
+        head.push("Accept", b"application/json")?;
+        head.push("Connection", b"close")?;
+        Ok(head)
+    });
+    let request = request.map_err(|refusal| io::Error::other(format!("{refusal}")))?;
+    let mut text = Vec::new();
+    request.encode(None, &mut text);
+    let mut reader = ResponseReader::new(&Limits::default());
+    reader.expect("GET").map_err(|error| io::Error::other(format!("{error}")))?;
+
+    let mut socket = dialer(runtime).connect(url).await?;
+    let mut written = 0;
+    let mut document = Document { reader, body: Vec::new() };
+    poll_fn(|context| {
+        while let Some(rest) = text.get(written..).filter(|rest| !rest.is_empty()) {
+            match ready!(socket.poll_write(context, rest))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => written += count,
+            }
+        }
+        ready!(socket.poll_flush(context))?;
+        document.poll(&mut *socket, context)
+    })
+    .await?;
+    Ok(document.body)
+}
+
+/// A document that is being read.
+struct Document {
+    reader: ResponseReader,
+    body: Vec<u8>,
+}
+
+impl Document {
+    fn poll(&mut self, socket: &mut dyn Socket, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            match self.reader.poll() {
+                Some(IncomingResponse::Head { head, .. }) if head.status() != 200 => {
+                    let status = head.status();
+                    return Poll::Ready(Err(io::Error::other(format!("the status is {status}"))));
+                }
+                Some(IncomingResponse::Head { .. }) => {}
+                Some(IncomingResponse::Body(data)) => self.body.extend_from_slice(&data),
+                Some(IncomingResponse::End) => return Poll::Ready(Ok(())),
+                Some(IncomingResponse::Refused(refusal)) => {
+                    return Poll::Ready(Err(io::Error::other(format!("{refusal}"))));
+                }
+                Some(IncomingResponse::Truncated | IncomingResponse::Closed) => {
+                    return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+                }
+                None => match ready!(socket.poll_read(context))? {
+                    data if data.is_empty() => self.reader.end(),
+                    data => self.reader.push(data),
+                },
+            }
+            if self.body.len() > MAX_BYTES {
+                return Poll::Ready(Err(io::Error::other("the document is too long")));
+            }
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Tokens that are JWTs: confusions that an attacker may try (`s18`), and how often keys are fetched.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test")]
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::jwk::Jwk;
+use jsonwebtoken::{Algorithm, EncodingKey, crypto};
+use mcp_proto::frame::http1::Head;
+use mcp_proto::resource_server::{ClaimRules, VerifiedToken, Verifier};
+use mcp_service::{JwtAlgorithm, JwtVerifier};
+use serde_json::{Value, json};
+
+const ISSUER: &str = "https://auth.example.com";
+const SERVER: &str = "https://mcp.example.com/mcp";
+const NOW: u64 = 1_800_000_000;
+
+#[test]
+fn a_good_token_has_claims() {
+    let world = World::new();
+    for header in [
+        json!({"alg": "ES256", "kid": "a"}),
+        json!({"alg": "ES256", "kid": "a", "typ": "JWT"}),
+        json!({"alg": "ES256", "kid": "a", "typ": "AT+jwt"}),
+        json!({"alg": "ES256"}),
+    ] {
+        let claims = world.verify(&world.key.token(&header, &claims())).unwrap();
+        assert_eq!(claims.principal().as_deref(), Some("https://auth.example.com alice"));
+        assert_eq!(claims.scopes.to_param(), "files:read");
+    }
+}
+
+#[test]
+fn auth_s18_jwt_confusion() {
+    let world = World::new();
+    let good = json!({"alg": "ES256", "kid": "a"});
+    let with = |name: &str, value: Value| {
+        let mut header = good.clone();
+        header[name] = value;
+        world.key.token(&header, &claims())
+    };
+    let unsigned = |header: &Value| format!("{}.{}.", part(header), part(&claims()));
+    // HMAC with what everybody knows: the public key.
+    let public = world.key.jwk()["x"].as_str().unwrap().to_owned();
+    let secret = EncodingKey::from_secret(public.as_bytes());
+    let hmac = |header: &Value| signed(header, &claims(), &secret, Algorithm::HS256);
+    let stranger = Key::new("a");
+    let expected = [
+        (unsigned(&json!({"alg": "none"})), "the algorithm of the token is not allowed"),
+        (
+            unsigned(&json!({"alg": "None", "kid": "a"})),
+            "the algorithm of the token is not allowed",
+        ),
+        (unsigned(&good), "the signature of the token is wrong"),
+        (hmac(&json!({"alg": "HS256", "kid": "a"})), "the algorithm of the token is not allowed"),
+        (hmac(&good), "the signature of the token is wrong"),
+        (with("alg", json!("RS256")), "the token is signed with an unknown key"),
+        (with("alg", json!("EdDSA")), "the token is signed with an unknown key"),
+        (with("alg", json!("ES384")), "the algorithm of the token is not allowed"),
+        (with("alg", json!(7)), "the token is no JWT"),
+        (with("crit", json!(["exp"])), "the token has critical headers"),
+        (with("crit", json!([])), "the token has critical headers"),
+        (with("crit", Value::Null), "the token has critical headers"),
+        (with("typ", json!("dpop+jwt")), "the token is no access token"),
+        (with("kid", json!("b")), "the token is signed with an unknown key"),
+        // Keys that the token brings along are not looked at.
+        (
+            stranger.token(&json!({"alg": "ES256", "kid": "b", "jwk": stranger.jwk()}), &claims()),
+            "the token is signed with an unknown key",
+        ),
+        (stranger.token(&good, &claims()), "the signature of the token is wrong"),
+        ("a.b".into(), "the token is no JWT"),
+        ("..".into(), "the token is no JWT"),
+        (format!("{}.x", world.key.token(&good, &claims())), "the token is no JWT"),
+        ("a".repeat(20_000), "the token is no JWT"),
+    ];
+    for (token, reason) in expected {
+        let refusal = world.verify(&token).unwrap_err();
+        assert_eq!(refusal.status(), 401, "{token}");
+        assert_eq!(refusal.to_string(), format!("401: {reason}"), "{token}");
+    }
+    // Two members of one name could be read in two ways.
+    let header = r#"{"alg":"ES256","alg":"none","kid":"a"}"#;
+    let token = format!("{}.{}.", URL_SAFE_NO_PAD.encode(header), part(&claims()));
+    assert_eq!(world.verify(&token).unwrap_err().to_string(), "401: the token is no JWT");
+}
+
+#[test]
+fn auth_s18_claims_are_checked_after_the_signature() {
+    let world = World::new();
+    let header = json!({"alg": "ES256", "kid": "a"});
+    let with = |name: &str, value: Value| {
+        let mut claims = claims();
+        claims[name] = value;
+        world.verify(&world.key.token(&header, &claims)).unwrap_err().to_string()
+    };
+    assert_eq!(with("exp", json!(NOW - 61)), "401: the token has expired");
+    assert_eq!(with("exp", Value::Null), "401: the token has no claims");
+    assert_eq!(
+        with("aud", json!("https://other.example")),
+        "401: the token is not for this server"
+    );
+    assert_eq!(with("aud", Value::Null), "401: the token is not for this server");
+    assert_eq!(with("iss", json!("https://evil.example")), "401: the token is of another issuer");
+    let mut forever = claims();
+    forever.as_object_mut().unwrap().remove("exp");
+    let refusal = world.verify(&world.key.token(&header, &forever)).unwrap_err();
+    assert_eq!(refusal.to_string(), "401: the token does not expire");
+    // Nothing of a token is believed before its signature is.
+    let token = world.key.token(&header, &claims());
+    let (head, signature) = token.rsplit_once('.').unwrap();
+    let (head, _) = head.split_once('.').unwrap();
+    let forged = format!("{head}.{}.{signature}", part(&json!({"iss": ISSUER, "sub": "root"})));
+    let refusal = world.verify(&forged).unwrap_err();
+    assert_eq!(refusal.to_string(), "401: the signature of the token is wrong");
+}
+
+#[test]
+fn auth_s18_keys_have_one_algorithm_and_one_purpose() {
+    let key = Key::new("a");
+    let header = json!({"alg": "ES256", "kid": "a"});
+    for (member, value) in [
+        ("use", json!("enc")),
+        ("alg", json!("HS256")),
+        ("alg", json!("RS256")),
+        ("kty", json!("oct")),
+        ("crv", json!("P-521")),
+        ("x", json!("AAAA")),
+    ] {
+        let mut jwk = key.jwk();
+        jwk[member] = value;
+        let world = World::with(key.clone(), vec![jwk]);
+        assert!(world.verify(&key.token(&header, &claims())).is_err(), "{member}");
+    }
+    // Without an id, a token is not tried with one key after the other.
+    let two = World::with(key.clone(), vec![key.jwk(), Key::new("b").jwk()]);
+    assert!(two.verify(&key.token(&header, &claims())).is_ok());
+    assert!(two.verify(&key.token(&json!({"alg": "ES256"}), &claims())).is_err());
+}
+
+/// The example of RFC 7515, A.2.
+#[test]
+fn rsa_signatures_are_verified() {
+    const N: &str = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
+    const TOKEN: &str = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
+    let world = World::with(Key::new("a"), vec![json!({"kty": "RSA", "n": N, "e": "AQAB"})]);
+    // Its signature is good, and it is for somebody else.
+    let refusal = world.verify(TOKEN).unwrap_err();
+    assert_eq!(refusal.to_string(), "401: the token is of another issuer");
+    let changed = TOKEN.replace("joe", "jim").replace(".eyJpc3Mi", ".eyJpc3Ni");
+    let refusal = world.verify(&changed).unwrap_err();
+    assert_eq!(refusal.to_string(), "401: the signature of the token is wrong");
+}
+
+#[test]
+fn auth_s18_keys_are_not_fetched_for_each_request() {
+    let world = World::new();
+    let good = world.key.token(&json!({"alg": "ES256", "kid": "a"}), &claims());
+    let unknown = |number: u64| {
+        world.key.token(&json!({"alg": "ES256", "kid": number.to_string()}), &claims())
+    };
+    for number in 0..100 {
+        assert!(world.verify(&good).is_ok());
+        assert_eq!(world.verify(&unknown(number)).unwrap_err().status(), 401);
+    }
+    assert_eq!(world.fetches(), 1);
+    // After a minute an unknown key is looked for again, once.
+    world.pass(60);
+    for number in 0..100 {
+        assert!(world.verify(&unknown(number)).is_err());
+    }
+    assert_eq!(world.fetches(), 2);
+    // After an hour the keys are looked at again.
+    world.pass(3600);
+    assert!(world.verify(&good).is_err(), "it has expired");
+    assert_eq!(world.fetches(), 3);
+}
+
+#[test]
+fn a_key_that_was_added_is_found_after_a_minute() {
+    let world = World::new();
+    let header = |id: &str| json!({"alg": "ES256", "kid": id});
+    assert!(world.verify(&world.key.token(&header("a"), &claims())).is_ok());
+    let added = Key::new("b");
+    world.set.lock(vec![world.key.jwk(), added.jwk()]);
+    assert!(world.verify(&added.token(&header("b"), &claims())).is_err());
+    world.pass(60);
+    assert!(world.verify(&added.token(&header("b"), &claims())).is_ok());
+}
+
+#[test]
+fn keys_stay_in_use_while_they_cannot_be_fetched() {
+    let world = World::new();
+    let mut long = claims();
+    long["exp"] = json!(NOW + 10_000);
+    let token = world.key.token(&json!({"alg": "ES256", "kid": "a"}), &long);
+    world.set.fail();
+    // Nobody is signed out because the issuer is away.
+    assert_eq!(world.verify(&token).unwrap_err().status(), 503);
+    assert_eq!(world.verify(&token).unwrap_err().status(), 503);
+    assert_eq!(world.fetches(), 1);
+    world.pass(5);
+    world.set.lock(vec![world.key.jwk()]);
+    assert!(world.verify(&token).is_ok());
+    world.set.fail();
+    world.pass(3600);
+    assert!(world.verify(&token).is_ok());
+    assert_eq!(world.fetches(), 3);
+}
+
+#[test]
+fn tokens_that_come_together_share_a_fetch() {
+    let key = Key::new("a");
+    let set = serde_json::to_vec(&json!({"keys": [key.jwk()]})).unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    let rules = ClaimRules::new(ISSUER, SERVER);
+    let verifier = JwtVerifier::new(rules, move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        let set = set.clone();
+        let mut polls = 0;
+        std::future::poll_fn(move |_| {
+            polls += 1;
+            if polls > 1 { Poll::Ready(Ok(set.clone())) } else { Poll::Pending }
+        })
+    });
+    let verifier = verifier.clock(|| Duration::from_secs(NOW));
+    let token = key.token(&json!({"alg": "ES256", "kid": "a"}), &claims());
+    let head = Head::new("POST", "/mcp");
+    let mut verifications = [(); 10].map(|()| verifier.verify(&token, &head));
+    let mut context = Context::from_waker(Waker::noop());
+    for verification in &mut verifications {
+        assert!(verification.as_mut().poll(&mut context).is_pending());
+    }
+    // The one that fetches may be given up: its client is gone.
+    let [first, mut second, mut third, ..] = verifications;
+    drop(first);
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    assert!(third.as_mut().poll(&mut context).is_pending());
+    assert!(matches!(second.as_mut().poll(&mut context), Poll::Ready(Ok(_))));
+    assert!(matches!(third.as_mut().poll(&mut context), Poll::Ready(Ok(_))));
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+}
+
+/// A key pair of the issuer.
+#[derive(Clone)]
+struct Key {
+    id: &'static str,
+    key: EncodingKey,
+}
+
+impl Key {
+    fn new(id: &'static str) -> Self {
+        let pair = rcgen::KeyPair::generate().unwrap();
+        Self { id, key: EncodingKey::from_ec_der(&pair.serialize_der()) }
+    }
+
+    fn jwk(&self) -> Value {
+        let jwk = Jwk::from_encoding_key(&self.key, Algorithm::ES256).unwrap();
+        let mut jwk = serde_json::to_value(jwk).unwrap();
+        jwk["kid"] = json!(self.id);
+        jwk
+    }
+
+    fn token(&self, header: &Value, claims: &Value) -> String {
+        signed(header, claims, &self.key, Algorithm::ES256)
+    }
+}
+
+/// An issuer's set of keys.
+#[derive(Clone, Default)]
+struct KeySet(Arc<std::sync::Mutex<Option<Vec<Value>>>>);
+
+impl KeySet {
+    fn lock(&self, keys: Vec<Value>) {
+        *self.0.lock().unwrap() = Some(keys);
+    }
+
+    fn fail(&self) {
+        *self.0.lock().unwrap() = None;
+    }
+}
+
+/// A verifier, its issuer, and the time.
+struct World {
+    key: Key,
+    set: KeySet,
+    verifier: JwtVerifier,
+    fetches: Arc<AtomicUsize>,
+    now: Arc<AtomicU64>,
+}
+
+impl World {
+    fn new() -> Self {
+        let key = Key::new("a");
+        let jwk = key.jwk();
+        Self::with(key, vec![jwk])
+    }
+
+    fn with(key: Key, keys: Vec<Value>) -> Self {
+        let set = KeySet::default();
+        set.lock(keys);
+        let (fetches, now) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(NOW)));
+        let (source, counted, clock) = (set.clone(), fetches.clone(), now.clone());
+        let verifier = JwtVerifier::new(ClaimRules::new(ISSUER, SERVER), move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let keys = source.0.lock().unwrap().clone();
+            async move {
+                let keys = keys.ok_or_else(|| io::Error::other("the issuer is away"))?;
+                Ok(json!({ "keys": keys }).to_string().into_bytes())
+            }
+        });
+        let verifier = verifier
+            .clock(move || Duration::from_secs(clock.load(Ordering::Relaxed)))
+            .algorithms(&[JwtAlgorithm::Es256, JwtAlgorithm::Rs256, JwtAlgorithm::EdDsa]);
+        Self { key, set, verifier, fetches, now }
+    }
+
+    fn verify(&self, token: &str) -> VerifiedToken {
+        let mut verification = self.verifier.verify(token, &Head::new("POST", "/mcp"));
+        match verification.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(verdict) => verdict,
+            Poll::Pending => panic!("it waits"),
+        }
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.now.fetch_add(seconds, Ordering::Relaxed);
+    }
+
+    fn fetches(&self) -> usize {
+        self.fetches.load(Ordering::Relaxed)
+    }
+}
+
+fn claims() -> Value {
+    json!({"iss": ISSUER, "sub": "alice", "aud": SERVER, "exp": NOW + 300, "scope": "files:read"})
+}
+
+fn part(value: &Value) -> String {
+    URL_SAFE_NO_PAD.encode(value.to_string())
+}
+
+fn signed(header: &Value, claims: &Value, key: &EncodingKey, algorithm: Algorithm) -> String {
+    let message = format!("{}.{}", part(header), part(claims));
+    let signature = crypto::sign(message.as_bytes(), key, algorithm).unwrap();
+    format!("{message}.{signature}")
+}
