@@ -1,15 +1,15 @@
-//! A server behind axum that knows who asks: `axum_auth --listen 127.0.0.1:8000`, built with
+//! A protected server behind axum: `axum_auth --listen 127.0.0.1:8000`, built with
 //! `cargo build -p mcp-tokio --features tower --example axum_auth`.
 //!
-//! Without a token clients are answered with 401 and told where the metadata of the server is, which
-//! is served beside it (RFC 9728) and names the authorization server. With a token that is good for
-//! reading alone, `add_note` is answered with 403 and the scope that it takes. Handlers see whose
-//! token it is, and nobody gets into the session of somebody else:
+//! Without a token clients are answered with 401 and told where the metadata of the server is (RFC
+//! 9728), which names the authorization server. `add_note` needs a token with the scope
+//! `notes:write`; without it the answer is 403 with the scope. Handlers see whose token it is, and
+//! nobody gets into the session of somebody else:
 //!
 //! ```text
-//! $ curl -i 127.0.0.1:8000/mcp
+//! $ curl -i -X POST 127.0.0.1:8000/mcp
 //! HTTP/1.1 401 Unauthorized
-//! www-authenticate: Bearer resource_metadata="http://127.0.0.1:8000/.well-known/oauth-protected-resource/mcp", scope="notes:read notes:write"
+//! www-authenticate: Bearer scope="notes:read", resource_metadata="http://127.0.0.1:8000/.well-known/oauth-protected-resource/mcp"
 //! ```
 //!
 //! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
@@ -20,25 +20,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
-use axum::routing::get;
-use mcp_tokio::mcp_proto::headers::Mirrored;
-use mcp_tokio::mcp_proto::http::Head;
 use mcp_tokio::{
-    Authorization, Context, Handler, HttpConfig, HttpService, Implementation, Registry, UsageError,
+    Claims, Context, Handler, HttpConfig, HttpService, Implementation, ProtectedResource, Registry,
+    TokenRefusal, UsageError, VerifiedToken,
 };
-use serde_json::json;
 use tokio::net::TcpListener;
 
-/// Where metadata is looked for: the well-known prefix before the path of the server.
-const METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
-
-/// Tokens, whose they are, and what for. A real server checks the signature, the audience and the
-/// age of a token in place of this, or asks the authorization server that issued it.
-const TOKENS: [(&str, &str, &[&str]); 3] = [
-    ("alice-reads", "alice", &["notes:read"]),
-    ("alice-writes", "alice", &["notes:read", "notes:write"]),
-    ("bob-writes", "bob", &["notes:read", "notes:write"]),
-];
+/// The authorization server, which issues the tokens.
+const ISSUER: &str = "https://auth.example.com";
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -49,25 +38,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let listener = TcpListener::bind(listen).await?;
     // As clients know it; behind a proxy that is the proxy's URL.
-    let origin = format!("http://{}", listener.local_addr()?);
+    let public_url = format!("http://{}/mcp", listener.local_addr()?);
 
+    let resource = ProtectedResource::new(&public_url, ISSUER)?
+        .scopes("notes:read notes:write")
+        .require_scopes("notes:read");
+    let metadata = resource.metadata_path().to_owned();
     let mut config = HttpConfig::default();
-    let challenge = format!("Bearer resource_metadata=\"{origin}{METADATA}\"");
-    config.authorize = Some(Arc::new(move |head| authorize(head, &challenge)));
-    let metadata = json!({
-        "resource": format!("{origin}/mcp"),
-        "authorization_servers": ["https://auth.example.com"],
-        "scopes_supported": ["notes:read", "notes:write"],
-        "bearer_methods_supported": ["header"],
-    });
-    let metadata = ([("content-type", "application/json")], metadata.to_string());
+    config.protect(resource, verify);
 
     let head_timeout = config.server.limits.head_timeout;
     let mcp = HttpService::new(registry()?, config);
-    let app = Router::new()
-        .route(METADATA, get(async move || metadata))
-        .route_service("/mcp", mcp.clone());
-    eprintln!("listening on {origin}/mcp");
+    let app =
+        Router::new().route_service(&metadata, mcp.clone()).route_service("/mcp", mcp.clone());
+    eprintln!("listening on {public_url}");
     let stop = async {
         if tokio::signal::ctrl_c().await.is_ok() {
             mcp.shutdown();
@@ -82,41 +66,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 const USAGE: &str = "usage: axum_auth --listen ADDRESS";
 
-/// Decides by the head of a request, before anything of its body is read.
-fn authorize(head: &Head, challenge: &str) -> Authorization {
-    let needed = scopes(head);
-    let scope = needed.join(" ");
-    let Some(token) = token(head) else {
-        return Authorization::Unauthorized(format!("{challenge}, scope=\"{scope}\""));
-    };
-    let Some((_, principal, granted)) = TOKENS.iter().find(|(known, ..)| *known == token) else {
-        let error = "error=\"invalid_token\"";
-        return Authorization::Unauthorized(format!("{challenge}, {error}, scope=\"{scope}\""));
-    };
-    if !needed.iter().all(|scope| granted.contains(scope)) {
-        let error = "error=\"insufficient_scope\"";
-        return Authorization::Forbidden(format!("{challenge}, {error}, scope=\"{scope}\""));
-    }
-    // Sessions are bound to the principal, and handlers see it.
-    Authorization::Allow(Some((*principal).into()))
-}
-
-/// The one token of a request. Two fields could be read in two ways.
-fn token(head: &Head) -> Option<&str> {
-    let mut fields = head.all("authorization");
-    let (field, None) = (fields.next()?, fields.next()) else { return None };
-    let (scheme, token) = std::str::from_utf8(field).ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
-}
-
-/// What a token must be good for. The head of a modern request says what it asks for, and the server
-/// refuses a body that asks for something else. That of a legacy request does not say it, so that
-/// such a client needs a token for everything.
-fn scopes(head: &Head) -> &'static [&'static str] {
-    match Mirrored::of(head.fields()).claim() {
-        Ok(claim) if claim.name.as_deref() == Some("add_note") => &["notes:write"],
-        Ok(_) => &["notes:read"],
-        Err(_) => &["notes:read", "notes:write"],
+/// Knows three tokens. A real server asks the authorization server, or verifies a signature:
+/// `JwtVerifier` of the feature `jwt` does that.
+async fn verify(token: String) -> VerifiedToken {
+    match token.as_str() {
+        "alice-reads" => Ok(Claims::new(ISSUER, "alice").with_scopes("notes:read")),
+        "alice-writes" => Ok(Claims::new(ISSUER, "alice").with_scopes("notes:read notes:write")),
+        "bob-writes" => Ok(Claims::new(ISSUER, "bob").with_scopes("notes:read notes:write")),
+        _ => Err(TokenRefusal::invalid("the token is unknown")),
     }
 }
 
@@ -143,6 +100,7 @@ fn registry() -> Result<Registry<Handler>, UsageError> {
             Ok::<_, String>(format!("noted for {who}"))
         }
     })?;
+    registry.require_scopes("add_note", "notes:write")?;
     registry.tool("list_notes", "Your notes", move |_: Nothing, context: Context| {
         let notes = notes.clone();
         async move {
@@ -155,7 +113,7 @@ fn registry() -> Result<Registry<Handler>, UsageError> {
     Ok(registry)
 }
 
-/// On whose behalf the client acts. `authorize` lets nobody in without.
+/// The issuer and the user of the token. Nobody gets here without one.
 fn principal(context: &Context) -> Result<Arc<str>, String> {
-    context.peer().principal.clone().ok_or_else(|| "nobody has authorized this request".into())
+    context.peer().principal.clone().ok_or_else(|| "the request has no token".into())
 }

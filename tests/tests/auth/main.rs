@@ -6,6 +6,7 @@
 
 mod discovery;
 mod http_client;
+mod protected;
 mod security;
 mod sign_in;
 mod tables;

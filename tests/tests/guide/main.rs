@@ -17,6 +17,7 @@ mod framing;
 mod gateways;
 mod machine;
 mod pages;
+mod protect;
 mod rmcp;
 mod scaling;
 mod second_hour;
