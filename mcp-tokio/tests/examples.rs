@@ -97,8 +97,14 @@ mod axum_auth {
         assert_eq!(challenge.scope(), Some("notes:read notes:write"));
 
         alice.set_field("Authorization", "Bearer alice-writes").unwrap();
-        assert_eq!(said(&alice, "add_note", note).await, "noted for https://auth.example.com alice");
-        assert_eq!(said(&alice, "list_notes", json!({})).await, "https://auth.example.com alice: buy milk");
+        assert_eq!(
+            said(&alice, "add_note", note).await,
+            "noted for https://auth.example.com alice"
+        );
+        assert_eq!(
+            said(&alice, "list_notes", json!({})).await,
+            "https://auth.example.com alice: buy milk"
+        );
         let bob = authorized(&server.url, "Bearer bob-writes").await;
         assert_eq!(said(&bob, "list_notes", json!({})).await, "https://auth.example.com bob: ");
     }
@@ -133,7 +139,10 @@ mod axum_auth {
         let (status, ..) = send(Method::POST, &server.url, &fields, CALL).await;
         assert_eq!(status, StatusCode::FORBIDDEN);
         let alice = authorized(&server.url, "Bearer alice-writes").await;
-        assert_eq!(said(&alice, "list_notes", json!({})).await, "https://auth.example.com alice: kept");
+        assert_eq!(
+            said(&alice, "list_notes", json!({})).await,
+            "https://auth.example.com alice: kept"
+        );
     }
 
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add_note","arguments":{"text":"kept"}}}"#;

@@ -77,7 +77,7 @@ mod tests {
             assert_eq!(read(value.as_bytes()), Err(()), "{value}");
         }
         assert_eq!(read("Bearer ä".as_bytes()), Err(()));
-        let long = [&b"Bearer "[..], &[b'a'; MAX_TOKEN_BYTES + 1]].concat();
+        let long = [&b"Bearer "[..], &alloc::vec![b'a'; MAX_TOKEN_BYTES + 1]].concat();
         assert_eq!(read(&long), Err(()));
     }
 }

@@ -115,7 +115,10 @@ impl<B: Body> Future for HttpFuture<B> {
                         State::Verifying(Verifying { shared, admitting, .. }) => {
                             admitting.admit(shared, Some(verdict))
                         }
-                        state => state,
+                        state @ (State::Reading(_)
+                        | State::Answering(_)
+                        | State::Refused(..)
+                        | State::Done) => state,
                     };
                 }
                 State::Reading(reading) => {

@@ -462,7 +462,7 @@ impl Socket {
 
 impl Answer {
     fn field(&self, name: &str) -> &str {
-        let value = |line: &'_ str| line.split_once(": ").filter(|(own, _)| *own == name).is_some();
+        let value = |line: &'_ str| line.split_once(": ").is_some_and(|(own, _)| own == name);
         let line = self.head.split("\r\n").find(|line| value(line)).unwrap_or_default();
         line.split_once(": ").map_or("", |(_, value)| value)
     }

@@ -120,7 +120,7 @@ pub struct JwtVerifier {
 
 impl JwtVerifier {
     /// A verifier of tokens that keep `rules`, with the keys of their issuer. It allows RS256, ES256
-    /// and EdDSA.
+    /// and `EdDSA`.
     pub fn new(rules: ClaimRules, keys: impl KeySource + 'static) -> Self {
         Self {
             rules: Arc::new(rules),

@@ -118,7 +118,11 @@ impl State {
     ) -> Option<Box<Unverified>> {
         match core::mem::replace(self, Self::Between) {
             Self::Verifying(unverified) if is_meant(&unverified) => Some(unverified),
-            state => {
+            state @ (Self::Between
+            | Self::Verifying(_)
+            | Self::Body(_)
+            | Self::Answering(_)
+            | Self::Lingering) => {
                 *self = state;
                 None
             }

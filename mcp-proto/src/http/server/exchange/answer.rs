@@ -39,7 +39,7 @@ pub(super) struct Answer {
     /// A session that its head names.
     pub(super) session: Option<String>,
     /// The value of `WWW-Authenticate`, of a request that is refused for want of scopes.
-    pub(super) challenge: Option<Box<String>>,
+    pub(super) challenge: Option<Box<str>>,
     /// The request that there may be no time for, once the server is to stop.
     pub(super) waiting: Option<Box<RequestId>>,
 }
@@ -237,7 +237,7 @@ impl Answer {
             head.fields.push(("Content-Type", JSON.into()));
         }
         if let Some(challenge) = self.challenge.take() {
-            head.fields.push(("WWW-Authenticate", (*challenge).into()));
+            head.fields.push(("WWW-Authenticate", String::from(challenge).into()));
         }
         if head.status == 503 {
             head.fields.push(("Retry-After", RETRY_AFTER.into()));

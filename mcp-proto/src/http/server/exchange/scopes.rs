@@ -1,6 +1,6 @@
 //! Scopes of tools, checked before anything is executed.
 
-use alloc::boxed::Box;
+use alloc::string::String;
 
 use super::Exchange;
 use crate::error::ProtocolError;
@@ -28,7 +28,7 @@ impl Exchange {
         let error = ProtocolError::InsufficientScope { scopes: required.to_param() };
         let refusal = TokenRefusal::insufficient_scope(required);
         let challenge = refusal.challenge(self.config.resource.as_deref());
-        self.answer.challenge = challenge.map(Box::new);
+        self.answer.challenge = challenge.map(String::into_boxed_str);
         self.answer.error(version(), request_id(incoming), &error);
         true
     }
