@@ -104,14 +104,8 @@ pub fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
     runtime::bridge(&Tokio::current(), target, config)
 }
 
-/// The keys of an issuer at a URL, for [`JwtVerifier::new`](mcp_service::JwtVerifier::new). See
-/// [`runtime::get`], also for errors: a token that needs keys then gets 503.
-///
-/// The URL is `jwks_uri` of the metadata of the issuer.
+/// The keys of an issuer, for `JwtVerifier`; see [`runtime::jwks`].
 #[cfg(feature = "jwt")]
 pub fn jwks(url: http::Url) -> impl mcp_service::KeySource {
-    move || {
-        let url = url.clone();
-        async move { runtime::get(&Tokio::current(), &url).await }
-    }
+    runtime::jwks(Tokio::current, url)
 }

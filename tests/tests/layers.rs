@@ -30,6 +30,8 @@ const LAYERS: &[&[&str]] = &[
         "trace",
         "headers",
         "schema",
+        "resource_server",
+        "scopes",
     ],
     &["message", "frame", "machine"],
     &["json", "budget", "deadlines", "row", "decision_table"],
@@ -62,7 +64,7 @@ const NARROWER: &[(&str, &[&str])] = &[
         ],
     ),
     ("request_state", &["message", "json", "error", "time"]),
-    ("auth", &["url", "challenge", "json", "decision_table", "error", "time"]),
+    ("auth", &["url", "challenge", "scopes", "json", "decision_table", "error", "time"]),
 ];
 
 /// The crates, by their folders.
@@ -199,7 +201,7 @@ fn has_verbs_of(text: &str, name: &str) -> bool {
 /// What any runtime does stands in `mcp_service::runtime`, once. An adapter implements the trait.
 #[test]
 fn adapters_are_small() {
-    const MAX_LINES: usize = 510;
+    const MAX_LINES: usize = 520;
 
     for adapter in ["mcp-tokio", "mcp-async-std"] {
         let src = root().join(adapter).join("src");

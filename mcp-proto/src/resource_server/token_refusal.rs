@@ -42,13 +42,13 @@ const MAX_REASON: usize = 200;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TokenRefusal {
-    class: Class,
+    class: RefusalClass,
     reason: Cow<'static, str>,
     scopes: Scopes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Class {
+enum RefusalClass {
     Missing,
     Malformed,
     Invalid,
@@ -59,29 +59,29 @@ enum Class {
 impl TokenRefusal {
     /// There is no token: 401.
     pub fn missing() -> Self {
-        Self::of(Class::Missing, "this server needs a token")
+        Self::of(RefusalClass::Missing, "this server needs a token")
     }
 
     /// The request cannot be read: 400.
     pub fn malformed(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self::of(Class::Malformed, reason)
+        Self::of(RefusalClass::Malformed, reason)
     }
 
     /// The token is unknown, has expired, or is not for this server: 401. The client sees the
     /// reason; say what is wrong with its token, and nothing about the server.
     pub fn invalid(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self::of(Class::Invalid, reason)
+        Self::of(RefusalClass::Invalid, reason)
     }
 
     /// The token is good and lacks some of these scopes: 403.
     pub fn insufficient_scope(required: Scopes) -> Self {
-        let refusal = Self::of(Class::InsufficientScope, "the token lacks scopes");
+        let refusal = Self::of(RefusalClass::InsufficientScope, "the token lacks scopes");
         Self { scopes: required, ..refusal }
     }
 
     /// The token cannot be verified at present: 503. The client keeps its token and tries again.
     pub fn unavailable() -> Self {
-        Self::of(Class::Unavailable, "the token cannot be verified at present")
+        Self::of(RefusalClass::Unavailable, "the token cannot be verified at present")
     }
 
     /// The scopes that the request needs, in place of those that the whole server requires.
@@ -94,10 +94,10 @@ impl TokenRefusal {
     /// The status of the response: 400, 401, 403 or 503.
     pub fn status(&self) -> u16 {
         match self.class {
-            Class::Missing | Class::Invalid => 401,
-            Class::Malformed => 400,
-            Class::InsufficientScope => 403,
-            Class::Unavailable => 503,
+            RefusalClass::Missing | RefusalClass::Invalid => 401,
+            RefusalClass::Malformed => 400,
+            RefusalClass::InsufficientScope => 403,
+            RefusalClass::Unavailable => 503,
         }
     }
 
@@ -112,7 +112,7 @@ impl TokenRefusal {
             params.push(format!("error=\"{error}\""));
             params.push(format!("error_description=\"{}\"", quotable(&self.reason)));
         }
-        if self.class == Class::Unavailable {
+        if self.class == RefusalClass::Unavailable {
             return None;
         }
         let required = resource.map(ProtectedResource::required_scopes);
@@ -144,16 +144,16 @@ impl TokenRefusal {
         Some(out.into())
     }
 
-    fn of(class: Class, reason: impl Into<Cow<'static, str>>) -> Self {
+    fn of(class: RefusalClass, reason: impl Into<Cow<'static, str>>) -> Self {
         Self { class, reason: reason.into(), scopes: Scopes::none() }
     }
 
     fn error(&self) -> Option<&'static str> {
         match self.class {
-            Class::Missing | Class::Unavailable => None,
-            Class::Malformed => Some("invalid_request"),
-            Class::Invalid => Some("invalid_token"),
-            Class::InsufficientScope => Some("insufficient_scope"),
+            RefusalClass::Missing | RefusalClass::Unavailable => None,
+            RefusalClass::Malformed => Some("invalid_request"),
+            RefusalClass::Invalid => Some("invalid_token"),
+            RefusalClass::InsufficientScope => Some("insufficient_scope"),
         }
     }
 }

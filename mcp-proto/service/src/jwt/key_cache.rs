@@ -19,7 +19,7 @@ use mcp_proto::Duration;
 
 use super::KeySource;
 use super::keys::VerifyingKey;
-use super::token::Token;
+use super::token::Jwt;
 use crate::lock::Lock;
 
 /// The least time between two fetches.
@@ -34,29 +34,29 @@ const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 /// The keys, and where they come from.
 pub(super) struct KeyCache {
     source: Box<dyn KeySource>,
-    state: Lock<State>,
+    state: Lock<CacheState>,
 }
 
-/// What there is for a token.
-pub(super) enum Found {
+/// The result of the search for the key of a token.
+pub(super) enum KeyLookup {
     Key(Box<VerifyingKey>),
     Nothing,
     Unavailable,
 }
 
 #[derive(Default)]
-struct State {
+struct CacheState {
     keys: Vec<VerifyingKey>,
     fetched: Option<Duration>,
-    /// When the last fetch ended, and whether it failed.
+    /// The end of the last fetch, and true if it failed.
     tried: Option<(Duration, bool)>,
     is_fetching: bool,
     waiting: Vec<Waker>,
 }
 
 /// The next step for a token.
-enum Step {
-    Use(Found),
+enum CacheStep {
+    Use(KeyLookup),
     Fetch,
     Wait,
 }
@@ -67,23 +67,23 @@ impl KeyCache {
     }
 
     /// The key of a token. `now` counts from the Unix epoch.
-    pub(super) async fn find(&self, now: &(dyn Fn() -> Duration + Sync), token: &Token) -> Found {
+    pub(super) async fn find(&self, now: &(dyn Fn() -> Duration + Sync), token: &Jwt) -> KeyLookup {
         loop {
             let step = poll_fn(|context| {
                 let mut state = self.state.lock();
                 let step = state.next(now(), token);
                 match step {
-                    Step::Wait => {
+                    CacheStep::Wait => {
                         state.waiting.push(context.waker().clone());
                         return Poll::Pending;
                     }
-                    Step::Fetch => state.is_fetching = true,
-                    Step::Use(_) => {}
+                    CacheStep::Fetch => state.is_fetching = true,
+                    CacheStep::Use(_) => {}
                 }
                 Poll::Ready(step)
             })
             .await;
-            if let Step::Use(found) = step {
+            if let CacheStep::Use(found) = step {
                 return found;
             }
             let mut fetch = Fetch { cache: self, ended: None };
@@ -117,27 +117,29 @@ impl Drop for Fetch<'_> {
     }
 }
 
-impl State {
-    fn next(&self, now: Duration, token: &Token) -> Step {
+impl CacheState {
+    fn next(&self, now: Duration, token: &Jwt) -> CacheStep {
         let key = VerifyingKey::of(&self.keys, token);
         // A clock that was set back makes keys old.
         let age = self.fetched.map(|at| now.checked_sub(at).unwrap_or(MAX_AGE));
         let is_old = age.is_none_or(|age| age >= MAX_AGE);
         if let Some(key) = key.filter(|_| !is_old) {
-            return Step::Use(Found::Key(Box::new(key.clone())));
+            return CacheStep::Use(KeyLookup::Key(Box::new(key.clone())));
         }
         if self.is_fetching {
-            return Step::Wait;
+            return CacheStep::Wait;
         }
         let may_fetch = self.tried.is_none_or(|(at, failed)| {
             let pause = if failed { PAUSE_AFTER_FAILURE } else { PAUSE };
             now.checked_sub(at).is_none_or(|since| since >= pause)
         });
         match key {
-            _ if may_fetch => Step::Fetch,
-            Some(key) => Step::Use(Found::Key(Box::new(key.clone()))),
-            None if self.tried.is_some_and(|(_, failed)| failed) => Step::Use(Found::Unavailable),
-            None => Step::Use(Found::Nothing),
+            _ if may_fetch => CacheStep::Fetch,
+            Some(key) => CacheStep::Use(KeyLookup::Key(Box::new(key.clone()))),
+            None if self.tried.is_some_and(|(_, failed)| failed) => {
+                CacheStep::Use(KeyLookup::Unavailable)
+            }
+            None => CacheStep::Use(KeyLookup::Nothing),
         }
     }
 }

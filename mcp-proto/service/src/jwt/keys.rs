@@ -10,7 +10,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, crypto};
 use serde_json::Value;
 
 use super::JwtAlgorithm;
-use super::token::Token;
+use super::token::Jwt;
 
 /// The number of keys of a set that are looked at.
 const MAX_KEYS: usize = 64;
@@ -65,7 +65,7 @@ impl VerifyingKey {
     }
 
     /// The key of a token: the one with its id, or without an id the only one of its algorithm.
-    pub(super) fn of<'a>(keys: &'a [Self], token: &Token) -> Option<&'a Self> {
+    pub(super) fn of<'a>(keys: &'a [Self], token: &Jwt) -> Option<&'a Self> {
         let mut fitting = keys.iter().filter(|key| {
             key.algorithm == token.algorithm && (token.key_id.is_none() || key.id == token.key_id)
         });
@@ -74,7 +74,7 @@ impl VerifyingKey {
     }
 
     /// Returns whether the signature of a token is made with this key.
-    pub(super) fn verifies(&self, token: &Token) -> bool {
+    pub(super) fn verifies(&self, token: &Jwt) -> bool {
         let algorithm = match self.algorithm {
             JwtAlgorithm::Rs256 => Algorithm::RS256,
             JwtAlgorithm::Ps256 => Algorithm::PS256,

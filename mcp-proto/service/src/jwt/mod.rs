@@ -40,8 +40,8 @@ use mcp_proto::resource_server::{
 
 use crate::io::unix_time;
 
-use key_cache::{Found, KeyCache};
-use token::Token;
+use key_cache::{KeyCache, KeyLookup};
+use token::Jwt;
 
 /// A signature algorithm of JWTs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -144,18 +144,18 @@ impl JwtVerifier {
         self
     }
 
-    async fn claims(self, token: Result<Token, TokenRefusal>) -> VerifiedToken {
+    async fn claims(self, token: Result<Jwt, TokenRefusal>) -> VerifiedToken {
         let token = token?;
         if !self.allowed.contains(&token.algorithm) {
             return Err(TokenRefusal::invalid("the algorithm of the token is not allowed"));
         }
         let found = self.keys.find(&*self.unix_time, &token).await;
         let key = match found {
-            Found::Key(key) => key,
-            Found::Nothing => {
+            KeyLookup::Key(key) => key,
+            KeyLookup::Nothing => {
                 return Err(TokenRefusal::invalid("the token is signed with an unknown key"));
             }
-            Found::Unavailable => return Err(TokenRefusal::unavailable()),
+            KeyLookup::Unavailable => return Err(TokenRefusal::unavailable()),
         };
         if !key.verifies(&token) {
             return Err(TokenRefusal::invalid("the signature of the token is wrong"));
@@ -169,7 +169,7 @@ impl JwtVerifier {
 
 impl Verifier for JwtVerifier {
     fn verify(&self, token: &str, _head: &Head) -> Verification {
-        Box::pin(self.clone().claims(Token::read(token)))
+        Box::pin(self.clone().claims(Jwt::read(token)))
     }
 }
 

@@ -19,7 +19,7 @@ const TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
 
 /// A JWT whose header can be read and has nothing that must be understood.
 #[derive(Debug)]
-pub(super) struct Token {
+pub(super) struct Jwt {
     pub(super) algorithm: JwtAlgorithm,
     pub(super) key_id: Option<String>,
     /// Header and payload as they are signed.
@@ -29,7 +29,7 @@ pub(super) struct Token {
     pub(super) payload: Vec<u8>,
 }
 
-impl Token {
+impl Jwt {
     /// Reads a token. Fails with a refusal that says what is wrong with its form.
     pub(super) fn read(text: &str) -> Result<Self, TokenRefusal> {
         let malformed = || TokenRefusal::invalid("the token is no JWT");

@@ -8,7 +8,7 @@ use std::io;
 
 use super::Runtime;
 use super::dial::dialer;
-use crate::{Connector, Socket};
+use crate::{Connector, KeySource, Socket};
 use mcp_proto::Limits;
 use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader};
 use mcp_proto::http::{Scheme, Url};
@@ -56,6 +56,19 @@ pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
     })
     .await?;
     Ok(document.body)
+}
+
+/// The keys of an issuer at a URL, for [`JwtVerifier::new`](crate::JwtVerifier::new): `jwks_uri` of
+/// the metadata of the issuer. `runtime` gives the runtime on which they are fetched. A token whose
+/// key cannot be fetched gets 503; see [`get`] for what fails.
+pub fn jwks<R: Runtime>(
+    runtime: impl Fn() -> R + Send + Sync + 'static,
+    url: Url,
+) -> impl KeySource + 'static {
+    move || {
+        let (runtime, url) = (runtime(), url.clone());
+        async move { get(&runtime, &url).await }
+    }
 }
 
 /// A document that is being read.

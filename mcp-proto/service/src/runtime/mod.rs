@@ -51,7 +51,7 @@ pub use bridge::{BridgeTarget, OpenStream, bridge};
 pub use client::{connect, run};
 pub use dial::{connect_http, run_http};
 #[cfg(feature = "jwt")]
-pub use get::get;
+pub use get::{get, jwks};
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
 pub use standard::standard_stream;

@@ -206,7 +206,7 @@ fn authorize(
     config: &Config,
     head: &Head,
     verdict: Option<VerifiedToken>,
-) -> Result<protected::Allowed, Box<Refused>> {
+) -> Result<protected::AllowedRequest, Box<Refused>> {
     if config.verifier.is_some() {
         return protected::judge(config, head, verdict);
     }

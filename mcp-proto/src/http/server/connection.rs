@@ -56,7 +56,7 @@ pub struct Connection {
     out: Outgoing,
     /// What is to be told once `out` is taken.
     event: Option<ServerEvent>,
-    /// How many tokens there were to verify.
+    /// The number of tokens that were to be verified.
     verifications: u64,
 }
 

@@ -28,7 +28,7 @@ use crate::resource_server::{
 use crate::server::Extensions;
 
 /// The principal of a request, and the values for its handlers.
-pub(super) type Allowed = (Option<Arc<str>>, Extensions);
+pub(super) type AllowedRequest = (Option<Arc<str>>, Extensions);
 
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
@@ -79,7 +79,7 @@ pub(super) fn judge(
     config: &Config,
     head: &Head,
     verdict: Option<VerifiedToken>,
-) -> Result<Allowed, Box<Refused>> {
+) -> Result<AllowedRequest, Box<Refused>> {
     let claims = match (verdict, bearer(head)) {
         (Some(verdict), _) => verdict,
         (None, Ok(None)) => Err(TokenRefusal::missing()),

@@ -83,7 +83,7 @@ impl State {
         if let Self::Answering(answering) = self { Some(&mut answering.exchange) } else { None }
     }
 
-    /// How much of a body was read; `None` if nothing is being read.
+    /// The length of the body so far; `None` if nothing is being read.
     pub(super) fn read(&self) -> Option<usize> {
         match self {
             Self::Body(request) => Some(request.body.len()),
@@ -92,7 +92,7 @@ impl State {
         }
     }
 
-    /// What the state waits for, and for how long; `is_in_head` if some of a head was read.
+    /// The wait of the state, and its length; `is_in_head` if some of a head was read.
     pub(super) fn wait(&self, is_in_head: bool, limits: &Limits) -> Option<(Reason, Duration)> {
         match self {
             Self::Between if is_in_head => Some((Reason::Head, limits.head_timeout)),
