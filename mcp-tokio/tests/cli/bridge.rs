@@ -1,16 +1,27 @@
 //! `mcp bridge`, run as users run it: over pipes and sockets, between eras.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use serde_json::json;
 
 use super::all;
-use super::run::{and_this, run, run_in};
-use super::server::SERVER;
+use super::login::Site;
+use super::run::{and_this, run, run_as, run_in};
+use super::scratch::Scratch;
+use super::server::{SERVER, over_http};
 
 all![
     clients_of_each_era_get_what_the_server_gives,
     http_serves_those_with_the_token,
     address_of_everybody_needs_a_token,
+    file_has_a_path_for_each_server,
+    option_for_one_server_is_for_none_of_several,
+    token_of_the_environment_is_for_no_server_of_a_file,
+    stored_credentials_are_used_and_refreshed,
+    nobody_is_asked_to_sign_in_unless_told_to,
+    server_that_ends_is_started_again,
     server_that_is_not_there_is_an_error,
 ];
 
@@ -35,26 +46,16 @@ fn http_serves_those_with_the_token() {
     let words = ["bridge", "-q", "--listen", "127.0.0.1:0", "--require-bearer-env", "TOKEN"];
     let kind = format!("{SERVER}=legacy");
     let words = and_program(&words, &["--env", &kind]);
-    let mut bridge = Command::new(env!("CARGO_BIN_EXE_mcp"))
-        .args(&words)
-        .env("TOKEN", "secret")
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(bridge.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let url = line.trim().strip_prefix("mcp bridge: ").unwrap().to_owned();
+    let bridge = Listening::start(&[("TOKEN", "secret")], &words);
+    let url = &bridge.urls[0];
     for era in ["legacy", "modern"] {
-        assert_eq!(run(&["tools", "--era", era, &url]).exit, 7);
+        assert_eq!(run(&["tools", "--era", era, url]).exit, 7);
         let wrong = [("MCP_TOKEN", "another")];
-        assert_eq!(run_in(&wrong, &["tools", "--era", era, &url]).exit, 7);
-        let ran = run_in(&[("MCP_TOKEN", "secret")], &["tools", "--json", "--era", era, &url]);
+        assert_eq!(run_in(&wrong, &["tools", "--era", era, url]).exit, 7);
+        let ran = run_in(&[("MCP_TOKEN", "secret")], &["tools", "--json", "--era", era, url]);
         assert_eq!(ran.exit, 0, "{}", ran.err);
         assert!(ran.out.contains("inputSchema"), "{}", ran.out);
     }
-    bridge.kill().unwrap();
-    bridge.wait().unwrap();
 }
 
 fn address_of_everybody_needs_a_token() {
@@ -73,6 +74,184 @@ fn server_that_is_not_there_is_an_error() {
         let ran = run(&[&words[..], &bridge].concat());
         assert!([4, 5].contains(&ran.exit), "{ran:?}");
         assert!(ran.err.contains("server"), "{ran:?}");
+    }
+}
+
+fn file_has_a_path_for_each_server() {
+    let folder = Scratch::new("bridge-file");
+    let file = folder.write("mcp.json", &servers(&["legacy", "modern"]));
+    let words = ["bridge", "-q", "--listen", "127.0.0.1:0", "--config", &file];
+    let bridge = Listening::start(&[], &words);
+    assert_eq!(bridge.urls.len(), 2, "{:?}", bridge.urls);
+    for (url, end) in bridge.urls.iter().zip(["/my%20legacy/mcp", "/my%20modern/mcp"]) {
+        assert!(url.ends_with(end), "{url}");
+        for era in ["legacy", "modern"] {
+            let ran = run(&["tools", "--json", "--era", era, url]);
+            assert!(ran.exit == 0 && ran.out.contains("brew"), "{ran:?}");
+        }
+    }
+    let host = bridge.urls[0].strip_prefix("http://").unwrap().split('/').next().unwrap();
+    for path in ["/mcp", "/", "/my", "/my%20legacy", "/MY%20LEGACY/mcp", "/my%20legacy/mcp/"] {
+        assert_eq!(run(&["tools", &format!("http://{host}{path}")]).exit, 4, "{path}");
+    }
+    // A session of one path is unknown at another.
+    let opened = post(host, "/my%20legacy/mcp", "", INITIALIZE);
+    let session = opened.lines().find_map(|line| line.strip_prefix("Mcp-Session-Id: ")).unwrap();
+    let session = format!("Mcp-Session-Id: {session}\r\n");
+    for (path, status) in [("/my%20legacy/mcp", "200"), ("/my%20modern/mcp", "404")] {
+        let pinged = post(host, path, &session, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        assert_eq!(pinged.split(' ').nth(1), Some(status), "{pinged}");
+    }
+    // A name chooses one, at the usual path.
+    let bridge = Listening::start(&[], &[&words[..], &["--server", "my modern"]].concat());
+    assert!(bridge.urls.len() == 1 && bridge.urls[0].ends_with("/mcp"));
+    assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
+}
+
+fn option_for_one_server_is_for_none_of_several() {
+    let folder = Scratch::new("bridge-options");
+    let file = folder.write("mcp.json", &servers(&["legacy", "modern"]));
+    for option in [["--header", "X-Key: abc"], ["--bearer-env", "HOME"], ["--env", "A=b"]] {
+        let words = ["bridge", "--listen", "127.0.0.1:0", "--config", &file];
+        let ran = run(&[&words[..], &option].concat());
+        assert_eq!(ran.exit, 2, "{ran:?}");
+        assert!(ran.err.contains(option[0]), "{ran:?}");
+    }
+}
+
+fn token_of_the_environment_is_for_no_server_of_a_file() {
+    let folder = Scratch::new("bridge-token");
+    let entry = |fields| json!({ "url": over_http(Some("sesame")), "headers": fields });
+    let named = json!({ "authorization": "Bearer ${SECRET}" });
+    let text = json!({ "mcpServers": { "its": entry(named), "other": entry(json!({})) } });
+    let file = folder.write("mcp.json", &text.to_string());
+    let words = ["bridge", "-q", "--listen", "127.0.0.1:0", "--config", &file];
+    let bridge = Listening::start(&[("MCP_TOKEN", "sesame"), ("SECRET", "sesame")], &words);
+    assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
+    let ran = run(&["tools", &bridge.urls[1]]);
+    assert!(ran.exit != 0 && ran.err.contains("401"), "{ran:?}");
+}
+
+fn stored_credentials_are_used_and_refreshed() {
+    let site = Site::new("bridge");
+    assert_eq!(site.run(&["login"]).exit, 0);
+    let vault = ("MCP_CREDENTIALS", site.folder.to_str().unwrap());
+    let words = ["bridge", "-q", "--listen", "127.0.0.1:0", &site.url];
+    let bridge = Listening::start(&[vault], &words);
+    for era in ["legacy", "modern"] {
+        let ran = run(&["tools", "--json", "--era", era, &bridge.urls[0]]);
+        assert!(ran.exit == 0 && ran.out.contains("brew"), "{ran:?}");
+        site.server.expire_tokens();
+    }
+    let ran = run(&["tools", "--era", "modern", &bridge.urls[0]]);
+    assert_eq!(ran.exit, 0, "{ran:?}");
+    assert_eq!(site.count("GET /authorize"), 1);
+    // Over standard input and output.
+    let command = ["tools", "-q", "--inherit-env", "--", env!("CARGO_BIN_EXE_mcp"), "bridge"];
+    let ran = run_as("", &[vault], &[&command[..], &[&site.url]].concat());
+    assert_eq!(ran.exit, 0, "{ran:?}");
+}
+
+fn nobody_is_asked_to_sign_in_unless_told_to() {
+    let site = Site::new("bridge-asks");
+    let browser = std::env::current_exe().unwrap();
+    let environment = [
+        ("BROWSER", browser.to_str().unwrap()),
+        ("MCP_CREDENTIALS", site.folder.to_str().unwrap()),
+        (SERVER, "browser"),
+    ];
+    let words = ["bridge", "-q", "--listen", "127.0.0.1:0", &site.url];
+    let bridge = Listening::start(&environment, &words);
+    let ran = run(&["tools", &bridge.urls[0]]);
+    assert!(ran.exit != 0 && ran.err.contains("401"), "{ran:?}");
+    assert_eq!(site.count("GET /authorize"), 0);
+    let bridge = Listening::start(&environment, &[&words[..], &["--login"]].concat());
+    let ran = run(&["tools", &bridge.urls[0]]);
+    assert_eq!(ran.exit, 0, "{ran:?}");
+    assert_eq!(site.count("GET /authorize"), 1);
+    // Standard input is the client's.
+    let ran = run(&["bridge", "--login", "--paste", &site.url]);
+    assert!(ran.exit == 2 && ran.err.contains("--paste"), "{ran:?}");
+}
+
+fn server_that_ends_is_started_again() {
+    for kind in ["fragile", "legacy fragile"] {
+        let words = ["bridge", "-q", "--listen", "127.0.0.1:0"];
+        let kind = format!("{SERVER}={kind}");
+        let bridge = Listening::start(&[], &and_program(&words, &["--env", &kind]));
+        let url = &bridge.urls[0];
+        for _ in 0..2 {
+            let ran = run(&["call", "--era", "modern", url, "quit"]);
+            assert!(ran.exit == 5 && ran.err.contains("-32603"), "{ran:?}");
+            let ran = run(&["tools", "--era", "modern", url]);
+            assert_eq!(ran.exit, 0, "{ran:?}");
+        }
+    }
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+
+/// The answer to a POST, head and body.
+fn post(host: &str, path: &str, fields: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(host).unwrap();
+    let usual = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+                 Connection: close\r\n";
+    let length = body.len();
+    let head = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\n{usual}{fields}");
+    write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.replace('\r', "")
+}
+
+/// A file with a server of each kind.
+fn servers(kinds: &[&str]) -> String {
+    let program = and_this(&[]).pop().unwrap();
+    let server = |kind: &&str| {
+        (format!("my {kind}"), json!({ "command": program, "env": { SERVER: kind } }))
+    };
+    let servers: serde_json::Map<_, _> = kinds.iter().map(server).collect();
+    json!({ "mcpServers": servers }).to_string()
+}
+
+/// A bridge that listens, until it is dropped.
+struct Listening {
+    child: Child,
+    urls: Vec<String>,
+    /// As long as it is open, the bridge can write there.
+    _err: BufReader<ChildStderr>,
+}
+
+impl Listening {
+    /// Starts `mcp` with these variables and words.
+    fn start(environment: &[(&str, &str)], words: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
+            .args(words)
+            .env("MCP_CREDENTIALS", "/none")
+            .env_remove("MCP_TOKEN")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut err = BufReader::new(child.stderr.take().unwrap());
+        let mut urls = Vec::new();
+        loop {
+            let mut line = String::new();
+            err.read_line(&mut line).unwrap();
+            urls.extend(line.trim().strip_prefix("mcp bridge: ").map(str::to_owned));
+            // All lines are written at once.
+            if err.buffer().is_empty() {
+                return Self { child, urls, _err: err };
+            }
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -21,15 +21,15 @@ crate::all! {
 }
 
 /// A protected server, and its authorization server.
-struct Site {
-    url: String,
-    server: AuthServer,
+pub(crate) struct Site {
+    pub(crate) url: String,
+    pub(crate) server: AuthServer,
     /// The folder of the credentials; removed at the end.
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 impl Site {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let [own, auth] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let url = format!("http://{}/mcp", own.local_addr().unwrap());
         let server = AuthServer::new(&format!("http://{}", auth.local_addr().unwrap()), &url);
@@ -44,7 +44,7 @@ impl Site {
     }
 
     /// Runs `mcp` with these words and this URL.
-    fn run(&self, words: &[&str]) -> Ran {
+    pub(crate) fn run(&self, words: &[&str]) -> Ran {
         let browser = env::current_exe().unwrap();
         let environment = [
             ("BROWSER", browser.to_str().unwrap()),
@@ -53,7 +53,7 @@ impl Site {
         run_as("browser", &environment, &[words, &[&self.url]].concat())
     }
 
-    fn count(&self, line: &str) -> usize {
+    pub(crate) fn count(&self, line: &str) -> usize {
         self.server.log().iter().filter(|it| *it == line).count()
     }
 }

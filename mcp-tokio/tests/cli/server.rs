@@ -43,8 +43,8 @@ pub(crate) fn serve_if_told() -> Option<ExitCode> {
 fn serve(kind: &str) -> io::Result<()> {
     let mut config = Config::default();
     match kind {
-        "both" | "verbatim" | "pantry" => {}
-        "legacy" | "legacy pantry" => config.era_policy = EraPolicy::LegacyOnly,
+        "both" | "verbatim" | "pantry" | "fragile" => {}
+        "legacy" | "legacy pantry" | "legacy fragile" => config.era_policy = EraPolicy::LegacyOnly,
         "modern" => config.era_policy = EraPolicy::ModernOnly,
         "versions" => {
             return answer(
@@ -59,6 +59,7 @@ fn serve(kind: &str) -> io::Result<()> {
     let registry = match kind {
         "verbatim" => verbatim(),
         "pantry" | "legacy pantry" => pantry::registry(),
+        "fragile" | "legacy fragile" => fragile(),
         _ => registry(),
     };
     let registry = registry.map_err(io::Error::other)?;
@@ -193,6 +194,17 @@ fn registry() -> Result<Registry<Handler>, UsageError> {
         .completion(CompletionReference::prompt("cook"), |_, _| async {
             vec!["omelette".to_owned()]
         })?;
+    Ok(registry)
+}
+
+/// With a tool that ends the server.
+fn fragile() -> Result<Registry<Handler>, UsageError> {
+    let mut registry = registry()?;
+    registry.tool("quit", "Ends the server", |_: Nothing, _| async {
+        std::process::exit(1);
+        #[expect(unreachable_code, reason = "a tool has a result")]
+        "never"
+    })?;
     Ok(registry)
 }
 

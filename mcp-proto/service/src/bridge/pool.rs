@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::upstream::{Spawn, Upstream};
 use super::{BridgeConfig, Sharing};
@@ -40,7 +41,16 @@ struct Pool {
     config: BridgeConfig,
     connect: Connect,
     open: Lock<BTreeMap<Owner, Upstream>>,
+    /// The connections in a row that have ended before the server was known.
+    failures: AtomicU32,
 }
+
+/// The time between the end of a first connection whose server was never known and the start of the
+/// next one. Twice as much each time, up to [`MAX_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// The longest time until a server is started again. Requests wait meanwhile.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Whom a connection belongs to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,16 +62,49 @@ enum Owner {
 
 impl Bridge {
     pub(crate) fn new(config: BridgeConfig, connect: Connect) -> Self {
-        Self(Arc::new(Pool { config, connect, open: Lock::default() }))
+        let failures = AtomicU32::new(0);
+        Self(Arc::new(Pool { config, connect, open: Lock::default(), failures }))
     }
 
     /// The catalog to serve, over a byte stream or HTTP, or both.
     pub fn catalog(&self) -> Catalog {
-        let mut registry = Registry::new(self.0.config.client.client_info.clone());
-        let (here, there) = (self.clone(), self.clone());
+        let only = self.clone();
+        Self::catalog_of([self.clone()], move |_| Some(only.clone()))
+    }
+
+    /// One catalog for several bridges, such as one for each path of a server over HTTP. `choose`
+    /// returns the bridge that serves a client, always the same one for the same principal; a client
+    /// that has none is answered with -32603. [`Config::authorize`] tells clients apart by their
+    /// principals, and so no session of one bridge is one of another.
+    ///
+    /// [`Config::authorize`]: mcp_proto::http::Config::authorize
+    pub fn catalog_of(
+        bridges: impl IntoIterator<Item = Self>,
+        choose: impl Fn(&Peer) -> Option<Self> + Send + Sync + 'static,
+    ) -> Catalog {
+        let bridges: Vec<Self> = bridges.into_iter().collect();
+        let info = bridges.first().map(|bridge| bridge.0.config.client.client_info.clone());
+        let info = info.unwrap_or_else(|| Implementation::new("bridge", ""));
+        let mut registry = Registry::new(info);
         registry.forward(Handler::forward(
-            move |method, params, context| here.clone().request(method, params, context),
-            move |method, params, session| there.notification(method, params, &session),
+            move |method, params, context: Context| {
+                let chosen = choose(context.peer());
+                async move {
+                    match chosen {
+                        Some(bridge) => bridge.request(method, params, context).await,
+                        None => Outcome::Error(ErrorData::internal("no server is for this client")),
+                    }
+                }
+            },
+            move |method, params, session| {
+                // A session has sent requests to one of them. A notification of a modern client names
+                // no connection.
+                let of_session = bridges.iter().find_map(|bridge| bridge.upstream_of(&session));
+                let of_all = || bridges.first().filter(|_| bridges.len() == 1)?.shared_upstream();
+                if let Some(upstream) = of_session.or_else(of_all) {
+                    upstream.notification(method, params, session.id());
+                }
+            },
         ));
         registry.into()
     }
@@ -70,7 +113,7 @@ impl Bridge {
     pub async fn close(&self) {
         let open = core::mem::take(&mut *self.0.open.lock());
         for upstream in open.into_values() {
-            upstream.client.close().await;
+            upstream.close().await;
         }
     }
 
@@ -81,16 +124,17 @@ impl Bridge {
         }
     }
 
-    fn notification(&self, method: Method, params: Json, session: &Session) {
-        // Modern clients have no state that a notification could change.
+    /// The connection of a legacy client that has sent a request.
+    fn upstream_of(&self, session: &Session) -> Option<Upstream> {
         let owners = [Owner::Session(session.id()), Owner::Everybody];
-        let upstream = {
-            let open = self.0.open.lock();
-            owners.iter().find_map(|owner| open.get(owner)).cloned()
-        };
-        if let Some(upstream) = upstream {
-            upstream.notification(method, params, session.id());
-        }
+        let open = self.0.open.lock();
+        let upstream = owners.iter().find_map(|owner| open.get(owner))?;
+        upstream.has_session(session.id()).then(|| upstream.clone())
+    }
+
+    /// The connection of everybody, if it is open.
+    fn shared_upstream(&self) -> Option<Upstream> {
+        self.0.open.lock().get(&Owner::Everybody).cloned()
     }
 
     /// The connection for a request, which may be another one.
@@ -112,7 +156,7 @@ impl Bridge {
             let max_upstreams = self.0.config.max_upstreams;
             if open.len() >= max_upstreams && !open.contains_key(&owner) {
                 let why = alloc::format!(
-                    "the bridge has as many connections to the server as it may: {max_upstreams}"
+                    "BridgeConfig::max_upstreams = {max_upstreams} connections to the server are open"
                 );
                 return Err(ErrorData::internal(why));
             }
@@ -143,10 +187,21 @@ impl Bridge {
     /// Drives a connection in a task of its own, and closes it once nobody needs it.
     fn drive(&self, owner: Owner, upstream: &Upstream, is_http: bool) {
         let Pool { config, connect, .. } = &*self.0;
-        let driving = (connect.drive)(upstream.client.clone());
         let (pool, ended, key) = (self.clone(), upstream.clone(), owner.clone());
         (connect.spawn)(Box::pin(async move {
-            driving.await;
+            let connect = &pool.0.connect;
+            if let Some(pause) = pause_after(pool.0.failures.load(Ordering::Relaxed)) {
+                (connect.sleep)(pause).await;
+            }
+            if ended.begin() {
+                (connect.drive)(ended.client.clone()).await;
+            }
+            if ended.was_connected() {
+                pool.0.failures.store(0, Ordering::Relaxed);
+            } else {
+                let add = |failures: u32| Some(failures.saturating_add(1));
+                let _ = pool.0.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+            }
             pool.forget(&key, &ended);
             ended.end();
         }));
@@ -166,7 +221,7 @@ impl Bridge {
                 }
                 if is_idle && before.replace(requests) == Some(requests) {
                     pool.forget(&owner, &upstream);
-                    return upstream.client.close().await;
+                    return upstream.close().await;
                 }
             }
         }));
@@ -179,6 +234,12 @@ impl Bridge {
             open.remove(owner);
         }
     }
+}
+
+/// The time before a server is started, after so many that were never known.
+fn pause_after(failures: u32) -> Option<Duration> {
+    let doubled = failures.checked_sub(1)?.min(31);
+    Some(FIRST_PAUSE.saturating_mul(1 << doubled).min(MAX_PAUSE))
 }
 
 impl fmt::Debug for Bridge {

@@ -55,7 +55,9 @@ struct UpstreamState {
     waiting: BTreeMap<ReplyId, WaitingRequest>,
     sessions: BTreeMap<SessionRef, Session>,
     asked: BTreeMap<Ticket, Arc<Mailbox<bool>>>,
+    has_begun: bool,
     has_ended: bool,
+    was_connected: bool,
     /// The number of requests so far.
     requests: u64,
 }
@@ -74,7 +76,9 @@ impl Upstream {
             waiting: BTreeMap::new(),
             sessions: BTreeMap::new(),
             asked: BTreeMap::new(),
+            has_begun: false,
             has_ended: false,
+            was_connected: false,
             requests: 0,
         };
         let shared =
@@ -121,11 +125,15 @@ impl Upstream {
 
     /// Passes a notification on.
     pub(super) fn notification(&self, method: Method, params: Json, session: SessionRef) {
-        let is_legacy = self.shared.state.lock().sessions.contains_key(&session);
-        let era = if is_legacy { Era::Legacy } else { Era::Modern };
+        let era = if self.has_session(session) { Era::Legacy } else { Era::Modern };
         self.apply(move |bridge, now, client| {
             bridge.handle_notification(now, (session, era), &method, params, client);
         });
+    }
+
+    /// Returns whether the session of a legacy client has sent a request here.
+    pub(super) fn has_session(&self, session: SessionRef) -> bool {
+        self.shared.state.lock().sessions.contains_key(&session)
     }
 
     /// Returns whether nothing waits, and the number of requests so far.
@@ -139,6 +147,22 @@ impl Upstream {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
+    /// The client is to be driven. Returns whether it still is wanted.
+    pub(super) fn begin(&self) -> bool {
+        let mut state = self.shared.state.lock();
+        state.has_begun = !state.has_ended;
+        state.has_begun
+    }
+
+    /// Closes the connection, and waits until it is.
+    pub(super) async fn close(&self) {
+        if self.shared.state.lock().has_begun {
+            self.client.close().await;
+        } else {
+            self.end();
+        }
+    }
+
     /// Nobody drives the client any more, or ever has.
     pub(super) fn end(&self) {
         self.shared.handle_end();
@@ -146,6 +170,11 @@ impl Upstream {
 
     pub(super) fn has_ended(&self) -> bool {
         self.shared.state.lock().has_ended
+    }
+
+    /// Returns whether the server was ever known.
+    pub(super) fn was_connected(&self) -> bool {
+        self.shared.state.lock().was_connected
     }
 
     fn apply(&self, verb: impl FnOnce(&mut Bridge, Instant, &mut client::Client) + Send + 'static) {
@@ -247,7 +276,9 @@ impl UpstreamShared {
 
 impl EventSink for UpstreamShared {
     fn handle_event(&self, now: Instant, event: ClientEvent, client: &mut client::Client) {
-        self.state.lock().bridge.handle_client_event(now, event, client);
+        let mut state = self.state.lock();
+        state.was_connected |= matches!(event, ClientEvent::Connected(_));
+        state.bridge.handle_client_event(now, event, client);
     }
 
     fn flush(self: Arc<Self>) {

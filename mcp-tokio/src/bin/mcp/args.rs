@@ -3,14 +3,14 @@
 //! In: words. Out: [`Args`], or clap's own words about what is wrong with them.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use mcp_tokio::types::LoggingLevel;
-use mcp_tokio::{EraPolicy, Json, Negotiation, ProtocolVersion, Sharing};
+use mcp_tokio::{Json, Negotiation, ProtocolVersion};
 
+use crate::bridge::args::{BridgeArgs, HELP_BRIDGE, USAGE_BRIDGE};
 use crate::more_args::{
     BenchArgs, CompleteArgs, CompletionsArgs, HELP_BENCH, HELP_COMPLETE, HELP_REPLAY, HELP_REQUEST,
     ManArgs, PromptCommand, ReplayArgs, RequestArgs, ResourceCommand, USAGE_BENCH, USAGE_COMPLETE,
@@ -127,34 +127,6 @@ pub(crate) struct RecordArgs {
     pub(crate) common: Common,
 }
 
-#[derive(clap::Args)]
-pub(crate) struct BridgeArgs {
-    /// Serves HTTP at this address and the path /mcp, in place of standard input and output
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) listen: Option<SocketAddr>,
-    /// The eras of the clients: auto, legacy or modern
-    #[arg(long, value_name = "ERAS", default_value = "auto", value_parser = eras)]
-    pub(crate) serve: EraPolicy,
-    /// The clients that share a connection to the server: per-client or shared
-    #[arg(long, value_name = "SHARING", default_value = "per-client", value_parser = sharing)]
-    pub(crate) upstream: Sharing,
-    /// The most connections to the server
-    #[arg(long, value_name = "NUMBER", default_value_t = 64)]
-    pub(crate) max_upstreams: usize,
-    /// A host that requests may be for, beside localhost; may be repeated
-    #[arg(long, value_name = "HOST", requires = "listen")]
-    pub(crate) allow_host: Vec<String>,
-    /// An origin whose pages may send requests; may be repeated
-    #[arg(long, value_name = "ORIGIN", requires = "listen")]
-    pub(crate) allow_origin: Vec<String>,
-    /// The variable that holds the bearer token that clients have to bring; needed for an address that
-    /// is not of this machine alone
-    #[arg(long, value_name = "VARIABLE", requires = "listen")]
-    pub(crate) require_bearer_env: Option<String>,
-    #[command(flatten)]
-    pub(crate) alone: Alone,
-}
-
 /// What all commands have.
 #[derive(clap::Args)]
 pub(crate) struct Common {
@@ -266,23 +238,6 @@ fn era(text: &str) -> Result<Negotiation, String> {
             format!("it is auto, legacy, modern, or one of {}", known.join(", "))
         })?),
     })
-}
-
-fn eras(text: &str) -> Result<EraPolicy, String> {
-    match text {
-        "auto" => Ok(EraPolicy::Auto),
-        "legacy" => Ok(EraPolicy::LegacyOnly),
-        "modern" => Ok(EraPolicy::ModernOnly),
-        _ => Err("it is auto, legacy or modern".into()),
-    }
-}
-
-fn sharing(text: &str) -> Result<Sharing, String> {
-    match text {
-        "per-client" => Ok(Sharing::PerClient),
-        "shared" => Ok(Sharing::Shared),
-        _ => Err("it is per-client or shared".into()),
-    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -406,19 +361,3 @@ are the lines of heads and bodies on the first connection. Strings under keys an
 secret are masked; free text is not: look before you share it.
 
 With --json: {\"file\",\"lines\"}.";
-
-const USAGE_BRIDGE: &str = "mcp bridge [OPTIONS] <URL>
-       mcp bridge [OPTIONS] -- <COMMAND>...
-       mcp bridge --listen <ADDRESS:PORT> [OPTIONS] <URL>
-       mcp bridge --listen <ADDRESS:PORT> [OPTIONS] -- <COMMAND>...";
-
-const HELP_BRIDGE: &str = "\
---era is that of the server, --serve those of the clients. A legacy client has a connection to the
-server, or a process, of its own; modern clients share one if they declare the same capabilities.
-With --upstream shared all share one, for a server that keeps nothing about its clients.
-
-Over HTTP only this machine is served, and hosts and origins are checked. Another address needs
---require-bearer-env, and --allow-host with the name that clients use. No token of a client is
-passed on to the server; --bearer-env and --header are for that.
-
-Standard output belongs to the protocol. MCP_WIRE=1 shows both conversations on standard error.";

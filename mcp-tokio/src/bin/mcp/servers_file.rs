@@ -22,22 +22,40 @@ pub(crate) enum Entry {
 /// Reads a server of a file: that of the name, or the only one.
 pub(crate) fn read(file: &Path, name: Option<&str>) -> Result<Entry, Failure> {
     let shown = file.display();
+    let servers = servers(file)?;
+    let name = pick(&servers, name).map_err(|failure| Failure {
+        message: format!("{shown}: {}", failure.message),
+        ..failure
+    })?;
+    of_name(file, &servers, name)
+}
+
+/// Reads all servers of a file, with their names.
+pub(crate) fn read_all(file: &Path) -> Result<Vec<(String, Entry)>, Failure> {
+    let servers = servers(file)?;
+    servers.keys().map(|name| Ok((name.clone(), of_name(file, &servers, name)?))).collect()
+}
+
+fn of_name(file: &Path, servers: &Map<String, Value>, name: &str) -> Result<Entry, Failure> {
+    let server = servers.get(name).unwrap_or(&Value::Null);
+    let wrong =
+        |what: String| Failure::usage(format!("{}: the server {name:?} {what}", file.display()));
+    entry(server, &|variable| env::var(variable).ok()).map_err(wrong)
+}
+
+/// The servers of a file, which are not empty.
+fn servers(file: &Path) -> Result<Map<String, Value>, Failure> {
+    let shown = file.display();
     let text = fs::read_to_string(file)
         .map_err(|error| Failure::usage(format!("{shown} cannot be read: {error}")))?;
     let document: Value = serde_json::from_str(&without_comments(&text))
         .map_err(|error| Failure::usage(format!("{shown} is no JSON: {error}")))?;
     let servers = ["mcpServers", "servers"].iter().find_map(|member| document.get(member));
-    let servers = servers.and_then(Value::as_object).ok_or_else(|| {
+    let servers = servers.and_then(Value::as_object).filter(|servers| !servers.is_empty());
+    servers.cloned().ok_or_else(|| {
         Failure::usage(format!("{shown} names no servers"))
             .advice("hosts have them in the member `mcpServers`, VS Code in `servers`")
-    })?;
-    let name = pick(servers, name).map_err(|failure| Failure {
-        message: format!("{shown}: {}", failure.message),
-        ..failure
-    })?;
-    let server = servers.get(name).unwrap_or(&Value::Null);
-    let wrong = |what: String| Failure::usage(format!("{shown}: the server {name:?} {what}"));
-    entry(server, &|variable| env::var(variable).ok()).map_err(wrong)
+    })
 }
 
 fn pick<'a>(servers: &'a Map<String, Value>, name: Option<&'a str>) -> Result<&'a str, Failure> {

@@ -46,7 +46,9 @@ impl Target {
                 Self::started(Command::new(program).args(arguments), common)
             }
             (Some(url), None) => {
-                at(url, common, common.header.iter()).map(|config| Self::Http(Box::new(config)))
+                let token = token(common)?;
+                let config = at(url, common, token, common.header.iter())?;
+                Ok(Self::Http(Box::new(config)))
             }
             (Some(url), Some(_)) => Err(Failure::usage(format!(
                 "there are two servers, {url:?} and the command behind the dashes: leave one out"
@@ -63,11 +65,36 @@ impl Target {
                  one out",
             ));
         }
-        match servers_file::read(file, common.server.as_deref())? {
+        let entry = servers_file::read(file, common.server.as_deref())?;
+        Self::of_entry(entry, common, token(common)?)
+    }
+
+    /// All servers of a file. What the command line says of one server, such as its token, is for none
+    /// of them.
+    pub(crate) fn all(file: &Path, common: &Common) -> Result<Vec<(String, Self)>, Failure> {
+        let of_one = [
+            ("--header", !common.header.is_empty()),
+            ("--bearer-env", common.bearer_env.is_some()),
+            ("--client-id", common.sign_in.client_id.is_some()),
+            ("--env", !common.env.is_empty()),
+            ("--cwd", common.cwd.is_some()),
+        ];
+        if let Some((option, _)) = of_one.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(Failure::usage(format!(
+                "{option} is for one server, and the file may name several"
+            ))
+            .advice("put it into the file, or choose a server with --server"));
+        }
+        let entries = servers_file::read_all(file)?.into_iter();
+        entries.map(|(name, entry)| Ok((name, Self::of_entry(entry, common, None)?))).collect()
+    }
+
+    fn of_entry(entry: Entry, common: &Common, token: Option<String>) -> Result<Self, Failure> {
+        match entry {
             Entry::Command(command) => Self::started(command, common),
             Entry::Http { url, headers } => {
                 let fields = headers.iter().chain(&common.header);
-                at(&url, common, fields).map(|config| Self::Http(Box::new(config)))
+                at(&url, common, token, fields).map(|config| Self::Http(Box::new(config)))
             }
         }
     }
@@ -107,6 +134,7 @@ impl Target {
 fn at<'a>(
     url: &str,
     common: &Common,
+    token: Option<String>,
     fields: impl Iterator<Item = &'a (String, String)>,
 ) -> Result<HttpClientConfig, Failure> {
     let parsed = Url::parse(url).map_err(|error| {
@@ -115,7 +143,7 @@ fn at<'a>(
     })?;
     let mut config = HttpClientConfig::new(parsed);
     config.connect_timeout = config.connect_timeout.min(common.timeout);
-    if let Some(token) = token(common)? {
+    if let Some(token) = token {
         config = config.field("Authorization", &format!("Bearer {token}")).map_err(|_| {
             Failure::usage("the token has characters that no token has, such as a line feed")
         })?;

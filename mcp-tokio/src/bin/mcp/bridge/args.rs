@@ -1,0 +1,76 @@
+//! Arguments of `mcp bridge`.
+//!
+//! In: words. Out: [`BridgeArgs`], and the texts of its help.
+
+use std::net::SocketAddr;
+
+use mcp_tokio::{EraPolicy, Sharing};
+
+use crate::args::Alone;
+
+#[derive(clap::Args)]
+pub(crate) struct BridgeArgs {
+    /// Serves HTTP at this address, in place of standard input and output: at the path /mcp, or with
+    /// --config and without --server each server of the file at /NAME/mcp
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The eras of the clients: auto, legacy or modern
+    #[arg(long, value_name = "ERAS", default_value = "auto", value_parser = eras)]
+    pub(crate) serve: EraPolicy,
+    /// The clients that share a connection to the server: per-client or shared
+    #[arg(long, value_name = "SHARING", default_value = "per-client", value_parser = sharing)]
+    pub(crate) upstream: Sharing,
+    /// The most connections to each server
+    #[arg(long, value_name = "NUMBER", default_value_t = 64)]
+    pub(crate) max_upstreams: usize,
+    /// A host that requests may be for, beside localhost; may be repeated
+    #[arg(long, value_name = "HOST", requires = "listen")]
+    pub(crate) allow_host: Vec<String>,
+    /// An origin whose pages may send requests; may be repeated
+    #[arg(long, value_name = "ORIGIN", requires = "listen")]
+    pub(crate) allow_origin: Vec<String>,
+    /// The variable that holds the bearer token that clients have to bring; needed for an address that
+    /// is not of this machine alone
+    #[arg(long, value_name = "VARIABLE", requires = "listen")]
+    pub(crate) require_bearer_env: Option<String>,
+    #[command(flatten)]
+    pub(crate) alone: Alone,
+}
+
+fn eras(text: &str) -> Result<EraPolicy, String> {
+    match text {
+        "auto" => Ok(EraPolicy::Auto),
+        "legacy" => Ok(EraPolicy::LegacyOnly),
+        "modern" => Ok(EraPolicy::ModernOnly),
+        _ => Err("it is auto, legacy or modern".into()),
+    }
+}
+
+fn sharing(text: &str) -> Result<Sharing, String> {
+    match text {
+        "per-client" => Ok(Sharing::PerClient),
+        "shared" => Ok(Sharing::Shared),
+        _ => Err("it is per-client or shared".into()),
+    }
+}
+
+pub(crate) const USAGE_BRIDGE: &str = "mcp bridge [OPTIONS] <URL>
+       mcp bridge [OPTIONS] -- <COMMAND>...
+       mcp bridge --listen <ADDRESS:PORT> [OPTIONS] <URL>
+       mcp bridge --listen <ADDRESS:PORT> [OPTIONS] -- <COMMAND>...
+       mcp bridge --listen <ADDRESS:PORT> [OPTIONS] --config <FILE>";
+
+pub(crate) const HELP_BRIDGE: &str = "\
+--era is that of the server, --serve those of the clients. A legacy client has a connection to the
+server, or a process, of its own; modern clients share one if they declare the same capabilities.
+With --upstream shared all share one, for a server that keeps nothing about its clients.
+
+Over HTTP only this machine is served, and hosts and origins are checked. Another address needs
+--require-bearer-env, and --allow-host with the name that clients use. No token of a client is
+passed on to the server; --bearer-env, --header and `mcp login` are for that. Whoever is served uses
+the credentials of the person who has started the bridge.
+
+With --listen and --config the bridge has a path for each server of the file, /NAME/mcp. What is for
+one server, such as --header, --bearer-env and --env, is in the file then. --server chooses one.
+
+Standard output belongs to the protocol. MCP_WIRE=1 shows both conversations on standard error.";

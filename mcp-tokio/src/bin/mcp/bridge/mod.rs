@@ -1,0 +1,71 @@
+//! `mcp bridge`: a server of any era, for clients of any era.
+//!
+//! In: a server, or a file that names several, and where clients are. Out: the conversations, on
+//! standard input and output or over HTTP, until the client is gone or a signal comes.
+
+pub(crate) mod args;
+mod http;
+
+use mcp_tokio::{
+    Bridge, BridgeConfig, BridgeTarget, Config, Implementation, Restart, bridge, serve_stdio_with,
+};
+
+use crate::failure::{Exit, Failure};
+use crate::target::Target;
+use args::BridgeArgs;
+use http::NamedBridge;
+
+pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
+    let common = &args.alone.common;
+    if args.listen.is_none() && common.sign_in.paste {
+        return Err(Failure::usage(
+            "--paste reads from standard input, which belongs to the client",
+        )
+        .advice("sign in with `mcp login --paste`; the bridge uses what that stores"));
+    }
+    let bridges = match (args.listen, &common.config, &common.server) {
+        (Some(_), Some(file), None) if common.program.is_empty() => {
+            let servers = Target::all(file, common)?.into_iter();
+            let named =
+                |(name, target)| NamedBridge { bridge: open(target, &args), name: Some(name) };
+            servers.map(named).collect()
+        }
+        _ => {
+            let target = Target::new(args.alone.url.as_deref(), common)?;
+            vec![NamedBridge { bridge: open(target, &args), name: None }]
+        }
+    };
+    let served = match (args.listen, bridges.as_slice()) {
+        (None, [only]) => {
+            let mut config = Config::default();
+            config.era_policy = args.serve;
+            let served = serve_stdio_with(only.bridge.catalog(), config).await;
+            served.map_err(|error| Failure::new(Exit::Connection, error))
+        }
+        (Some(address), bridges) => http::listen(bridges, address, &args).await,
+        // Without an address there is one server.
+        (None, _) => Ok(()),
+    };
+    for NamedBridge { bridge, .. } in bridges {
+        bridge.close().await;
+    }
+    served.map(|()| Exit::Fine)
+}
+
+/// A bridge to a server, which starts or connects nothing yet.
+fn open(target: Target, args: &BridgeArgs) -> Bridge {
+    let common = &args.alone.common;
+    let mut config =
+        BridgeConfig::new(Implementation::new("mcp-bridge", env!("CARGO_PKG_VERSION")));
+    config.sharing = args.upstream;
+    config.max_upstreams = args.max_upstreams.max(1);
+    config.client.negotiation = common.era;
+    config.client.probe_timeout = config.client.probe_timeout.min(common.timeout);
+    config.client.initialize_timeout = common.timeout;
+    config.client.restart = Restart::OnCall;
+    let target = match target {
+        Target::Command(command) => BridgeTarget::Command(command),
+        Target::Http(config) => BridgeTarget::Http(config),
+    };
+    bridge(target, config)
+}
