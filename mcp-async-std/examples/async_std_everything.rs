@@ -4,12 +4,12 @@
 use std::net::TcpListener;
 
 use async_std::task;
-use mcp_async_std::{serve_http, serve_stdio};
+use mcp_async_std::{serve_http, serve_stdio_with};
 use mcp_tests::everything::{Transport, registry};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     match Transport::parse(std::env::args().skip(1))? {
-        Transport::Stdio => task::block_on(serve_stdio(registry()?))?,
+        Transport::Stdio(config) => task::block_on(serve_stdio_with(registry()?, config))?,
         Transport::Http(place) => {
             let listener = TcpListener::bind(place.listen)?;
             eprintln!("listening on http://{}{}", listener.local_addr()?, place.config.path);

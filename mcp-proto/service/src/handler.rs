@@ -18,7 +18,7 @@ use mcp_proto::ErrorData;
 use mcp_proto::Json;
 use mcp_proto::UsageError;
 use mcp_proto::message::Method;
-use mcp_proto::server::{Outcome, template_variables};
+use mcp_proto::server::{Outcome, SessionRef, template_variables};
 use mcp_proto::types::{
     CallToolResult, CompleteRequestParams, CompleteResult, CompletionReference, GetPromptResult,
     Prompt, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, Tool,
@@ -33,12 +33,13 @@ enum Kind {
     Request(Arc<Call>),
     Notification(Arc<Notify>),
     /// Of both, for a server that forwards.
-    Forward(Arc<Call>, Arc<NotifyAny>),
+    Forward(Arc<Call>, Arc<NotifyAny>, Option<Arc<EndSession>>),
 }
 
 type Call = dyn Fn(Given, Context) -> Running + Send + Sync;
 type Notify = dyn Fn(&Json, Session) + Send + Sync;
 type NotifyAny = dyn Fn(Method, Json, Session) + Send + Sync;
+type EndSession = dyn Fn(SessionRef) + Send + Sync;
 
 impl Handler {
     /// A handler for a tool with arguments of type `A`.
@@ -208,7 +209,18 @@ impl Handler {
         let call = move |Given { method, params, .. }: Given, context| {
             Running::Future(Box::pin(request(method, params, context)))
         };
-        Self(Kind::Forward(Arc::new(call), Arc::new(notification)))
+        Self(Kind::Forward(Arc::new(call), Arc::new(notification), None))
+    }
+
+    /// The same handler, which also is told of sessions of legacy clients that have ended, and of byte
+    /// streams; by [`Session::id`]. `f` runs in the adapter's task and must not block. A handler that
+    /// is none of [`Handler::forward`] stays as it is.
+    #[must_use]
+    pub fn on_session_end(self, f: impl Fn(SessionRef) + Send + Sync + 'static) -> Self {
+        match self.0 {
+            Kind::Forward(call, notify, _) => Self(Kind::Forward(call, notify, Some(Arc::new(f)))),
+            other @ (Kind::Request(_) | Kind::Notification(_)) => Self(other),
+        }
     }
 
     fn request(call: impl Fn(Given, Context) -> Running + Send + Sync + 'static) -> Self {
@@ -217,7 +229,7 @@ impl Handler {
 
     pub(super) fn call(&self, given: Given, context: Context) -> Running {
         match &self.0 {
-            Kind::Request(call) | Kind::Forward(call, _) => call(given, context),
+            Kind::Request(call) | Kind::Forward(call, _, _) => call(given, context),
             Kind::Notification(_) => {
                 let error = ErrorData::internal("the handler is one of notifications");
                 Running::Done(Outcome::Error(error))
@@ -228,8 +240,14 @@ impl Handler {
     pub(super) fn notify(&self, method: Method, params: Json, session: Session) {
         match &self.0 {
             Kind::Notification(notify) => notify(&params, session),
-            Kind::Forward(_, notify) => notify(method, params, session),
+            Kind::Forward(_, notify, _) => notify(method, params, session),
             Kind::Request(_) => {}
+        }
+    }
+
+    pub(super) fn end_session(&self, session: SessionRef) {
+        if let Kind::Forward(_, _, Some(end)) = &self.0 {
+            end(session);
         }
     }
 }

@@ -98,6 +98,9 @@ impl Runner {
             ServerEvent::Notification { session, handler, method, params } => {
                 self.offer.notify(&self.port, (session, handler), method, params);
             }
+            ServerEvent::SessionEnded { session, handler } => {
+                self.offer.end_session(session, handler);
+            }
             ServerEvent::InputAnswered { input, answer } => {
                 wake(self.questions.answer(input, answer));
             }
@@ -276,6 +279,13 @@ impl Offer {
             })
         };
         Ok(Called { reply, cancel, call })
+    }
+
+    /// Tells the handler that forwards that a session has ended.
+    pub(super) fn end_session(&self, session: SessionRef, handler: HandlerId) {
+        if let Some(handler) = self.registry.handler(handler) {
+            let _ = catch_unwind(AssertUnwindSafe(|| handler.end_session(session)));
+        }
     }
 
     /// Calls the handler of a notification. There is nobody to tell of a panic.

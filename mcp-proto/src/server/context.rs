@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use super::call::ReplyPath;
 use super::config::Config;
 use super::declaration::Declaration;
-use super::event::{ReplyId, ServerAction, ServerEvent, StreamId};
+use super::event::{ReplyId, ServerAction, ServerEvent, SessionRef, StreamId};
 use super::extensions::Extensions;
 use super::outbox::Outbox;
 use crate::budget::Charge;
@@ -139,6 +139,11 @@ impl Context {
 
     /// Closes the connection; nothing follows.
     pub(super) fn close(&mut self) {
+        if let (Some(handler), Binding::Stream | Binding::Session) =
+            (self.declaration.forward, self.binding)
+        {
+            self.event(ServerEvent::SessionEnded { session: SessionRef(self.scope), handler });
+        }
         self.event(ServerEvent::Closed);
         self.outbox.push(ServerAction::Close);
     }

@@ -64,6 +64,14 @@ pub enum ServerEvent {
         /// Its parameters, as they came.
         params: Json,
     },
+    /// A session has ended, or the byte stream of a client; only of a server that
+    /// [forwards](super::Registry::forward). Its requests are answered or cancelled.
+    SessionEnded {
+        /// The session.
+        session: SessionRef,
+        /// The handler that forwards.
+        handler: HandlerId,
+    },
     /// The outcome of a [`Server::ping`](super::Server::ping).
     Pong {
         /// The ping.

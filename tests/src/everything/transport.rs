@@ -1,18 +1,18 @@
 //! What the command line of an `everything` server says.
 
 use mcp_proto::http::{Config, Sessions};
-use mcp_proto::{Duration, EraPolicy};
+use mcp_proto::{Duration, EraPolicy, server};
 
 /// How to use it.
-const USAGE: &str = "usage: everything stdio\n       everything http --listen ADDRESS [--path PATH] \
+const USAGE: &str = "usage: everything stdio [--era auto|legacy|modern]\n       everything http --listen ADDRESS [--path PATH] \
                          [--era auto|legacy|modern] [--sessions sessions|stateless|off] \
                          [--head-timeout MILLISECONDS]";
 
 /// Where a server finds its clients.
 #[derive(Debug)]
 pub enum Transport {
-    /// At standard input and output.
-    Stdio,
+    /// At standard input and output, with these settings.
+    Stdio(server::Config),
     /// At an address.
     Http(Box<Place>),
 }
@@ -31,10 +31,26 @@ impl Transport {
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut arguments = arguments.into_iter();
         match arguments.next().as_deref() {
-            Some("stdio") => Ok(Self::Stdio),
+            Some("stdio") => {
+                let mut config = server::Config::default();
+                if let Some(option) = arguments.next() {
+                    let era = arguments.next().filter(|_| option == "--era");
+                    config.era_policy = era.as_deref().and_then(era_policy).ok_or(USAGE)?;
+                }
+                Ok(Self::Stdio(config))
+            }
             Some("http") => Place::parse(arguments).map(|place| Self::Http(place.into())),
             _ => Err(USAGE.into()),
         }
+    }
+}
+
+fn era_policy(name: &str) -> Option<EraPolicy> {
+    match name {
+        "auto" => Some(EraPolicy::Auto),
+        "legacy" => Some(EraPolicy::LegacyOnly),
+        "modern" => Some(EraPolicy::ModernOnly),
+        _ => None,
     }
 }
 
@@ -47,9 +63,7 @@ impl Place {
             match (&*option, &*value) {
                 ("--listen", _) => listen = Some(value),
                 ("--path", _) => config.path = value,
-                ("--era", "auto") => config.server.era_policy = EraPolicy::Auto,
-                ("--era", "legacy") => config.server.era_policy = EraPolicy::LegacyOnly,
-                ("--era", "modern") => config.server.era_policy = EraPolicy::ModernOnly,
+                ("--era", era) => config.server.era_policy = era_policy(era).ok_or(USAGE)?,
                 ("--sessions", "sessions") => config.sessions = Sessions::Sessions,
                 ("--sessions", "stateless") => config.sessions = Sessions::Stateless,
                 ("--sessions", "off") => config.sessions = Sessions::Off,

@@ -19,16 +19,16 @@ use serde_json::{Value, json};
 use super::{ERAS, pairs};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Transport {
+pub(super) enum Transport {
     Stdio,
     Http,
 }
 
-const TRANSPORTS: [Transport; 2] = [Transport::Stdio, Transport::Http];
+pub(super) const TRANSPORTS: [Transport; 2] = [Transport::Stdio, Transport::Http];
 
 /// The ports of the server, and of the bridge.
-const SERVER: u16 = 1;
-const BRIDGE: u16 = 2;
+pub(super) const SERVER: u16 = 1;
+pub(super) const BRIDGE: u16 = 2;
 
 #[test]
 fn every_cell_gives_what_the_server_gives_directly() {
@@ -72,53 +72,8 @@ fn answers_of_the_user_arrive_as_they_are() {
     }
 }
 
-#[test]
-fn each_legacy_client_has_a_connection_of_its_own() {
-    let world = World::default();
-    let limited = limited(&world, 1);
-    let (one, other) = (client(Era::Legacy), client(Era::Legacy));
-    attach(&world, &one, Transport::Stdio, &limited.catalog());
-    assert!(world.run(one.list_tools()).unwrap().is_ok());
-    attach(&world, &other, Transport::Stdio, &limited.catalog());
-    let refused = world.run(other.connected()).unwrap();
-    assert!(format!("{refused:?}").contains("BridgeConfig::max_upstreams = 1 "), "{refused:?}");
-}
-
-#[test]
-fn server_that_cannot_be_reached_is_an_error_for_each_request() {
-    for era in ERAS {
-        let world = World::default();
-        let url = Url::parse(&format!("http://127.0.0.1:{SERVER}/mcp")).unwrap();
-        let target = BridgeTarget::Http(Box::new(HttpClientConfig::new(url)));
-        let config = BridgeConfig::new(Implementation::new("bridge", "1"));
-        let bridge = bridge(&world, target, config);
-        let client = client(era);
-        attach(&world, &client, Transport::Stdio, &bridge.catalog());
-        let outcome = world.run(async { client.list_tools().await }).unwrap();
-        assert!(format!("{outcome:?}").contains("no connection to the server"), "{outcome:?}");
-    }
-}
-
-#[test]
-fn connection_of_modern_clients_closes_when_nobody_needs_it() {
-    let world = World::default();
-    let opened = Arc::new(Mutex::new(0));
-    let bridge = counted(&world, &opened);
-    let client = client(Era::Modern);
-    attach(&world, &client, Transport::Stdio, &bridge.catalog());
-    let twice = async {
-        client.list_tools().await.unwrap();
-        client.list_prompts().await.unwrap();
-        assert_eq!(*opened.lock().unwrap(), 1);
-        world.sleep(Duration::from_secs(11 * 60)).await;
-        client.list_tools().await.unwrap();
-        assert_eq!(*opened.lock().unwrap(), 2);
-    };
-    world.run(twice).unwrap();
-}
-
 /// A client of one era.
-fn client(era: Era) -> Client {
+pub(super) fn client(era: Era) -> Client {
     let config = Config::new(Implementation::new("client", "1.0.0"));
     Client::new(config.negotiation(match era {
         Era::Legacy => Negotiation::Legacy,
@@ -143,7 +98,7 @@ fn connect(
 }
 
 /// Serves a catalog to a client.
-fn attach(world: &World, client: &Client, down: Transport, catalog: &Catalog) {
+pub(super) fn attach(world: &World, client: &Client, down: Transport, catalog: &Catalog) {
     let (runtime, client, catalog) = (world.clone(), client.clone(), catalog.clone());
     match down {
         Transport::Stdio => {
@@ -181,21 +136,8 @@ fn bridged(world: &World, up: Transport, era: Era) -> Bridge {
     bridge(world, target, BridgeConfig::new(Implementation::new("bridge", "1.0.0")))
 }
 
-/// A bridge with so many connections at most.
-fn limited(world: &World, max_upstreams: usize) -> Bridge {
-    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    config.max_upstreams = max_upstreams;
-    bridge(world, pipe(world, EraPolicy::Auto, Arc::default()), config)
-}
-
-/// A bridge whose connections are counted.
-fn counted(world: &World, opened: &Arc<Mutex<usize>>) -> Bridge {
-    let config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
-    bridge(world, pipe(world, EraPolicy::Auto, opened.clone()), config)
-}
-
 /// A server for each stream that is opened.
-fn pipe(world: &World, policy: EraPolicy, opened: Arc<Mutex<usize>>) -> BridgeTarget {
+pub(super) fn pipe(world: &World, policy: EraPolicy, opened: Arc<Mutex<usize>>) -> BridgeTarget {
     let world = world.clone();
     BridgeTarget::Stream(Arc::new(move || {
         *opened.lock().unwrap() += 1;
@@ -211,14 +153,14 @@ fn pipe(world: &World, policy: EraPolicy, opened: Arc<Mutex<usize>>) -> BridgeTa
     }))
 }
 
-fn listen(world: &World, port: u16, catalog: Catalog, config: http::Config) {
+pub(super) fn listen(world: &World, port: u16, catalog: Catalog, config: http::Config) {
     let (runtime, listener) = (world.clone(), world.listen(port));
     world.spawn(async move {
         serve_http(&runtime, listener, catalog, config, std::future::pending()).await;
     });
 }
 
-fn at(port: u16) -> HttpClientConfig {
+pub(super) fn at(port: u16) -> HttpClientConfig {
     HttpClientConfig::new(Url::parse(&format!("http://127.0.0.1:{port}/mcp")).unwrap())
 }
 

@@ -8,7 +8,9 @@
 )]
 
 mod across;
+mod callers;
 mod cells;
+mod connections;
 mod faults;
 mod inputs;
 mod same_era;

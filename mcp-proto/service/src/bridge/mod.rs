@@ -11,7 +11,7 @@
 //!
 //! | a connection belongs to | until |
 //! |---|---|
-//! | the session of a legacy client | over HTTP its requests cease for `Limits::session_idle_timeout`; on a byte stream, [`Bridge::close`] |
+//! | the session of a legacy client | the end of the session, or of the byte stream; over HTTP also `Limits::session_idle_timeout` without a request |
 //! | all modern clients of a principal that declare the same capabilities | [`BridgeConfig::idle_timeout`] without a request |
 //! | everybody, with [`Sharing::Shared`] | [`Bridge::close`] |
 

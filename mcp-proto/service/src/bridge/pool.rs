@@ -7,9 +7,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::upstream::{Spawn, Upstream};
+use super::upstream::{Failures, Spawn, Upstream};
 use super::{BridgeConfig, Sharing};
 use crate::lock::Lock;
 use crate::{Catalog, Client, Context, Handler, Registry, Session};
@@ -40,9 +39,15 @@ pub struct Bridge(Arc<Pool>);
 struct Pool {
     config: BridgeConfig,
     connect: Connect,
-    open: Lock<BTreeMap<Owner, Upstream>>,
-    /// The connections in a row that have ended before the server was known.
-    failures: AtomicU32,
+    connections: Lock<Connections>,
+    failures: Failures,
+}
+
+#[derive(Default)]
+struct Connections {
+    open: BTreeMap<Owner, Upstream>,
+    /// Those that serve nobody any more, until they have ended.
+    closing: Vec<Upstream>,
 }
 
 /// The time between the end of a first connection whose server was never known and the start of the
@@ -62,8 +67,8 @@ enum Owner {
 
 impl Bridge {
     pub(crate) fn new(config: BridgeConfig, connect: Connect) -> Self {
-        let failures = AtomicU32::new(0);
-        Self(Arc::new(Pool { config, connect, open: Lock::default(), failures }))
+        let failures = Failures::default();
+        Self(Arc::new(Pool { config, connect, connections: Lock::default(), failures }))
     }
 
     /// The catalog to serve, over a byte stream or HTTP, or both.
@@ -86,7 +91,8 @@ impl Bridge {
         let info = bridges.first().map(|bridge| bridge.0.config.client.client_info.clone());
         let info = info.unwrap_or_else(|| Implementation::new("bridge", ""));
         let mut registry = Registry::new(info);
-        registry.forward(Handler::forward(
+        let all = bridges.clone();
+        let handler = Handler::forward(
             move |method, params, context: Context| {
                 let chosen = choose(context.peer());
                 async move {
@@ -105,14 +111,20 @@ impl Bridge {
                     upstream.notification(method, params, session.id());
                 }
             },
-        ));
+        );
+        let handler = handler.on_session_end(move |session| {
+            for bridge in &all {
+                bridge.end_session(session);
+            }
+        });
+        registry.forward(handler);
         registry.into()
     }
 
     /// Closes all connections to the server, and waits until they are.
     pub async fn close(&self) {
-        let open = core::mem::take(&mut *self.0.open.lock());
-        for upstream in open.into_values() {
+        let Connections { open, closing } = core::mem::take(&mut *self.0.connections.lock());
+        for upstream in open.into_values().chain(closing) {
             upstream.close().await;
         }
     }
@@ -127,14 +139,14 @@ impl Bridge {
     /// The connection of a legacy client that has sent a request.
     fn upstream_of(&self, session: &Session) -> Option<Upstream> {
         let owners = [Owner::Session(session.id()), Owner::Everybody];
-        let open = self.0.open.lock();
-        let upstream = owners.iter().find_map(|owner| open.get(owner))?;
+        let connections = self.0.connections.lock();
+        let upstream = owners.iter().find_map(|owner| connections.open.get(owner))?;
         upstream.has_session(session.id()).then(|| upstream.clone())
     }
 
     /// The connection of everybody, if it is open.
     fn shared_upstream(&self) -> Option<Upstream> {
-        self.0.open.lock().get(&Owner::Everybody).cloned()
+        self.0.connections.lock().open.get(&Owner::Everybody).cloned()
     }
 
     /// The connection for a request, which may be another one.
@@ -149,19 +161,20 @@ impl Bridge {
             },
         };
         let upstream = {
-            let mut open = self.0.open.lock();
+            let Connections { open, closing } = &mut *self.0.connections.lock();
             if let Some(upstream) = open.get(&owner).filter(|upstream| !upstream.has_ended()) {
                 return Ok(upstream.clone());
             }
             let max_upstreams = self.0.config.max_upstreams;
-            if open.len() >= max_upstreams && !open.contains_key(&owner) {
+            if open.len() + closing.len() >= max_upstreams && !open.contains_key(&owner) {
                 let why = alloc::format!(
                     "BridgeConfig::max_upstreams = {max_upstreams} connections to the server are open"
                 );
                 return Err(ErrorData::internal(why));
             }
             let upstream = self.open(peer);
-            open.insert(owner.clone(), upstream.clone());
+            // One that connects no more may not have ended yet.
+            closing.extend(open.insert(owner.clone(), upstream.clone()));
             upstream
         };
         self.drive(owner, &upstream, context.about().is_shared());
@@ -169,7 +182,7 @@ impl Bridge {
     }
 
     fn open(&self, peer: &Peer) -> Upstream {
-        let Pool { config, connect, .. } = &*self.0;
+        let Pool { config, connect, failures, .. } = &*self.0;
         let mut settings: client::Config = config.client.clone();
         if config.sharing == Sharing::PerClient {
             settings.capabilities = peer.capabilities.decode().unwrap_or_default();
@@ -181,7 +194,7 @@ impl Bridge {
         }
         let mut machine = bridge::Config::new(Box::new(connect.random));
         machine.limits = settings.limits.clone();
-        Upstream::new(settings, machine, connect.spawn.clone())
+        Upstream::new(settings, machine, connect.spawn.clone(), failures.clone())
     }
 
     /// Drives a connection in a task of its own, and closes it once nobody needs it.
@@ -190,17 +203,11 @@ impl Bridge {
         let (pool, ended, key) = (self.clone(), upstream.clone(), owner.clone());
         (connect.spawn)(Box::pin(async move {
             let connect = &pool.0.connect;
-            if let Some(pause) = pause_after(pool.0.failures.load(Ordering::Relaxed)) {
+            if let Some(pause) = pause_after(pool.0.failures.count()) {
                 (connect.sleep)(pause).await;
             }
             if ended.begin() {
                 (connect.drive)(ended.client.clone()).await;
-            }
-            if ended.was_connected() {
-                pool.0.failures.store(0, Ordering::Relaxed);
-            } else {
-                let add = |failures: u32| Some(failures.saturating_add(1));
-                let _ = pool.0.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
             }
             pool.forget(&key, &ended);
             ended.end();
@@ -220,7 +227,7 @@ impl Bridge {
                     return;
                 }
                 if is_idle && before.replace(requests) == Some(requests) {
-                    pool.forget(&owner, &upstream);
+                    pool.retire(&owner, &upstream);
                     return upstream.close().await;
                 }
             }
@@ -229,9 +236,35 @@ impl Bridge {
 
     /// A connection is over, or about to be: the next request needs another one.
     fn forget(&self, owner: &Owner, upstream: &Upstream) {
-        let mut open = self.0.open.lock();
+        let Connections { open, closing } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
             open.remove(owner);
+        }
+        closing.retain(|it| !it.is(upstream));
+    }
+
+    /// A connection is to be closed by the caller: the next request needs another one.
+    fn retire(&self, owner: &Owner, upstream: &Upstream) {
+        let Connections { open, closing } = &mut *self.0.connections.lock();
+        if open.get(owner).is_some_and(|it| it.is(upstream)) {
+            open.remove(owner);
+            closing.push(upstream.clone());
+        }
+    }
+
+    /// The session of a client has ended: its connection is closed, and one that it shares forgets it.
+    fn end_session(&self, session: SessionRef) {
+        let owner = Owner::Session(session);
+        let (own, shared) = {
+            let open = &self.0.connections.lock().open;
+            (open.get(&owner).cloned(), open.get(&Owner::Everybody).cloned())
+        };
+        if let Some(shared) = shared.filter(|shared| shared.has_session(session)) {
+            shared.end_session(session);
+        }
+        if let Some(upstream) = own {
+            self.retire(&owner, &upstream);
+            (self.0.connect.spawn)(Box::pin(async move { upstream.close().await }));
         }
     }
 }

@@ -17,6 +17,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::{self, Poll};
 
 use super::sink::EventSink;
@@ -48,6 +49,26 @@ struct UpstreamShared {
     spawn: Spawn,
     /// The client, once there is one.
     client: Lock<Option<Client>>,
+    failures: Failures,
+}
+
+/// The connections in a row that have ended before the server was known. Clones are the same count.
+#[derive(Clone, Default)]
+pub(super) struct Failures(Arc<AtomicU32>);
+
+impl Failures {
+    pub(super) fn count(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn add(&self) {
+        let add = |count: u32| Some(count.saturating_add(1));
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+    }
+
+    fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
 }
 
 struct UpstreamState {
@@ -56,6 +77,7 @@ struct UpstreamState {
     sessions: BTreeMap<SessionRef, Session>,
     asked: BTreeMap<Ticket, Arc<Mailbox<bool>>>,
     has_begun: bool,
+    /// The client connects no more, or nobody drives it.
     has_ended: bool,
     was_connected: bool,
     /// The number of requests so far.
@@ -70,7 +92,12 @@ struct WaitingRequest {
 
 impl Upstream {
     /// A connection that is yet to be driven.
-    pub(super) fn new(config: client::Config, machine: Config, spawn: Spawn) -> Self {
+    pub(super) fn new(
+        config: client::Config,
+        machine: Config,
+        spawn: Spawn,
+        failures: Failures,
+    ) -> Self {
         let state = UpstreamState {
             bridge: Bridge::new(machine),
             waiting: BTreeMap::new(),
@@ -81,8 +108,12 @@ impl Upstream {
             was_connected: false,
             requests: 0,
         };
-        let shared =
-            Arc::new(UpstreamShared { state: Lock::new(state), spawn, client: Lock::new(None) });
+        let shared = Arc::new(UpstreamShared {
+            state: Lock::new(state),
+            spawn,
+            client: Lock::new(None),
+            failures,
+        });
         let client = Client::with_sink(config.forwarding(), shared.clone());
         *shared.client.lock() = Some(client.clone());
         Self { client, shared }
@@ -136,6 +167,12 @@ impl Upstream {
         self.shared.state.lock().sessions.contains_key(&session)
     }
 
+    /// The session of a legacy client has ended.
+    pub(super) fn end_session(&self, session: SessionRef) {
+        self.shared.state.lock().sessions.remove(&session);
+        self.apply(move |bridge, now, client| bridge.handle_session_ended(now, session, client));
+    }
+
     /// Returns whether nothing waits, and the number of requests so far.
     pub(super) fn use_count(&self) -> (bool, u64) {
         let state = self.shared.state.lock();
@@ -172,11 +209,6 @@ impl Upstream {
         self.shared.state.lock().has_ended
     }
 
-    /// Returns whether the server was ever known.
-    pub(super) fn was_connected(&self) -> bool {
-        self.shared.state.lock().was_connected
-    }
-
     fn apply(&self, verb: impl FnOnce(&mut Bridge, Instant, &mut client::Client) + Send + 'static) {
         let shared = self.shared.clone();
         self.client.apply(move |client, now| verb(&mut shared.state.lock().bridge, now, client));
@@ -184,6 +216,14 @@ impl Upstream {
 }
 
 impl UpstreamShared {
+    /// No request goes here any more.
+    fn end(&self, state: &mut UpstreamState) {
+        if !state.has_ended && !state.was_connected && state.has_begun {
+            self.failures.add();
+        }
+        state.has_ended = true;
+    }
+
     fn act_on(self: &Arc<Self>, action: BridgeAction) {
         match action {
             BridgeAction::Respond { about, outcome } => {
@@ -277,7 +317,12 @@ impl UpstreamShared {
 impl EventSink for UpstreamShared {
     fn handle_event(&self, now: Instant, event: ClientEvent, client: &mut client::Client) {
         let mut state = self.state.lock();
-        state.was_connected |= matches!(event, ClientEvent::Connected(_));
+        if let ClientEvent::Connected(_) = event {
+            state.was_connected = true;
+            self.failures.reset();
+        } else if let ClientEvent::Closed(_) = event {
+            self.end(&mut state);
+        }
         state.bridge.handle_client_event(now, event, client);
     }
 
@@ -300,7 +345,7 @@ impl EventSink for UpstreamShared {
     fn handle_end(&self) {
         let waiting: Vec<WaitingRequest> = {
             let mut state = self.state.lock();
-            state.has_ended = true;
+            self.end(&mut state);
             core::mem::take(&mut state.waiting).into_values().collect()
         };
         for WaitingRequest { answer, .. } in waiting {

@@ -295,6 +295,10 @@ impl Hub {
                 let offer = self.shared.lock().offer.clone();
                 offer.notify(&self.port, (session, handler), method, params);
             }
+            ServerEvent::SessionEnded { session, handler } => {
+                let offer = self.shared.lock().offer.clone();
+                offer.end_session(session, handler);
+            }
             ServerEvent::InputAnswered { input, answer } => {
                 let waker = self.shared.lock().questions.answer(input, answer);
                 wake(waker);

@@ -1,0 +1,192 @@
+//! The connections of a bridge: whom each belongs to, how many there are, and when each ends.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_proto::client::Negotiation;
+use mcp_proto::http::Url;
+use mcp_proto::types::{Implementation, LoggingLevel};
+use mcp_proto::{Duration, Era, EraPolicy, Instant, ProtocolVersion};
+use mcp_service::runtime::{BridgeTarget, Runtime, bridge};
+use mcp_service::{Bridge, BridgeConfig, Client, Clock, HttpClientConfig, Sharing, Socket};
+use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
+
+use super::ERAS;
+use super::cells::{SERVER, TRANSPORTS, Transport, attach, client, pipe};
+
+#[test]
+fn each_legacy_client_has_a_connection_of_its_own() {
+    let world = World::default();
+    let limited = limited(&world, 1);
+    let (one, other) = (client(Era::Legacy), client(Era::Legacy));
+    attach(&world, &one, Transport::Stdio, &limited.catalog());
+    assert!(world.run(one.list_tools()).unwrap().is_ok());
+    attach(&world, &other, Transport::Stdio, &limited.catalog());
+    let refused = world.run(other.connected()).unwrap();
+    assert!(format!("{refused:?}").contains("BridgeConfig::max_upstreams = 1 "), "{refused:?}");
+}
+
+#[test]
+fn server_that_cannot_be_reached_is_an_error_for_each_request() {
+    for era in ERAS {
+        let world = World::default();
+        let url = Url::parse(&format!("http://127.0.0.1:{SERVER}/mcp")).unwrap();
+        let target = BridgeTarget::Http(Box::new(HttpClientConfig::new(url)));
+        let config = BridgeConfig::new(Implementation::new("bridge", "1"));
+        let bridge = bridge(&world, target, config);
+        let client = client(era);
+        attach(&world, &client, Transport::Stdio, &bridge.catalog());
+        let outcome = world.run(async { client.list_tools().await }).unwrap();
+        assert!(format!("{outcome:?}").contains("no connection to the server"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn connection_of_modern_clients_closes_when_nobody_needs_it() {
+    let world = World::default();
+    let opened = Arc::new(Mutex::new(0));
+    let bridge = counted(&world, &opened);
+    let client = client(Era::Modern);
+    attach(&world, &client, Transport::Stdio, &bridge.catalog());
+    let twice = async {
+        client.list_tools().await.unwrap();
+        client.list_prompts().await.unwrap();
+        assert_eq!(*opened.lock().unwrap(), 1);
+        world.sleep(Duration::from_secs(11 * 60)).await;
+        client.list_tools().await.unwrap();
+        assert_eq!(*opened.lock().unwrap(), 2);
+    };
+    world.run(twice).unwrap();
+}
+
+#[test]
+fn ended_session_ends_its_connection() {
+    for down in TRANSPORTS {
+        let world = World::default();
+        let limited = limited(&world, 1);
+        for number in 0..3 {
+            let client = client(Era::Legacy);
+            attach(&world, &client, down, &limited.catalog());
+            let talk = async {
+                client.list_tools().await.unwrap();
+                client.close().await;
+                // The server has its time to end.
+                world.sleep(Duration::from_secs(5)).await;
+            };
+            assert!(world.run(talk).is_some(), "{down:?}, client {number}");
+        }
+    }
+}
+
+#[test]
+fn ended_session_is_forgotten_by_a_shared_connection() {
+    // A log message that names no request goes to the only client that there is. So a client that is
+    // gone would keep it from all others.
+    let world = World::default();
+    let opened = Arc::new(Mutex::new(0));
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.sharing = Sharing::Shared;
+    let bridge = bridge(&world, pipe(&world, EraPolicy::LegacyOnly, opened.clone()), config);
+    for _ in 0..3 {
+        let client = client(Era::Legacy);
+        let logs = Arc::new(Mutex::new(0));
+        let counts = logs.clone();
+        client.on_log(move |_| *counts.lock().unwrap() += 1);
+        attach(&world, &client, Transport::Stdio, &bridge.catalog());
+        let talk = async {
+            client.set_log_level(LoggingLevel::Debug).await.unwrap();
+            client.call_tool("test_tool_with_logging", &()).await.unwrap();
+            client.close().await;
+            world.sleep(Duration::from_secs(5)).await;
+        };
+        world.run(talk).unwrap();
+        assert!(*logs.lock().unwrap() > 0);
+    }
+    assert_eq!(*opened.lock().unwrap(), 1);
+}
+
+#[test]
+fn server_that_ends_at_once_is_started_at_growing_intervals() {
+    const ENDS: usize = 5;
+    let world = World::default();
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let bridge = failing(&world, &times, ENDS);
+    let asks = async {
+        for number in 0..=ENDS {
+            let outcome = another(&world, &bridge).list_tools().await;
+            assert_eq!(outcome.is_ok(), number == ENDS, "{outcome:?}");
+        }
+    };
+    world.run(asks).unwrap();
+    let times = times.lock().unwrap();
+    assert_eq!(times.len(), ENDS + 1);
+    let pauses: Vec<Duration> =
+        times.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
+    let mut least = Duration::from_millis(250);
+    for pause in &pauses {
+        assert!(*pause >= least && *pause < least * 2, "{pauses:?}");
+        least *= 2;
+    }
+}
+
+#[test]
+fn bridge_closes_while_a_start_waits() {
+    let world = World::default();
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let bridge = failing(&world, &times, usize::MAX);
+    let asks = async {
+        for _ in 0..5 {
+            another(&world, &bridge).list_tools().await.unwrap_err();
+        }
+        let before = now(&world);
+        let outcome = Arc::new(Mutex::new(None));
+        let (asking, ends) = (another(&world, &bridge), outcome.clone());
+        world.spawn(async move { *ends.lock().unwrap() = Some(asking.list_tools().await) });
+        world.sleep(Duration::from_millis(10)).await;
+        assert!(outcome.lock().unwrap().is_none());
+        bridge.close().await;
+        world.sleep(Duration::from_millis(10)).await;
+        outcome.lock().unwrap().take().unwrap().unwrap_err();
+        assert!(now(&world).duration_since(before) < Duration::from_secs(1));
+    };
+    world.run(asks).unwrap();
+}
+
+/// A bridge with so many connections at most.
+fn limited(world: &World, max_upstreams: usize) -> Bridge {
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.max_upstreams = max_upstreams;
+    bridge(world, pipe(world, EraPolicy::Auto, Arc::default()), config)
+}
+
+/// A bridge whose connections are counted.
+fn counted(world: &World, opened: &Arc<Mutex<usize>>) -> Bridge {
+    let config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    bridge(world, pipe(world, EraPolicy::Auto, opened.clone()), config)
+}
+
+/// A bridge to a server that ends as soon as it is started, so many times; and the times of its starts.
+fn failing(world: &World, times: &Arc<Mutex<Vec<Instant>>>, ends: usize) -> Bridge {
+    let BridgeTarget::Stream(works) = pipe(world, EraPolicy::Auto, Arc::default()) else {
+        unreachable!("it is a stream");
+    };
+    let (here, times) = (world.clone(), times.clone());
+    let target = BridgeTarget::Stream(Arc::new(move || {
+        let mut times = times.lock().unwrap();
+        times.push(now(&here));
+        if times.len() > ends { works() } else { Ok(Box::new(stream().0) as Box<dyn Socket>) }
+    }));
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    config.client.negotiation = Negotiation::Pinned(ProtocolVersion::LATEST_MODERN);
+    bridge(world, target, config)
+}
+
+/// A client of the bridge that has asked for nothing yet: one that was refused asks no more.
+fn another(world: &World, bridge: &Bridge) -> Client {
+    let client = client(Era::Modern);
+    attach(world, &client, Transport::Stdio, &bridge.catalog());
+    client
+}
+
+fn now(world: &World) -> Instant {
+    world.timer().now()
+}
