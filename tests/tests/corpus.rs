@@ -13,6 +13,7 @@ type Target = (&'static str, fn(&[u8]));
 
 /// Every target in `fuzz/fuzz_targets`, and the function that it wraps.
 const TARGETS: &[Target] = &[
+    ("bridge", fuzz::bridge),
     ("client_http", fuzz::client_http),
     ("client_stdio", fuzz::client_stdio),
     ("headers", fuzz::headers),
@@ -27,6 +28,11 @@ const TARGETS: &[Target] = &[
     ("server_stdio", fuzz::server_stdio),
     ("sse", fuzz::sse),
 ];
+
+#[test]
+fn the_bridge_corpus_replays() {
+    replay("bridge");
+}
 
 #[test]
 fn the_client_http_corpus_replays() {
@@ -91,6 +97,21 @@ fn the_server_stdio_corpus_replays() {
 #[test]
 fn the_sse_corpus_replays() {
     replay("sse");
+}
+
+/// Without a fuzzer: what a generator of numbers comes to.
+#[test]
+fn a_bridge_passes_what_is_sent() {
+    let mut state = 1_u64;
+    for _ in 0..2000 {
+        let bytes = (0..200).map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state.to_be_bytes()[0]
+        });
+        fuzz::bridge(&bytes.collect::<Vec<u8>>());
+    }
 }
 
 #[test]

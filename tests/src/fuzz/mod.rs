@@ -3,6 +3,7 @@
 //! `fuzz/fuzz_targets` wraps each of them for `cargo fuzz`; `tests/tests/corpus.rs` replays the
 //! committed corpora through them, and `tests/tests/laws` feeds them from generators.
 
+mod bridge;
 mod client;
 mod client_http;
 mod cut;
@@ -19,6 +20,7 @@ mod sse;
 mod stdio;
 mod written;
 
+pub use bridge::bridge;
 pub use client::{ClientOp, ClientScript, client_stdio, run_client};
 pub use client_http::{HttpOp, HttpScript, client_http, run_client_http};
 pub use headers::headers;

@@ -1,0 +1,44 @@
+//! A bridge between a client and a server that send what a script says, under the eyes of a model.
+//!
+//! In: bytes: the two eras, then steps. Out: a panic if something is not as the model has it:
+//!
+//! - a request arrives once, with its method and its parameters, but for what belongs to one hop;
+//! - within an era a result, an error, progress and a question arrive as they were sent;
+//! - nothing is answered twice, nor after it was cancelled; a call is never sent twice;
+//! - when the server has ended, everything is answered, and nothing waits.
+
+mod json;
+mod model;
+
+use mcp_proto::Era;
+
+use json::Bytes;
+use model::Model;
+
+/// The most steps of a script.
+const MAX_STEPS: usize = 64;
+
+/// Plays a script.
+pub fn bridge(data: &[u8]) {
+    let mut bytes = Bytes::new(data);
+    let eras = bytes.next();
+    let era = |bit: u8| if eras & bit == 0 { Era::Legacy } else { Era::Modern };
+    let mut model = Model::new(era(1), era(2));
+    for _ in 0..MAX_STEPS {
+        if bytes.is_empty() {
+            break;
+        }
+        match bytes.next() % 14 {
+            0..=3 => model.request(&mut bytes),
+            4..=6 => model.respond(&mut bytes),
+            7 => model.refuse(&mut bytes),
+            8 => model.cancel(&mut bytes),
+            9 => model.progress(&mut bytes),
+            10 => model.ask(&mut bytes),
+            11 => model.pass(&mut bytes),
+            12 => model.repeat(&mut bytes),
+            _ => model.babble(&mut bytes),
+        }
+    }
+    model.end();
+}
