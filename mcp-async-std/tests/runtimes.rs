@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use std::thread;
 
 use mcp_async_std::{
-    Catalog, Client, Command, Config, HttpClientConfig, HttpConfig, ServerInfo, connect,
-    connect_command, connect_http, serve, serve_http_on, serve_stdio,
+    Bridge, BridgeConfig, BridgeTarget, Catalog, Client, Command, Config, HttpClientConfig,
+    HttpConfig, ServerInfo, bridge, connect, connect_command, connect_http, serve, serve_http_on,
+    serve_stdio,
 };
 use mcp_service::Spawned;
 use mcp_tests::http::Stop;
@@ -90,6 +91,10 @@ impl Adapter for FuturesIo {
         stop: Stop,
     ) -> io::Result<()> {
         serve_http_on(listener, catalog, config, R::spawn, stop).await
+    }
+
+    fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
+        bridge(target, config)
     }
 
     async fn connect(client: Client, stream: UnixStream) -> io::Result<ServerInfo> {

@@ -12,8 +12,9 @@ use mcp_service::Spawned;
 use mcp_tests::http::{Serve, Stop};
 use mcp_tests::runtimes::{self, Adapter, Runtime, Suite};
 use mcp_tokio::{
-    Catalog, Client, Command, Config, HttpClientConfig, HttpConfig, ServerInfo, connect,
-    connect_command, connect_http, serve, serve_http_until, serve_stdio,
+    Bridge, BridgeConfig, BridgeTarget, Catalog, Client, Command, Config, HttpClientConfig,
+    HttpConfig, ServerInfo, bridge, connect, connect_command, connect_http, serve,
+    serve_http_until, serve_stdio,
 };
 use tokio::io::split;
 use tokio::runtime::Builder;
@@ -78,6 +79,10 @@ impl Adapter for Tokio {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         serve_http_until(listener, catalog, config, stop).await
+    }
+
+    fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
+        bridge(target, config)
     }
 
     async fn connect(client: Client, stream: UnixStream) -> io::Result<ServerInfo> {

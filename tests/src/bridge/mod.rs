@@ -3,6 +3,7 @@
 //! In: lines of the client and of the server. Out: the lines that each of them gets. What the bridge
 //! wants done is done at once, as a driver does it.
 
+pub mod script;
 pub mod world;
 
 use std::collections::BTreeMap;

@@ -10,6 +10,7 @@
 //! }
 //! ```
 
+mod bridges;
 mod commands;
 mod streams;
 
@@ -23,7 +24,8 @@ use libtest_mimic::{Arguments, Trial};
 use mcp_proto::client::ServerInfo;
 use mcp_proto::http;
 use mcp_proto::server::Config;
-use mcp_service::{Catalog, Client, Command, HttpClientConfig, Spawned};
+use mcp_service::runtime::BridgeTarget;
+use mcp_service::{Bridge, BridgeConfig, Catalog, Client, Command, HttpClientConfig, Spawned};
 
 use crate::compatibility::{self, Connect, Met, meet_meanwhile};
 use crate::http::{Check, Serve, Stop};
@@ -68,6 +70,9 @@ pub trait Adapter: 'static {
         stop: Stop,
     ) -> impl Future<Output = io::Result<()>>;
 
+    /// `bridge`.
+    fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge;
+
     /// `connect`.
     fn connect(client: Client, stream: UnixStream) -> impl Future<Output = io::Result<ServerInfo>>;
 
@@ -91,6 +96,8 @@ pub struct Suite {
     serve: fn(UnixStream, Catalog, Config) -> io::Result<()>,
     serve_stdio: process::Serve,
     serve_http: Serve,
+    bridge: fn(BridgeTarget, BridgeConfig, UnixStream) -> io::Result<()>,
+    bridge_http: fn(BridgeTarget, BridgeConfig, TcpListener, Stop) -> io::Result<()>,
     meet: fn(Client, UnixStream, Script) -> Check,
     connect_command: fn(Client, Command) -> io::Result<ServerInfo>,
     with_command: fn(Client, Command, Script) -> Check,
@@ -113,6 +120,23 @@ impl Suite {
             },
             serve_http: |listener, catalog, config, stop| {
                 R::block_on(A::serve_http::<R>(listener, catalog, config, stop))
+            },
+            bridge: |target, config, stream| {
+                R::block_on(async {
+                    let bridge = A::bridge(target, config);
+                    let served = A::serve(stream, bridge.catalog(), Config::default()).await;
+                    bridge.close().await;
+                    served
+                })
+            },
+            bridge_http: |target, config, listener, stop| {
+                R::block_on(async {
+                    let bridge = A::bridge(target, config);
+                    let config = http::Config::default();
+                    let served = A::serve_http::<R>(listener, bridge.catalog(), config, stop).await;
+                    bridge.close().await;
+                    served
+                })
             },
             meet: |client, stream, script| {
                 R::block_on(async { script(Box::pin(A::connect(client, stream))).await })
@@ -163,6 +187,8 @@ pub fn main(suites: &[Suite], stacks: &[(&'static str, Serve)]) -> ExitCode {
         };
     }
     let mut trials: Vec<Trial> = suites.iter().flat_map(|suite| suite.trials()).collect();
+    // They take long, and one runtime is enough for what does not depend on it.
+    trials.extend(suites.first().into_iter().flat_map(|suite| bridges::trials(*suite)));
     for (name, serve) in stacks {
         trials.extend(crate::http::trials_of_stack(name, *serve));
         if let Some(suite) = suites.first() {

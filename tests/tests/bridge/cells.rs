@@ -3,18 +3,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::client::{CallOptions, Config, Negotiation};
+use mcp_proto::client::{Config, Negotiation};
 use mcp_proto::http::Url;
-use mcp_proto::types::{
-    CompleteRequestParams, CompletionReference, CreateMessageResult, ElicitAction, ElicitResult,
-    Implementation, LoggingLevel, Root, SamplingMessageContentBlock, SubscriptionFilter,
-};
-use mcp_proto::{Duration, Era, EraPolicy, Json, ProtocolVersion, http, server};
+use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};
+use mcp_proto::{Era, EraPolicy, ProtocolVersion, http, server};
 use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run, run_http, serve, serve_http};
 use mcp_service::{Bridge, BridgeConfig, Catalog, Client, HttpClientConfig, Socket};
+use mcp_tests::bridge::script::{self, Steps, differences};
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use mcp_tests::everything;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{ERAS, pairs};
 
@@ -165,169 +163,16 @@ pub(super) fn at(port: u16) -> HttpClientConfig {
 }
 
 /// What a client gets, step by step.
-fn script(
-    world: &World,
-    down: Transport,
-    era: Era,
-    behind: Option<(Transport, Era)>,
-) -> Vec<(String, String)> {
+fn script(world: &World, down: Transport, era: Era, behind: Option<(Transport, Era)>) -> Steps {
     let client = client(era);
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    equip(&client, &seen);
+    script::equip(&client);
     let bridge = connect(world, &client, down, behind);
-    let mut steps: Vec<(String, String)> = Vec::new();
     let all = async {
-        let server = client.connected().await.unwrap();
-        let known = json!([server.capabilities, server.implementation, server.instructions]);
-        steps.push(("server".into(), known.to_string()));
-        lists(&client, &mut steps).await;
-        tools(&client, &seen, &mut steps).await;
-        others(&client, &mut steps).await;
-        changes(world, &client, &mut steps).await;
-        cancellation(world, &client, &mut steps).await;
-        client.close().await;
+        let steps = script::take(&client, async |duration| world.sleep(duration).await).await;
         if let Some(bridge) = &bridge {
             bridge.close().await;
         }
+        steps
     };
-    assert!(world.run(all).is_some(), "nothing goes on after {:?}", steps.last());
-    assert!(steps.len() > 50, "{} steps", steps.len());
-    steps
-}
-
-/// What the client gives, and where it puts what it is told.
-fn equip(client: &Client, seen: &Arc<Mutex<Vec<String>>>) {
-    client.on_form(|form| async move {
-        let mut result = ElicitResult::new(ElicitAction::Accept);
-        let text = serde_json::to_string(&form).unwrap();
-        let content = if text.contains("\"name\"") { r#"{"name":"Ada"}"# } else { "{}" };
-        result.content = serde_json::from_str(content).unwrap();
-        result
-    });
-    client.on_create_message(|asked| async move {
-        let text = format!("so many messages: {}", asked.messages.len());
-        CreateMessageResult::new("model", SamplingMessageContentBlock::text(text))
-    });
-    client.set_roots(vec![Root::new("file:///home/a")]).unwrap();
-    let logs = seen.clone();
-    client.on_log(move |log| logs.lock().unwrap().push(serde_json::to_string(log).unwrap()));
-}
-
-async fn lists(client: &Client, steps: &mut Vec<(String, String)>) {
-    for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
-        let result = client.call::<Json>(method, &json!({})).await;
-        steps.push((method.into(), plain(&result)));
-    }
-    let wrong = client.call::<Json>("tools/list", &json!({"cursor": "nonsense"})).await;
-    steps.push(("wrong cursor".into(), plain(&wrong)));
-}
-
-/// Calls every tool.
-async fn tools(client: &Client, seen: &Arc<Mutex<Vec<String>>>, steps: &mut Vec<(String, String)>) {
-    client.set_log_level(LoggingLevel::Debug).await.unwrap();
-    let tools = client.list_tools().await.unwrap().tools;
-    assert!(tools.len() > 30);
-    for name in tools.iter().map(|tool| &*tool.name).chain(["no_such_tool"]) {
-        // These wait, or have random states.
-        if ["wait", "test_reconnection"].contains(&name) {
-            continue;
-        }
-        let big = "x".repeat(300_000);
-        let arguments = match name {
-            "echo" => json!({"message": big}),
-            "test_sampling" => json!({"prompt": "Say so"}),
-            "test_elicitation" => json!({"message": "Sure?"}),
-            _ => json!({}),
-        };
-        let progress = seen.clone();
-        let call = client.call_tool(name, &arguments).on_progress(move |told| {
-            progress.lock().unwrap().push(format!("{told:?}"));
-        });
-        let result = call.await;
-        let told = std::mem::take(&mut *seen.lock().unwrap());
-        let result = plain(&result.map(|result| Json::encode(&result).unwrap()));
-        steps.push((name.into(), format!("{result} {told:?}")));
-    }
-}
-
-async fn others(client: &Client, steps: &mut Vec<(String, String)>) {
-    let resources =
-        ["test://static-text", "test://template/7/data", "test://nothing", "no uri at all"];
-    for uri in resources {
-        let result = client.call::<Json>("resources/read", &json!({"uri": uri})).await;
-        steps.push((uri.into(), plain(&result)));
-    }
-    for prompt in ["test_simple_prompt", "test_input_required_result_prompt", "no such prompt"] {
-        let result = client.get_prompt(prompt, &()).await;
-        steps.push((prompt.into(), plain(&result.map(|it| Json::encode(&it).unwrap()))));
-    }
-    let params = CompleteRequestParams::new(
-        CompletionReference::prompt("test_prompt_with_arguments"),
-        "arg1",
-        "t",
-    );
-    let completed = client.complete(&params).await;
-    steps.push(("completion".into(), plain(&completed.map(|it| Json::encode(&it).unwrap()))));
-    let unknown = client.call::<Json>("com.example/unknown", &json!({})).await;
-    steps.push(("unknown method".into(), plain(&unknown)));
-    steps.push(("ping".into(), format!("{:?}", client.ping().await.is_ok())));
-}
-
-async fn changes(world: &World, client: &Client, steps: &mut Vec<(String, String)>) {
-    let filter = SubscriptionFilter::new().tools_list_changed().resource("test://watched-resource");
-    let mut subscription = client.subscribe(filter).await.unwrap();
-    steps.push(("honoured".into(), format!("{:?}", subscription.honoured())));
-    // A legacy client over HTTP opens its stream.
-    world.sleep(Duration::from_millis(10)).await;
-    for tool in ["test_trigger_tool_change", "test_trigger_resource_update"] {
-        client.call_tool(tool, &()).await.unwrap();
-        let changed = subscription.changed().await;
-        steps.push((tool.into(), format!("{changed:?}")));
-    }
-}
-
-async fn cancellation(world: &World, client: &Client, steps: &mut Vec<(String, String)>) {
-    let options = CallOptions::default().timeout(Duration::from_millis(5));
-    let call = client.call_tool("wait", &json!({"seconds": 3600})).options(options);
-    steps.push(("timeout".into(), format!("{:?}", call.await.map(|_| ()))));
-    world.sleep(Duration::from_millis(5)).await;
-    let after = client.call_tool("echo", &json!({"message": "after"})).await;
-    steps.push(("after".into(), format!("{:?}", after.map(|result| result.content))));
-}
-
-/// A result without what an era adds to it; the code of an error.
-fn plain(result: &Result<Json, mcp_proto::client::CallError>) -> String {
-    match result {
-        Err(mcp_proto::client::CallError::Error { error, .. }) => format!("error {}", error.code.0),
-        Err(error) => format!("{error:?}"),
-        Ok(result) => {
-            let mut value: Value = result.decode().unwrap();
-            if let Some(object) = value.as_object_mut() {
-                for added in ["_meta", "resultType", "ttlMs", "cacheScope"] {
-                    object.remove(added);
-                }
-            }
-            value.to_string()
-        }
-    }
-}
-
-fn differences(one: &[(String, String)], other: &[(String, String)]) -> Vec<String> {
-    let shown = |text: &str| text.chars().take(400).collect::<String>();
-    let pairs = one.iter().zip(other).filter(|(one, other)| one != other);
-    let mut found: Vec<String> = pairs
-        .map(|(one, other)| {
-            format!(
-                "{}\n  direct  {}\n  bridged {}: {}\n",
-                one.0,
-                shown(&one.1),
-                other.0,
-                shown(&other.1)
-            )
-        })
-        .collect();
-    if one.len() != other.len() {
-        found.push(format!("{} steps, and {}", one.len(), other.len()));
-    }
-    found
+    world.run(all).unwrap()
 }

@@ -1,0 +1,172 @@
+//! The sixteen cells of a bridge over pipes and sockets: a client of each era on each transport, and behind
+//! the bridge the server `everything`, a process or over HTTP, in each era.
+//!
+//! What the client gets is what it gets from the server directly.
+
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use std::{env, io, thread};
+
+use libtest_mimic::{Failed, Trial};
+use mcp_proto::client::{Config, Negotiation};
+use mcp_proto::types::Implementation;
+use mcp_proto::{Era, EraPolicy, ProtocolVersion, http, server};
+use mcp_service::runtime::BridgeTarget;
+use mcp_service::{BridgeConfig, Client, Command, HttpClientConfig};
+
+use super::Suite;
+use crate::bridge::script::{self, Steps};
+use crate::everything;
+use crate::http::{Check, Stop};
+use crate::http_client::Script;
+use crate::process::SERVER;
+
+#[derive(Clone, Copy, Debug)]
+enum Transport {
+    Stdio,
+    Http,
+}
+
+const TRANSPORTS: [Transport; 2] = [Transport::Stdio, Transport::Http];
+const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
+
+/// A server, or what is in front of it, until the end of a conversation.
+type Serving = thread::JoinHandle<io::Result<()>>;
+
+pub(super) fn trials(suite: Suite) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for down in TRANSPORTS {
+        for era in ERAS {
+            for up in TRANSPORTS {
+                for behind in ERAS {
+                    let name =
+                        format!("{}::bridge::{era:?}_{down:?}_to_{behind:?}_{up:?}", suite.name);
+                    let check =
+                        move || cell(suite, (down, era), (up, behind)).map_err(Failed::from);
+                    trials.push(Trial::test(name.to_lowercase(), check));
+                }
+            }
+        }
+    }
+    trials
+}
+
+fn cell(suite: Suite, (down, era): (Transport, Era), behind: (Transport, Era)) -> Check {
+    let direct = converse(suite, down, era, None)?;
+    let bridged = converse(suite, down, era, Some(behind))?;
+    assert_eq!(script::differences(&direct, &bridged), Vec::<String>::new());
+    Ok(())
+}
+
+/// What a client gets.
+fn converse(
+    suite: Suite,
+    down: Transport,
+    era: Era,
+    behind: Option<(Transport, Era)>,
+) -> Result<Steps, Box<dyn std::error::Error>> {
+    let (stop, mut serving) = (Stop::default(), Vec::new());
+    let target = behind.map(|(up, era)| target(suite, up, era, &stop, &mut serving)).transpose()?;
+    let client =
+        Client::new(Config::new(Implementation::new("client", "1.0.0")).negotiation(pinned(era)));
+    script::equip(&client);
+    let steps = Arc::new(Mutex::new(Steps::new()));
+    let (script, ending) = (script_of(&client, &steps), stop.clone());
+    match down {
+        Transport::Stdio => {
+            let (here, there) = UnixStream::pair()?;
+            serving.push(thread::spawn(move || match target {
+                None => (suite.serve)(there, everything()?, server::Config::default()),
+                Some((target, config)) => (suite.bridge)(target, config, there),
+            }));
+            (suite.meet)(client, here, script)?;
+        }
+        Transport::Http => {
+            let listener = TcpListener::bind("127.0.0.1:0")?;
+            let config =
+                HttpClientConfig::parse(&format!("http://{}/mcp", listener.local_addr()?))?;
+            serving.push(thread::spawn(move || match target {
+                None => {
+                    (suite.serve_http)(listener, everything()?, http::Config::default(), ending)
+                }
+                Some((target, config)) => (suite.bridge_http)(target, config, listener, ending),
+            }));
+            (suite.meet_http)(client, config, script)?;
+        }
+    }
+    stop.now();
+    for serving in serving {
+        serving.join().map_err(|_| "a server has panicked")??;
+    }
+    let steps = std::mem::take(&mut *steps.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(steps)
+}
+
+/// The server behind a bridge, and the settings with which only this era of it is used.
+fn target(
+    suite: Suite,
+    up: Transport,
+    era: Era,
+    stop: &Stop,
+    serving: &mut Vec<Serving>,
+) -> io::Result<(BridgeTarget, BridgeConfig)> {
+    let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
+    let target = match up {
+        Transport::Stdio => {
+            config.client.negotiation = pinned(era);
+            BridgeTarget::Command(Command::new(env::current_exe()?).env(SERVER, suite.name))
+        }
+        Transport::Http => {
+            let mut config = http::Config::default();
+            config.server.era_policy = match era {
+                Era::Legacy => EraPolicy::LegacyOnly,
+                Era::Modern => EraPolicy::ModernOnly,
+            };
+            let listener = TcpListener::bind("127.0.0.1:0")?;
+            let url = format!("http://{}/mcp", listener.local_addr()?);
+            let stop = stop.clone();
+            serving.push(thread::spawn(move || {
+                (suite.serve_http)(listener, everything()?, config, stop)
+            }));
+            BridgeTarget::Http(Box::new(HttpClientConfig::parse(&url).map_err(io::Error::other)?))
+        }
+    };
+    Ok((target, config))
+}
+
+fn pinned(era: Era) -> Negotiation {
+    match era {
+        Era::Legacy => Negotiation::Legacy,
+        Era::Modern => Negotiation::Pinned(ProtocolVersion::LATEST_MODERN),
+    }
+}
+
+fn everything() -> io::Result<mcp_service::Catalog> {
+    Ok(everything::registry().map_err(io::Error::other)?.into())
+}
+
+/// Takes all steps once the client is connected.
+fn script_of(client: &Client, steps: &Arc<Mutex<Steps>>) -> Script {
+    let (client, steps) = (client.clone(), steps.clone());
+    Box::new(|connecting| {
+        Box::pin(async move {
+            connecting.await?;
+            let taken = script::take(&client, sleep).await;
+            *steps.lock().unwrap_or_else(PoisonError::into_inner) = taken;
+            Ok(())
+        })
+    })
+}
+
+/// A sleep on any runtime. What is to happen meanwhile happens in other processes and threads, too.
+async fn sleep(duration: Duration) {
+    let (stop, wakes) = (Stop::default(), Duration::from_millis(300).max(duration));
+    let slept = stop.clone();
+    thread::spawn(move || {
+        thread::sleep(wakes);
+        slept.now();
+    });
+    stop.await;
+}
