@@ -1,4 +1,4 @@
-//! One text for all spellings of a JSON value.
+//! Canonical text of a JSON value: the same text for all its spellings.
 //!
 //! In: a value. Out: the same value without blanks, the members of each object sorted by key, and
 //! every string spelt in one way. What differs in anything else differs in its canonical text:
@@ -35,7 +35,7 @@ struct Writer<'a> {
     out: Vec<u8>,
 }
 
-/// Where a member was written: `key:value,`.
+/// Byte offsets in the output of one written member, `key:value,`.
 struct Member {
     start: usize,
     colon: usize,
@@ -106,7 +106,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Brings the members of the object that was written last into the order of their keys.
+    /// Sorts the members of the object that was written last by key.
     fn sort(&mut self, members: &mut [Member]) {
         let out = &self.out;
         let key = |member: &Member| out.get(member.start..member.colon).unwrap_or_default();
@@ -123,7 +123,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(&sorted);
     }
 
-    /// The bracket takes the place of the last comma.
+    /// Closes a container: the bracket replaces the trailing comma, if there is one.
     fn close(&mut self, bracket: u8) {
         if self.out.last() == Some(&b',') {
             self.out.pop();

@@ -1,4 +1,4 @@
-//! Numbers of JSON as they are written, exact and without floats.
+//! JSON numbers, parsed exactly and without floats.
 //!
 //! In: a token. Out: a [`Decimal`], and a [`Whole`] if it is an integer. A number is its digits and a
 //! power of ten; both are counted, neither is written out. So `1e1000000` takes no memory, and
@@ -69,7 +69,7 @@ impl Whole<'_> {
         self.number.negative && self.significant > 0
     }
 
-    /// How many digits it has; zero has none.
+    /// Number of digits; 0 for the number zero.
     pub(crate) fn len(&self) -> u64 {
         (self.significant as u64).saturating_add(self.zeros)
     }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 /// level less.
 pub(crate) const MAX_DEPTH: usize = 128;
 
-/// Where a value is in its text.
+/// Byte range of a value in its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     start: u32,
@@ -57,7 +57,7 @@ impl Span {
     }
 }
 
-/// Why a text is not accepted.
+/// Reason for rejecting a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScanError {
     /// It is not JSON, from this byte on.
@@ -90,7 +90,7 @@ impl<'a> Scanner<'a> {
         self.byte()
     }
 
-    /// Nothing but blanks may follow.
+    /// Checks that only whitespace follows.
     pub(crate) fn end(&mut self) -> Result<()> {
         if self.peek().is_none() { Ok(()) } else { self.broken() }
     }
