@@ -12,7 +12,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// What a [`LineReader`] found.
+/// Item read by a [`LineReader`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Line {
     /// A line, without its end.

@@ -17,7 +17,7 @@ use super::syntax::is_field_text;
 /// The longest line before a chunk, in bytes.
 const MAX_CHUNK_LINE: usize = 1024;
 
-/// How the body of a message is framed.
+/// Framing of a message body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BodyKind {
     /// There is none.
@@ -46,7 +46,7 @@ impl BodyKind {
     }
 }
 
-/// Where the reader is in a body.
+/// Read position in a body.
 #[derive(Debug)]
 pub(super) enum Body {
     /// So many bytes are to come.
@@ -69,7 +69,7 @@ pub(super) enum Place {
     Trailer { bytes: usize, fields: usize },
 }
 
-/// What the next bytes of a body are.
+/// Next piece of a body: data, or its end.
 pub(super) enum Piece {
     Data(Bytes),
     End,
@@ -95,7 +95,7 @@ impl Body {
         (buffer.len() >= length).then(|| buffer.take(length))
     }
 
-    /// What comes next; `None` if more bytes are needed.
+    /// Reads the next piece. Returns `None` if more bytes are needed.
     pub(super) fn next(
         &mut self,
         buffer: &mut Buffer,

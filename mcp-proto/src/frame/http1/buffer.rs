@@ -54,7 +54,7 @@ impl Buffer {
         self.searched == 0
     }
 
-    /// Where the next line feed is, if it is among the first `max` bytes; none is found twice.
+    /// Position of the next line feed within the first `max` bytes. Each is returned only once.
     pub(super) fn find_line_feed(&mut self, max: usize) -> Option<usize> {
         let end = self.len().min(max);
         let rest = self.bytes().get(self.searched..end).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the fields of a head say about the message and the connection.
+//! Framing and connection fields of a head.
 //!
 //! In: fields as `httparse` finds them. Out: what frames the body, and whether the connection goes
 //! on; the same for requests and responses.
@@ -11,7 +11,7 @@ use super::head::HttpVersion;
 use super::refusal::Refusal;
 use super::syntax::{is_named, is_token, trim};
 
-/// What the fields say about the message and the connection.
+/// Values of the fields that decide framing and connection reuse.
 #[derive(Default)]
 pub(super) struct Facts<'a> {
     pub(super) host: Option<Result<&'a [u8], Refusal>>,
@@ -23,7 +23,7 @@ pub(super) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// What these fields say.
+    /// Evaluates `fields`. Fails on the first field that is refused.
     pub(super) fn of(fields: &[Header<'a>]) -> Result<Self, Refusal> {
         let mut facts = Self::default();
         fields.iter().try_for_each(|field| facts.see(field.name, field.value))?;
@@ -63,7 +63,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// How the body is framed, if these fields frame it.
+    /// Framing of the body; `None` if no field defines it.
     pub(super) fn body(&self, version: HttpVersion) -> Result<Option<BodyKind>, Refusal> {
         match (self.coding, self.length) {
             (Some(_), Some(_)) => Err(Refusal::LengthAndCoding),
@@ -79,7 +79,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Where the fields of a head are; `None` if a line before one of them ends with LF alone.
+/// Positions of the fields of a head; `None` if a line before a field ends with a bare LF.
 pub(super) fn places(bytes: &[u8], fields: &[Header<'_>]) -> Option<Places> {
     let start = bytes.as_ptr().addr();
     let place = |text: &[u8]| text.as_ptr().addr().checked_sub(start);

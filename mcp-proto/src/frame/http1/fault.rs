@@ -1,7 +1,6 @@
-//! What is wrong with a head that cannot be parsed.
+//! Diagnosis of a head that could not be parsed.
 //!
-//! In: the lines of a head, or of a trailer. Out: the first fault. Nobody comes here with a head
-//! that is right.
+//! In: the lines of a head or a trailer that the parser rejected. Out: the first fault.
 
 use super::head_syntax::HeadSyntax;
 use super::refusal::Refusal;

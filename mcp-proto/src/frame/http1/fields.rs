@@ -18,10 +18,10 @@ pub(super) struct Fields {
     places: Places,
 }
 
-/// Where the fields are; those of most heads need no memory of their own.
+/// Positions of the fields of a head. Up to 16 fields need no allocation.
 pub(super) type Places = SmallVec<[Place; 16]>;
 
-/// Where name and value of a field are.
+/// Byte offsets of the name and the value of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) name: u16,

@@ -15,7 +15,7 @@ pub(super) trait HeadSyntax: Sized {
     /// The refusal of a start line that is none.
     const NO_START_LINE: Refusal;
 
-    /// Whether a start line may begin like this.
+    /// Checks that a start line may begin with `bytes`.
     fn may_begin(bytes: &[u8]) -> Result<(), Refusal>;
 
     /// The longest start line, in bytes, and the refusal of a longer one.

@@ -16,7 +16,7 @@ pub enum Incoming {
     Head {
         /// Method, target and fields.
         head: Head,
-        /// How the body is framed.
+        /// Framing of the body.
         body: BodyKind,
         /// True if the client may wait for [`CONTINUE`](super::CONTINUE) before it sends the body.
         /// That is of no use once some of the body has come.

@@ -1,4 +1,4 @@
-//! What the head of a request says.
+//! Parser for the head of a request.
 //!
 //! In: the whole of a head. Out: the head, and how its body is framed, or why it is refused.
 //! `httparse` splits lines into names and values; it lets through bare line feeds, what is no URI,
@@ -19,7 +19,7 @@ use super::incoming::Incoming;
 use super::refusal::Refusal;
 use super::syntax::{is_host, is_target, is_token, is_token_byte};
 
-/// Where the parts of a head are, and what it says.
+/// Offsets of the parts of a request head, and its parsed values.
 pub(super) struct Parsed {
     end: usize,
     method_end: u16,

@@ -64,7 +64,7 @@ impl RequestReader {
         self.ended = true;
     }
 
-    /// What comes next; `None` if more bytes are needed, or nothing will come.
+    /// Takes out the next item. Returns `None` if more bytes are needed, or after the last item.
     pub fn poll(&mut self) -> Option<Incoming> {
         match self.read() {
             Ok(Some(incoming)) => Some(incoming),
@@ -107,8 +107,8 @@ impl RequestReader {
         self.ended
     }
 
-    /// How many bytes have come and were not polled. Once it was polled to `None` they are less
-    /// than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
+    /// Number of bytes received and not yet polled. After [`poll`](Self::poll) has returned `None`,
+    /// less than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
     pub fn buffered(&self) -> usize {
         self.buffer.len()
     }
@@ -156,7 +156,7 @@ impl RequestReader {
         }
     }
 
-    /// What the end of the input means.
+    /// Final item at the end of the input.
     fn finish(&mut self) -> Option<Incoming> {
         let end = match self.state {
             State::Over => return None,

@@ -142,7 +142,7 @@ impl Refusal {
         }
     }
 
-    /// What is wrong, and the section that says so.
+    /// Description of the fault, and the RFC section that defines the rule.
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Method => ("the method is no token", "9110, 9.1"),

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::head::{Head, HttpVersion};
 use super::syntax::{is_field_text, is_token};
 
-/// What tells a client that it may send the body.
+/// Interim response that allows the client to send the body.
 ///
 /// [RFC 9110, section 15.2.1](https://www.rfc-editor.org/rfc/rfc9110#section-15.2.1)
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
@@ -31,7 +31,7 @@ pub struct ResponseHead {
     pub length: Option<u64>,
 }
 
-/// What the framing of a response depends on in its request.
+/// Properties of a request that decide the framing of its response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestKind {
     /// True if the method is HEAD, so that the response has no body.
@@ -42,7 +42,7 @@ pub struct RequestKind {
     pub keep_alive: bool,
 }
 
-/// How the body of a response is framed.
+/// Framing of a response body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Framing {
     /// No body, or none any more: what it is given is dropped.
@@ -112,7 +112,7 @@ impl RequestKind {
     pub const REFUSED: Self =
         Self { is_head: false, version: HttpVersion::Http11, keep_alive: false };
 
-    /// What matters of this request.
+    /// Takes these properties from the head of a request.
     pub fn new(head: &Head, keep_alive: bool) -> Self {
         Self { is_head: head.raw_line().0 == b"HEAD", version: head.version(), keep_alive }
     }

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 /// The most interim responses before a response.
 const MAX_INTERIM: usize = 16;
 
-/// What a [`ResponseReader`] found.
+/// Item read by a [`ResponseReader`].
 ///
 /// A response is `Head`, any number of `Body`, `End`. `Refused`, `Truncated` and `Closed` end the
 /// connection: nothing comes behind them.
@@ -25,7 +25,7 @@ pub enum IncomingResponse {
     Head {
         /// Status and fields.
         head: StatusHead,
-        /// How the body is framed.
+        /// Framing of the body.
         body: BodyKind,
         /// True if the connection may serve another request behind the `End`. If not, what follows
         /// this response is dropped.
@@ -71,7 +71,7 @@ enum State {
         scan: Scan,
         /// True if it answers a HEAD.
         to_head: bool,
-        /// How many interim responses have come.
+        /// Number of interim responses received.
         interim: usize,
     },
     /// In a body.
@@ -118,7 +118,7 @@ impl ResponseReader {
         self.ended = true;
     }
 
-    /// What comes next; `None` if more bytes are needed, or nothing will come.
+    /// Takes out the next item. Returns `None` if more bytes are needed, or after the last item.
     pub fn poll(&mut self) -> Option<IncomingResponse> {
         match self.read() {
             Ok(Some(incoming)) => Some(incoming),
@@ -147,8 +147,8 @@ impl ResponseReader {
         matches!(self.state, State::Body { .. })
     }
 
-    /// How many bytes have come and were not polled. Once it was polled to `None` they are less
-    /// than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
+    /// Number of bytes received and not yet polled. After [`poll`](Self::poll) has returned `None`,
+    /// less than [`Limits::max_head_bytes`](crate::Limits::max_head_bytes) or 1 KiB.
     pub fn buffered(&self) -> usize {
         self.buffer.len()
     }
@@ -200,7 +200,7 @@ impl ResponseReader {
         }
     }
 
-    /// What the end of the input means.
+    /// Final item at the end of the input.
     fn finish(&mut self) -> Option<IncomingResponse> {
         let (end, state) = match self.state {
             State::Over => return None,

@@ -1,4 +1,4 @@
-//! Where a head ends.
+//! Search for the end of a head.
 //!
 //! In: bytes that may be the beginning of a head. Out: what the parser of its role makes of the
 //! whole of it, or why it is refused. What is refused does not depend on how much has come.
@@ -20,7 +20,7 @@ const FEW_FIELDS: usize = 32;
 /// Looks for the end of a head, line by line, as bytes come.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// Where the line begins whose end has not come.
+    /// Start of the line that is not complete yet.
     line: usize,
     /// Complete lines, the start line among them.
     lines: usize,

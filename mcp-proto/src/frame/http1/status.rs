@@ -90,13 +90,13 @@ impl fmt::Debug for StatusHead {
     }
 }
 
-/// Where the parts of a head are, and what it says.
+/// Offsets of the parts of a response head, and its parsed values.
 pub(super) struct ParsedStatus {
     pub(super) end: usize,
     pub(super) status: u16,
     version: HttpVersion,
     places: Places,
-    /// How the body is framed by the fields alone.
+    /// Framing of the body according to the fields only.
     pub(super) body: BodyKind,
     pub(super) keep_alive: bool,
 }

@@ -1,4 +1,4 @@
-//! Which bytes may stand where.
+//! Character classes of HTTP: the bytes allowed in each part of a message.
 //!
 //! [RFC 9110, section 5.6](https://www.rfc-editor.org/rfc/rfc9110#section-5.6)
 
@@ -143,7 +143,7 @@ pub(super) fn is_host(text: &[u8]) -> bool {
     }
 }
 
-/// What may stand in brackets: an IPv6 address, or one of a version to come.
+/// Checks the text inside brackets: an IPv6 address, or one of a future IP version.
 fn is_address(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|byte| is_name_byte(*byte) || *byte == b':')
 }

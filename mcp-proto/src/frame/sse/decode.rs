@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::lines::{Found, Lines};
 
-/// What an [`EventReader`] found.
+/// Item read by an [`EventReader`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
     /// An event, at the blank line that ends it.
@@ -19,7 +19,7 @@ pub enum Incoming {
 /// An event that has data, even empty one, or an id.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// What kind of event it is; `message` if it does not say.
+    /// Type of the event; `message` by default.
     pub name: Bytes,
     /// Its data, lines joined by `\n`; it need not be UTF-8. Without any, the event is no message:
     /// it only has an id.
@@ -80,7 +80,7 @@ impl EventReader {
         self.lines.push(data);
     }
 
-    /// What comes next; `None` if more bytes are needed.
+    /// Takes out the next item. Returns `None` if more bytes are needed.
     pub fn poll(&mut self) -> Option<Incoming> {
         loop {
             let found = match &self.event {
@@ -212,7 +212,7 @@ mod tests {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    /// What is found in chunks: `name data id` of an event, and the last id behind them.
+    /// Items read from `chunks`: `name data id` of each event, and the last id after them.
     fn read(max: usize, chunks: &[&[u8]]) -> (Vec<String>, Option<String>) {
         let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).replace('\n', "/");
         let mut reader = EventReader::new(max);

@@ -1,4 +1,4 @@
-//! Events to bytes.
+//! Encoder for server-sent events.
 //!
 //! In: what an event holds. Out: the bytes of the event, appended to a buffer. A field is its name,
 //! a colon, a space, its value and `\n`; an event ends with a blank line. `event` comes first and

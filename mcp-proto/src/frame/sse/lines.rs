@@ -35,7 +35,7 @@ enum Place {
     Skipped,
 }
 
-/// What is found.
+/// Item found in the stream.
 pub(super) enum Found {
     /// A line.
     Line(Bytes),
