@@ -39,7 +39,7 @@ struct Counters {
     refusals: AtomicUsize,
 }
 
-/// What is done about bytes that do not fit.
+/// Treatment of bytes that exceed the budget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// More of it is refused.
@@ -63,7 +63,7 @@ pub struct Account {
     charged: usize,
 }
 
-/// What a piece of work holds.
+/// Bytes of the budget that one piece of work holds.
 #[derive(Debug)]
 pub(crate) struct Charge {
     counters: Arc<Counters>,

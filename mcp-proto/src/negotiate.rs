@@ -19,7 +19,7 @@ use crate::decision_table::{Cells, Input, Row, Set, Table, row};
 use crate::error::ProtocolError;
 use crate::version::{BOTH_ERAS, Era, EraPolicy, MODERN, ProtocolVersion};
 
-/// What a connection has been opened as.
+/// Era in which a connection was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opened {
     /// Neither, so far.
@@ -36,7 +36,7 @@ pub enum Opened {
     ModernExchange,
 }
 
-/// What kind of message it is.
+/// Kind of a message, as far as negotiation distinguishes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// An `initialize` request.
@@ -65,7 +65,7 @@ pub enum Claim {
     Present,
 }
 
-/// What happens to a message.
+/// Decision about a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Route {
     /// It goes on under the rules of the modern era.

@@ -29,7 +29,7 @@ pub enum ProtocolVersion {
     V2026_07_28,
 }
 
-/// How a revision opens a conversation.
+/// Era of a revision: how it opens a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Era {
     /// With an `initialize` handshake; up to 2025-11-25.
@@ -38,7 +38,7 @@ pub enum Era {
     Modern,
 }
 
-/// Which eras a server serves.
+/// Eras that a server serves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum EraPolicy {
     /// Both; how the client opens decides.
