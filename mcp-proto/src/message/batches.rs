@@ -12,7 +12,7 @@ pub(crate) struct Batches {
     open: BTreeMap<u64, OpenBatch>,
     serials: u64,
     bytes: usize,
-    /// How many messages they have, and so how many answers they may wait with.
+    /// Number of messages in these batches, which bounds the number of queued answers.
     messages: usize,
 }
 
@@ -27,7 +27,7 @@ struct OpenBatch {
     answers: Vec<Outgoing>,
     /// The bytes of the answers.
     answered: usize,
-    /// What a server counts of it.
+    /// Bytes of the batch and its answers, charged to the budget of a server.
     charge: Option<Charge>,
 }
 

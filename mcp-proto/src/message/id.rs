@@ -21,7 +21,7 @@ pub struct RequestId {
     token: Token,
     /// The one spelling of the value, where the token has another.
     canonical: Option<Box<[u8]>>,
-    /// Where that spelling begins: eight bytes that compare as it does, at once.
+    /// First eight bytes of that spelling as an integer, for a fast comparison.
     beginning: u64,
 }
 

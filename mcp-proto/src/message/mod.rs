@@ -35,7 +35,7 @@ pub use params::Params;
 pub use parse::parse;
 pub(crate) use parse::unreadable;
 
-/// What one JSON text holds.
+/// Content of one JSON text.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Incoming {
@@ -75,7 +75,7 @@ pub struct Request {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Notification {
-    /// What it is about.
+    /// Its method.
     pub method: Method,
     /// Its parameters.
     pub params: Params,
@@ -88,7 +88,7 @@ pub struct Response {
     /// The request that it answers; `None` for an error about a message whose id could not be
     /// read.
     pub id: Option<RequestId>,
-    /// What came of it.
+    /// The result or the error.
     pub body: Result<Json, ErrorData>,
 }
 
@@ -100,7 +100,7 @@ pub struct Batch(pub(crate) Bytes);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Malformed {
-    /// What is wrong with it.
+    /// Reason why the message is invalid.
     pub error: ProtocolError,
     /// Its id, if it could be read: to answer to, or of the request that it seems to answer.
     pub id: Option<RequestId>,
@@ -113,7 +113,7 @@ pub struct Malformed {
 /// [Specification: Error Responses](https://modelcontextprotocol.io/specification/2026-07-28/basic#error-responses)
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ErrorData {
-    /// What kind of error it is.
+    /// JSON-RPC error code.
     pub code: ErrorCode,
     /// One sentence for a human.
     pub message: Cow<'static, str>,

@@ -83,7 +83,7 @@ impl Outgoing {
         }
     }
 
-    /// How many bytes the text has, if that is known without writing it.
+    /// Estimated length of the text, in bytes, computed without writing it.
     pub(crate) fn size_hint(&self) -> usize {
         match self {
             Self::Result { id, stamp, result } => {

@@ -65,7 +65,7 @@ impl Member {
         })
     }
 
-    /// What it is called, from `params` on.
+    /// Name of the member, without the names of its parents.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Arguments => "arguments",

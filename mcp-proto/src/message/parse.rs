@@ -186,7 +186,7 @@ impl Envelope {
         }
     }
 
-    /// Where a member is; `None` if it is absent.
+    /// Span of a member; `None` if the member is absent.
     fn place(&self, key: Key) -> Option<Span> {
         self.places.get(key as usize).copied().filter(|span| !span.is_empty())
     }
