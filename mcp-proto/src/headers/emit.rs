@@ -83,7 +83,7 @@ impl Plan {
     }
 }
 
-/// What the header of an argument says, before it is encoded.
+/// Text of an argument's header before encoding.
 fn text<'a>(entry: &Entry, value: Value<'a>) -> Result<Option<Cow<'a, str>>, EmitError> {
     let header = || entry.header().to_owned();
     Ok(match value {

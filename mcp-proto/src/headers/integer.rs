@@ -12,7 +12,7 @@ pub const MAX_SAFE: i64 = (1 << 53) - 1;
 /// The most digits of such an integer.
 const MAX_DIGITS: u64 = 16;
 
-/// What a text is as an integer.
+/// Result of reading a text as an integer.
 ///
 /// ```
 /// use mcp_proto::headers::Integer;

@@ -11,7 +11,7 @@ pub const METHOD: &str = "Mcp-Method";
 /// The header that repeats what a request is about; see [`name_member`].
 pub const NAME: &str = "Mcp-Name";
 
-/// What the names of headers with arguments begin with; case does not matter.
+/// Prefix of the names of headers that carry arguments; compared without case.
 pub const PREFIX: &str = "Mcp-Param-";
 
 /// The key of a schema whose value names a header.

@@ -65,7 +65,7 @@ pub struct BodyCheck {
     failed: Option<BodyError>,
 }
 
-/// Where in the message the walk is, and what it has seen.
+/// Position of the walk in the message, and the values read so far.
 #[derive(Clone, Debug)]
 struct Reader {
     protocol_version: String,
@@ -73,9 +73,10 @@ struct Reader {
     name: String,
     /// The member that `name` is of.
     name_member: Option<&'static str>,
-    /// How many containers are open, and how many of them, from the outside, lead to what is
-    /// watched: the message, `params`, `_meta`.
+    /// Number of open containers.
     depth: usize,
+    /// Number of these, from the outside, that lead to watched members: the message, `params`,
+    /// `_meta`.
     level: usize,
     /// The member whose value comes next.
     key: Option<Watched>,
@@ -86,7 +87,7 @@ struct Reader {
     is_done: bool,
 }
 
-/// What becomes of the text of a key or a string.
+/// Use of the text of a key or a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reading {
     Nothing,
@@ -124,7 +125,8 @@ impl BodyCheck {
         Self { walker: Walker::new(MAX_DEPTH), reader, failed: None }
     }
 
-    /// Whether the next piece of the body may be forwarded. An error is final.
+    /// Checks that the next piece of the body may be forwarded. An error is final: all later calls
+    /// return the same one.
     pub fn pass(&mut self, piece: &[u8]) -> Result<(), BodyError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

@@ -20,7 +20,7 @@ use crate::json::{Json, Raw};
 /// schemas of a stranger could otherwise make much of little; a head of a request is half as long.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// Which arguments of a tool go into which headers.
+/// Mapping from the arguments of a tool to HTTP headers.
 ///
 /// ```
 /// use mcp_proto::{Json, headers::Plan};
@@ -83,7 +83,7 @@ impl Plan {
         self.entries.is_empty()
     }
 
-    /// What is allowed, and will not work with some clients.
+    /// Annotations that are allowed, but do not work with some clients.
     pub fn warnings(&self) -> impl Iterator<Item = PlanWarning<'_>> {
         let inexact = |entry: &&Entry| !matches!(entry.declared, Declared::Exact(_));
         self.entries.iter().filter(inexact).map(|entry| PlanWarning { entry })
@@ -114,13 +114,13 @@ impl Entry {
         self.header.strip_prefix(PREFIX).unwrap_or_default()
     }
 
-    /// What the schema says that the argument is.
+    /// Type of the argument as the schema declares it.
     pub fn declared(&self) -> Declared {
         self.declared
     }
 }
 
-/// What a schema says that an annotated argument is.
+/// Declared type of an annotated argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Declared {
     /// A `type` of one word.
@@ -168,7 +168,7 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PlanWarning<'a> {
-    /// What it is about.
+    /// The annotation concerned.
     pub entry: &'a Entry,
 }
 
@@ -185,7 +185,7 @@ impl fmt::Display for PlanWarning<'_> {
     }
 }
 
-/// How a value is reached from the root.
+/// Path from the root of a schema to a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// By `properties` alone, or it is the root itself.
@@ -201,7 +201,7 @@ struct Walk<'a> {
     entries: Vec<Entry>,
     /// The bytes of their names and paths.
     bytes: usize,
-    /// Which entry has a name, by the name in lower case.
+    /// Index of the entry for each name, in lower case.
     names: BTreeMap<String, usize>,
     /// The first one.
     fault: Option<PlanError>,
@@ -363,7 +363,7 @@ fn pointer(steps: &[impl AsRef<str>]) -> String {
     pointer
 }
 
-/// What a `type` says; `None` if such values do not go into headers.
+/// Parses a `type`. Returns `None` if values of this type do not go into headers.
 fn type_of(declared: Raw<'_>) -> Option<Declared> {
     if let Some(word) = declared.string() {
         return Kind::of(&word).map(Declared::Exact);

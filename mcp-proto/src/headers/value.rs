@@ -13,10 +13,10 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::error::ValueError;
 
-/// What a wrapped value begins with; its case matters.
+/// Prefix of a wrapped value; case-sensitive.
 const OPEN: &str = "=?base64?";
 
-/// What a wrapped value ends with.
+/// Suffix of a wrapped value.
 const CLOSE: &str = "?=";
 
 /// The value of a header that says `text`: the text itself, or wrapped if it is empty, has other
@@ -39,7 +39,7 @@ pub fn encode(text: &str) -> Cow<'_, str> {
     Cow::Owned(value)
 }
 
-/// What the value of a header says; blanks around it do not count.
+/// Decodes the value of a header. Surrounding whitespace is ignored.
 ///
 /// ```
 /// use mcp_proto::headers::{ValueError, decode};
