@@ -7,7 +7,7 @@
 use super::ProtocolError;
 use crate::version::ProtocolVersion;
 
-/// What an error is about.
+/// Subject of an error, which decides its page of the specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Subject {
     Authorization,

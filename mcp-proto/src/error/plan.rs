@@ -1,4 +1,4 @@
-//! What can be wrong with the `x-mcp-header` annotations of a tool.
+//! Errors in the `x-mcp-header` annotations of a tool.
 
 use alloc::string::String;
 use core::fmt;
@@ -15,35 +15,35 @@ use core::fmt;
 pub enum PlanError {
     /// An annotation is not a string.
     NotAString {
-        /// Where it stands.
+        /// Its place in the schema.
         at: String,
     },
     /// A name is empty, or no token of RFC 9110.
     InvalidName {
-        /// Where it stands.
+        /// Its place in the schema.
         at: String,
         /// The name.
         name: String,
     },
-    /// A name stands twice; names differ by more than the case of their letters.
+    /// Duplicate name. Names are compared without case.
     DuplicateName {
-        /// Where it stands.
+        /// Its place in the schema.
         at: String,
         /// The name.
         name: String,
-        /// Where it stands, too.
+        /// Place of the other annotation with this name.
         other: String,
     },
     /// An annotated property is no string, integer or boolean.
     InvalidType {
-        /// Where it stands.
+        /// Its place in the schema.
         at: String,
         /// Its `type`, as JSON.
         declared: String,
     },
     /// An annotation stands where a chain of `properties` alone does not lead.
     Misplaced {
-        /// Where it stands.
+        /// Its place in the schema.
         at: String,
     },
     /// A key stands twice in a schema with annotations: readers may take either.
@@ -123,10 +123,10 @@ impl fmt::Debug for PlanError {
 
 impl core::error::Error for PlanError {}
 
-/// How much of somebody's words is shown, in characters.
+/// Longest excerpt of foreign text in an error, in characters.
 const EXCERPT: usize = 200;
 
-/// Somebody's words on one line.
+/// Foreign text, shown on one line.
 struct Excerpt<'a>(&'a str);
 
 impl fmt::Display for Excerpt<'_> {

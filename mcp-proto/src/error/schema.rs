@@ -17,7 +17,7 @@ pub enum SchemaError {
     /// The schema does not compile: it is not valid in its dialect, refers to a schema that it does
     /// not hold itself, or has a pattern that needs look-around or back-references.
     Invalid {
-        /// Where, and what is wrong.
+        /// Place and description of the fault.
         reason: String,
     },
     /// A schema from a peer is larger than a check of untrusted schemas allows.

@@ -1,4 +1,4 @@
-//! What can be wrong with the URL of a server.
+//! Errors in the URL of a server.
 
 use alloc::string::String;
 use core::fmt;
@@ -16,7 +16,7 @@ use super::quote::Quoted;
 pub enum UrlError {
     /// It does not begin with `http:` or `https:`.
     Scheme {
-        /// What it begins with, up to the first colon; empty if there is none.
+        /// The text before the first colon; empty if there is no colon.
         found: String,
     },
     /// No host follows the scheme.
@@ -25,19 +25,19 @@ pub enum UrlError {
     Userinfo,
     /// The host is no name, and no address.
     Host {
-        /// What stands in its place.
+        /// The text found in its place.
         found: String,
     },
     /// The port is no number from 1 to 65535.
     Port {
-        /// What stands in its place.
+        /// The text found in its place.
         found: String,
     },
     /// A character cannot stand in a URL as it is.
     Character {
         /// The character.
         found: char,
-        /// Where it stands, in bytes from the beginning.
+        /// Byte offset of the character in the URL.
         at: usize,
     },
 }

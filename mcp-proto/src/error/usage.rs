@@ -85,7 +85,7 @@ pub enum UsageError {
         template: String,
         /// The part that is at fault: an expression without its braces, or a literal.
         part: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: &'static str,
     },
     /// A tool's `inputSchema` must be a JSON object with `"type": "object"`, its `outputSchema`
@@ -98,7 +98,7 @@ pub enum UsageError {
     UnusableSchema {
         /// The tool's name.
         name: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: SchemaError,
     },
     /// No tool of this name is registered.
@@ -128,7 +128,7 @@ pub enum UsageError {
     },
     /// A key that seals `requestState` must have at least 32 bytes.
     ShortKey {
-        /// How many it has.
+        /// Length of the key, in bytes.
         bytes: usize,
     },
     /// A key of this id is there.
@@ -147,7 +147,7 @@ pub enum UsageError {
     InvalidHeader {
         /// The tool's name.
         name: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: PlanError,
     },
     /// The arguments of a prompt must come from a struct with named fields.
@@ -169,7 +169,7 @@ pub enum UsageError {
     },
     /// A value could not be written as JSON.
     NotJson {
-        /// What it belongs to.
+        /// Name of the item that the value belongs to.
         name: String,
     },
 }
