@@ -2,7 +2,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::json::Json;
 
-/// Who may be given a cached result.
+/// Audience of a cached result.
 ///
 /// Whatever is not `public` reads as private, so that a server's mistake costs a request and not
 /// the result.

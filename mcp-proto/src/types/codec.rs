@@ -1,4 +1,4 @@
-//! What derives cannot do: unions, open sets, numbers, ids.
+//! Serde code that derives cannot generate: unions, open sets, numbers, ids.
 //!
 //! A union is read as raw [`Json`] first, and then as the variant that its members name, unless
 //! its first member says which it is: serde's own tagged and untagged enums buffer in a form that

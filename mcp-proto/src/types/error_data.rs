@@ -26,7 +26,7 @@ pub struct UnsupportedProtocolVersionErrorData {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MissingRequiredClientCapabilityErrorData {
-    /// What the client must support.
+    /// Capabilities that the client must support.
     pub required_capabilities: ClientCapabilities,
 }
 

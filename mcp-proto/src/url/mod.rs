@@ -45,11 +45,11 @@ pub struct Url {
     scheme: Scheme,
     host: Range<usize>,
     port: u16,
-    /// Where the target begins, and the authority ends.
+    /// Byte offset at which the authority ends and the target begins.
     target: usize,
 }
 
-/// How a server is reached.
+/// Scheme of the URL of a server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Scheme {
     /// `http`: HTTP as it is.
@@ -85,7 +85,7 @@ impl Url {
         Ok(Self::assemble(scheme, &host, port, target))
     }
 
-    /// How the server is reached.
+    /// The scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
@@ -106,7 +106,7 @@ impl Url {
         self.text.get(self.scheme.prefix().len()..self.target).unwrap_or_default()
     }
 
-    /// What the request line asks for: the path, at least `/`, and the query.
+    /// Target of the request line: the path, at least `/`, and the query.
     pub fn target(&self) -> &str {
         self.text.get(self.target..).unwrap_or("/")
     }
@@ -122,7 +122,7 @@ impl Url {
         self.scheme == other.scheme && self.host() == other.host() && self.port == other.port
     }
 
-    /// Where a reference in an answer from this URL leads, such as the value of `Location`: an
+    /// Resolves a reference in an answer from this URL, such as the value of `Location`: an
     /// absolute URL, `//host/path`, `/path`, `path` or `?query`.
     ///
     /// It may lead to another origin, and from `https` to `http`; see

@@ -50,7 +50,7 @@ impl<'a> Facts<'a> {
         Ok(())
     }
 
-    /// What `Transfer-Encoding` is with another coding; its first fault stays.
+    /// Value of `Transfer-Encoding` after adding `coding`. Keeps the first fault.
     fn add_coding(&self, coding: &[u8]) -> Result<(), Refusal> {
         let name = coding.split(|byte| *byte == b';').next().unwrap_or_default();
         match self.coding {
