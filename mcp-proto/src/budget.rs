@@ -42,9 +42,9 @@ struct Counters {
 /// Treatment of bytes that exceed the budget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// More of it is refused.
+    /// Work: more of it is refused.
     Work,
-    /// It goes.
+    /// Events kept for resumption: the oldest are dropped.
     Replay,
 }
 

@@ -35,25 +35,30 @@ pub struct Limits {
     pub max_in_flight: usize,
     /// The most bytes of messages whose requests are in flight, and of the input that legacy
     /// clients have given for them; default 64 MiB. One request is always accepted, whatever its
-    /// size; another one that exceeds this, or one whose input does (without the request, if it is
-    /// the only one), is answered with -32603. Of a client: the most bytes with which it is asked
-    /// for input that is yet to be given; a legacy server that exceeds this is answered with an
-    /// error, and with a modern one the call ends.
+    /// size. Another one that exceeds this is answered with -32603. So is a request whose input
+    /// exceeds this; the bytes of the request do not count if it is the only one.
+    ///
+    /// In a client: the most bytes of pending requests for input. A legacy server that exceeds
+    /// this is answered with an error; with a modern server the call ends.
     pub max_in_flight_bytes: usize,
     /// The most bytes of the answers to one batch; default 1 MiB. A result beyond this is replaced
     /// by -32603, and so are those of later requests of the batch, which are not executed.
     pub max_batch_bytes: usize,
-    /// The most bytes that an endpoint holds for all its clients: bodies that are being read,
-    /// requests in flight, answers that are not read, and events that are kept for resumption;
-    /// default 256 MiB. Above it the oldest of those events go; new work that brings the rest above
-    /// three quarters of it is answered with -32603 (over HTTP 503, before anything is executed), and
-    /// so is a request that was executed and whose result does not fit. Bodies, requests and answers
-    /// of modern clients up to 4 KiB do not count. Clones of a `Config` count together. Memory of the
-    /// process is about twice as much: handlers decode what they are given.
+    /// The most bytes that an endpoint holds for all its clients; default 256 MiB. They are bodies
+    /// being read, requests in flight, unread answers, and events kept for resumption.
+    ///
+    /// Above this, the oldest of the kept events are dropped. Everything else may take three
+    /// quarters of it: new work beyond that is answered with -32603 (over HTTP 503) before anything is executed.
+    /// An executed request whose result does not fit is answered with -32603 as well.
+    ///
+    /// Bodies, requests and answers of modern clients up to 4 KiB do not count. Clones of a
+    /// `Config` share one count. The process needs about twice as much memory, because handlers
+    /// decode their arguments.
     pub max_endpoint_bytes: usize,
-    /// The most bytes of the parameters of calls and notifications that a client holds because they
-    /// cannot be sent: the server is not known yet, or does not read its input; default 16 MiB. One is
-    /// always accepted, whatever its size; another one that exceeds this fails.
+    /// The most bytes of parameters of calls and notifications that a client queues; default
+    /// 16 MiB. It queues them while the era of the server is unknown, or while the server does not
+    /// read its input. One is always accepted, whatever its size. Another one that exceeds this
+    /// fails.
     pub max_unsent_bytes: usize,
     /// The longest request id or progress token, in bytes as sent; default 1 KiB. A request with
     /// a longer one is answered with -32600.
