@@ -48,8 +48,8 @@ pub struct Limits {
     /// being read, requests in flight, unread answers, and events kept for resumption.
     ///
     /// Above this, the oldest of the kept events are dropped. Everything else may take three
-    /// quarters of it: new work beyond that is answered with -32603 (over HTTP 503) before anything is executed.
-    /// An executed request whose result does not fit is answered with -32603 as well.
+    /// quarters of it: new work beyond that is answered with -32603 (over HTTP 503) before anything
+    /// is executed. An executed request whose result does not fit is answered with -32603 as well.
     ///
     /// Bodies, requests and answers of modern clients up to 4 KiB do not count. Clones of a
     /// `Config` share one count. The process needs about twice as much memory, because handlers
