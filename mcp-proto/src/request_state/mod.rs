@@ -122,21 +122,21 @@ pub use nonces::UsedNonces;
 /// minted.
 pub const MAX_REQUEST_STATE_BYTES: usize = 64 * 1024;
 
-/// How long a state lives unless [`RequestStateCodec::ttl`] says otherwise: 10 minutes.
+/// Default lifetime of a state, which [`RequestStateCodec::ttl`] changes: 10 minutes.
 pub const DEFAULT_REQUEST_STATE_TTL: Duration = Duration::from_secs(10 * 60);
 
-/// How far the clocks of servers that share keys may differ: 1 minute.
+/// Tolerated difference between the clocks of servers that share keys: 1 minute.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 const VERSION: u8 = 1;
 
-/// What all other uses of a key, should it have any, do not begin with.
+/// Domain separator: no other use of the same key may begin with these bytes.
 const LABEL: &[u8] = b"mcp-proto requestState\0";
 
 const NONCE: usize = 16;
 const CODE: usize = 32;
 
-/// What stands around a payload.
+/// Bytes that sealing adds to a payload.
 const OVERHEAD: usize = 1 + 4 + NONCE + 8 + CODE;
 
 /// The longest payload that fits, in bytes: just under 48 KiB.
@@ -291,15 +291,15 @@ impl RequestStateCodec {
     }
 }
 
-/// What a state held that is genuine and in time.
+/// Content of a state that is authentic and has not expired.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Verified {
-    /// What was sealed.
+    /// The sealed payload.
     pub payload: Bytes,
     /// The nonce that it was minted with.
     pub nonce: [u8; 16],
-    /// When it expires, since the Unix epoch; no state is verified from then on.
+    /// Expiry as time since the Unix epoch. From then on verification fails.
     pub expires: Duration,
 }
 
