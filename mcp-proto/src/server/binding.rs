@@ -142,7 +142,7 @@ impl Server {
         session.map_or(0, |session| session.bytes() + self.subscriptions.bytes())
     }
 
-    /// What a subscription of a modern client is for, if there is one.
+    /// Filter of the subscription of a modern client, if there is one.
     pub(crate) fn filter(&self) -> Option<Filter> {
         self.subscriptions.filter()
     }

@@ -1,4 +1,4 @@
-//! What of a server may be cached.
+//! Results of a server that clients may cache.
 
 /// Results that clients may keep for a time.
 ///

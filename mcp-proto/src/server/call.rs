@@ -14,7 +14,7 @@ use crate::version::{Era, EraPolicy};
 /// The way by which a message came, and its answer goes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReplyPath {
-    /// What the answers to its HTTP request go out on.
+    /// Stream of the response to its HTTP request.
     pub(super) stream: Option<StreamId>,
     /// The batch that waits for the answer.
     pub(super) batch: Option<u64>,
@@ -31,7 +31,7 @@ pub(super) struct Call {
     pub(super) progress: Option<f64>,
     /// Of a modern request: the least severe log messages that its client wants.
     pub(super) log_level: Option<LoggingLevel>,
-    /// When the handler has had its time.
+    /// Deadline of the handler.
     pub(super) deadline: Instant,
     /// The bytes of its message, and of the input that was given for it.
     pub(super) size: usize,
@@ -39,19 +39,20 @@ pub(super) struct Call {
     pub(super) path: ReplyPath,
     /// True if its handler may ask for input.
     pub(super) asks: bool,
-    /// What its client may be asked for.
+    /// Kinds of input that its client supports.
     pub(super) inputs: Inputs,
     /// Of a legacy request whose handler may ask: what it is asked again with.
     pub(super) again: Option<Box<RetryContext>>,
-    /// What it holds of the endpoint's budget; with its [`Reply`](super::Reply) while it is in its
-    /// handler.
+    /// Its share of the endpoint's budget. Its [`Reply`](super::Reply) holds the share while the
+    /// handler runs.
     pub(super) charge: Option<Charge>,
 }
 
-/// What a request in flight takes beside its message, in bytes: its handler, its stream.
+/// Estimated memory of a request in flight in addition to its message, in bytes: its handler and
+/// its stream.
 pub(super) const PER_CALL: usize = 2 * 1024;
 
-/// What is peculiar to the answer of a request.
+/// Properties of a request that its answer depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CallKind {
     Tool {
@@ -94,7 +95,7 @@ pub(super) enum Forward {
 pub(super) struct RetryContext {
     pub(super) method: Method,
     pub(super) params: Params,
-    /// How often it has asked for input.
+    /// Number of times it has asked for input.
     pub(super) rounds: usize,
     /// The bytes of the input of the last round.
     pub(super) input: usize,
@@ -103,7 +104,7 @@ pub(super) struct RetryContext {
 /// The sender of a request, and what came with it beside its parameters.
 pub(super) struct Requester {
     pub(super) peer: Peer,
-    /// What its client may be asked for.
+    /// Kinds of input that its client supports.
     pub(super) inputs: Inputs,
     pub(super) input: Option<Box<Input>>,
     pub(super) log_level: Option<LoggingLevel>,

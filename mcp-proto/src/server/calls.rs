@@ -37,10 +37,10 @@ pub(super) struct Calls {
     queue: VecDeque<(u64, Call)>,
     /// All of them: those in handlers, those that wait for input, and subscriptions.
     by_id: Ids,
-    /// How many of them are subscriptions.
+    /// Number of them that are subscriptions.
     held: usize,
     bytes: usize,
-    /// How many of the bytes are input.
+    /// Number of the bytes that are input.
     input: usize,
     serials: u64,
 }
@@ -143,14 +143,14 @@ impl Calls {
         }));
     }
 
-    /// When a handler that starts now has had its time: not before that of an older call, even if
+    /// Deadline of a handler that starts now. Never before the deadline of an older call, even if
     /// the clock went back.
     fn deadline_of_next(&self, now: Instant, context: &Context) -> Instant {
         let newest = self.queue.back().map_or(Instant::ZERO, |(_, call)| call.deadline);
         (now + context.limits().handler_timeout).max(newest)
     }
 
-    /// Whether another request of `size` bytes may be in flight.
+    /// Checks that another request of `size` bytes may be in flight.
     fn admit(&self, context: &Context, size: usize) -> Result<Option<Charge>, ProtocolError> {
         let Limits { max_in_flight, max_in_flight_bytes, .. } = *context.limits();
         if self.len() >= max_in_flight {
@@ -259,7 +259,7 @@ impl Calls {
         self.serials
     }
 
-    /// What [`Calls::hold`] held is over.
+    /// Frees an id that [`Calls::hold`] reserved.
     pub(super) fn release(&mut self, id: &RequestId) {
         if self.by_id.remove(id) {
             self.held -= 1;
@@ -330,13 +330,13 @@ impl Calls {
         calls.next().is_none().then_some(&first.id)
     }
 
-    /// When the oldest handler has had its time, if ever.
+    /// Deadline of the oldest handler, if it has one.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let deadline = self.queue.front().map(|(_, call)| call.deadline);
         deadline.filter(|at| *at != Instant::NEVER)
     }
 
-    /// How many are in handlers or wait for input.
+    /// Number of calls that are in handlers or wait for input.
     pub(super) fn len(&self) -> usize {
         self.by_id.len() - self.held
     }

@@ -28,7 +28,7 @@ use crate::types::{
 };
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
-/// What a server declares, as the machines send it.
+/// Everything that a server declares, encoded as the machines send it.
 #[derive(Debug)]
 pub struct Declaration {
     server_info: Json,
@@ -52,7 +52,7 @@ pub struct Declaration {
     legacy_tools: Option<Pages>,
     discover: Json,
     discover_modern_only: Json,
-    /// What a modern result carries: `resultType` and the server's name.
+    /// Members that each modern result gets: `resultType` and the server's name.
     pub(super) stamp: Bytes,
     /// The same for a result that asks for input.
     pub(super) input_required_stamp: Bytes,
@@ -68,7 +68,7 @@ pub(super) struct ToolEntry {
     pub(super) handler: HandlerId,
     /// Legacy clients see its output schema, and so its structured content, inside of an object.
     pub(super) wraps: bool,
-    /// Which arguments go into HTTP headers.
+    /// Mapping from arguments to HTTP headers.
     pub(super) plan: Plan,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct PromptEntry {
     pub(super) required: Vec<String>,
 }
 
-/// What completes arguments.
+/// Source of completions for arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Completes {
     Handler(HandlerId),
@@ -143,7 +143,7 @@ impl Declaration {
         self.templates.iter().find_map(matching)
     }
 
-    /// What completes the arguments of a prompt or a template; `None` if it does not exist.
+    /// Source of completions for a prompt or a template; `None` if it does not exist.
     pub(super) fn completion(&self, reference: &Reference) -> Option<Completes> {
         self.completions.get(reference).copied()
     }
@@ -201,7 +201,7 @@ impl Declaration {
         })
     }
 
-    /// What a modern result carries that clients may keep.
+    /// Members that a modern result gets if clients may cache it.
     pub(super) fn cache_stamp(&self, what: Cacheable) -> &Bytes {
         self.cache_stamps.get(&what).unwrap_or(&self.stamp)
     }

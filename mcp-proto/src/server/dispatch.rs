@@ -12,11 +12,11 @@ use crate::meta;
 use crate::negotiate::{self, Claim, Kind, Refusal, Route};
 use crate::version::EraPolicy;
 
-/// Where a message came from.
+/// Source of a message.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct MessageSource<'a, 'h> {
     pub(super) path: ReplyPath,
-    /// What the head of its HTTP request repeats of it.
+    /// Headers of its HTTP request that mirror members of the message.
     pub(super) head: Option<&'a Mirrored<'h>>,
     /// The eras that its HTTP endpoint serves, which may be fewer than those of the machine.
     pub(super) policy: Option<EraPolicy>,
@@ -39,7 +39,7 @@ impl<'a, 'h> MessageSource<'a, 'h> {
     }
 }
 
-/// What the table of eras wants to know of what came in.
+/// Inputs of the table of eras for an incoming text.
 pub(crate) fn facts(incoming: &Incoming) -> (Kind, Claim) {
     match incoming {
         Incoming::Message(message) => message_facts(message),

@@ -9,12 +9,12 @@ use super::HandlerId;
 use crate::error::UsageError;
 use crate::types::{Prompt, Resource, ResourceTemplate, Tool};
 
-/// What can be listed.
+/// Entry of a list.
 pub(super) trait Listed {
-    /// What [`UsageError::Duplicate`] calls it.
+    /// Name of the kind of entry in [`UsageError::Duplicate`].
     const KIND: &'static str;
 
-    /// What it is asked for by.
+    /// Key that clients request the entry by.
     fn key(&self) -> &str;
 }
 

@@ -51,7 +51,7 @@ pub(super) fn require(
     None
 }
 
-/// What a modern request brings along; its handler has to check what is in it.
+/// Input that a modern request carries. Not validated: that is up to the handler.
 pub(super) fn read(params: &Params) -> Result<Option<Box<Input>>, ProtocolError> {
     let responses = params.get(Member::InputResponses);
     let state = params.raw(Member::RequestState);
@@ -77,7 +77,7 @@ pub(super) fn read(params: &Params) -> Result<Option<Box<Input>>, ProtocolError>
     Ok(Some(Box::new(Input { responses, state })))
 }
 
-/// Whether the request may ask for input, and its client may be asked that.
+/// Checks that the request may ask for input, and that its client supports this input.
 fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
     if !call.kind.takes_input() {
         return Err(ErrorData::internal("the handler asked for input where none can be given"));

@@ -8,7 +8,7 @@ use crate::types::{
     ListChangedCapability, SamplingCapability,
 };
 
-/// What a client lets servers ask of it.
+/// Kinds of input that a client supports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "they are as many capabilities")]
 pub(super) struct Inputs {
@@ -20,7 +20,7 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// What these `ClientCapabilities` say.
+    /// Reads the kinds of input from `ClientCapabilities`.
     pub(super) fn of(capabilities: &Json) -> Self {
         let mut inputs = Self::default();
         capabilities.raw().members(|key, value| match key.string().as_deref() {
@@ -40,7 +40,7 @@ impl Inputs {
         inputs
     }
 
-    /// What a client must declare to be asked this.
+    /// Kinds of input that a client must declare before it gets this request.
     pub(super) fn of_request(request: &InputRequest) -> Self {
         let none = Self::default();
         match request {
@@ -72,7 +72,7 @@ impl Inputs {
         .find_map(|(lacks, capability)| lacks.then_some(capability))
     }
 
-    /// What of `needed` there is not.
+    /// Kinds in `needed` that are missing here.
     pub(super) fn lacks(self, needed: Self) -> Self {
         Self {
             roots: needed.roots && !self.roots,

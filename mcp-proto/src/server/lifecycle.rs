@@ -96,7 +96,7 @@ impl Lifecycle {
         }
     }
 
-    /// When handlers have had the time that they get after the end of input.
+    /// Deadline of running handlers after the end of input.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         match self.life {
             Life::Draining { until } if until != Instant::NEVER => Some(until),

@@ -248,7 +248,7 @@ impl Server {
         self.calls.serials().map(|serial| self.context.reply_id(serial))
     }
 
-    /// How many answers were dropped because nobody waited for them.
+    /// Number of answers that were dropped because no request was waiting for them.
     pub fn dropped_replies(&self) -> u64 {
         self.dropped_replies
     }
@@ -282,7 +282,7 @@ impl Server {
         self.context.outbox.pop_event()
     }
 
-    /// When [`Server::handle_timeout`] is to be called at the latest.
+    /// Latest time for the next call of [`Server::handle_timeout`]; `None` if there is no deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.next_deadline().map(|(at, _)| at)
     }

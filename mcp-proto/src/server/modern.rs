@@ -26,7 +26,7 @@ use crate::meta::RequestMeta;
 use crate::negotiate;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
-/// What answers a modern request.
+/// Serves a modern request.
 pub(super) fn serve(
     context: &Context,
     request: &Request,

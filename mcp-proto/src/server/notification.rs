@@ -16,11 +16,11 @@ use crate::progress::Progress;
 use crate::types::{LoggingLevel, LoggingMessageNotificationParams};
 use crate::version::ProtocolVersion;
 
-/// What a handler tells the client while it works.
+/// Notification to a client, about a request in flight or outside of any request.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Notification {
-    /// How far it has come; goes out only if the client asked for it.
+    /// Progress of the request; sent only if the client asked for it.
     Progress(Progress),
     /// A log message; goes out only if the client asked for messages as severe as this. (A legacy
     /// client that never said so gets all.)

@@ -1,4 +1,4 @@
-//! What a handler makes of a request.
+//! Outcomes of requests, as handlers return them.
 
 use alloc::string::String;
 use core::fmt;
@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::message::ErrorData;
 use crate::types::{InputRequest, InputRequests, InputResponses};
 
-/// What came of a request.
+/// Outcome of a request.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -32,10 +32,10 @@ pub enum Outcome {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct InputRequired {
-    /// What the client is asked, by keys of the handler's choice.
+    /// Requests to the client, by keys that the handler chooses.
     pub requests: InputRequests,
-    /// What the handler gets back together with the answers. A client may change it: seal it if
-    /// anything depends on it (feature `request-state`).
+    /// State that the client returns together with its answers. A client may change the state:
+    /// seal it if anything depends on it (feature `request-state`).
     pub state: Option<String>,
 }
 
@@ -71,8 +71,8 @@ impl fmt::Display for InputRequired {
 
 impl core::error::Error for InputRequired {}
 
-/// What a client has given after an [`InputRequired`]. It is the client's word: keys may be
-/// missing or unknown, and the state may be any.
+/// Answers of a client to an [`InputRequired`]. They are not validated: keys may be missing or
+/// unknown, and the state may be any string.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Input {

@@ -68,7 +68,7 @@ impl Registered {
     }
 }
 
-/// What has an argument that can be completed.
+/// Prompt or resource template whose arguments can be completed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Reference {
     Prompt(String),

@@ -24,7 +24,7 @@ use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
 
-/// What a server offers, each with a handler of the caller's type `H`.
+/// Tools, resources, prompts and methods of a server, with handlers of the caller's type `H`.
 ///
 /// ```
 /// use mcp_proto::server::Registry;

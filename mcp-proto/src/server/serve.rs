@@ -21,7 +21,7 @@ use crate::message::{Capability, Member, Method, Params};
 use crate::types::CompleteRequestParams;
 use crate::version::Era;
 
-/// What answers a request.
+/// Answer to a request, or the handler that will answer it.
 pub(super) enum Served {
     /// This page of a list.
     Page(Cacheable, Json),

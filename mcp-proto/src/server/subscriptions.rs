@@ -218,7 +218,7 @@ impl Subscriptions {
         }
     }
 
-    /// What a subscription of a modern client is for, if there is one.
+    /// Filter of the subscription of a modern client, if there is one.
     pub(super) fn filter(&self) -> Option<Filter> {
         let serial = self.oldest()?;
         self.listeners.get(serial).map(|listener| listener.filter.clone())
@@ -320,7 +320,7 @@ impl Subscriptions {
     }
 }
 
-/// Which changes somebody wants to be told of.
+/// Changes that a subscriber wants to be notified of.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     lists: BTreeSet<List>,

@@ -33,7 +33,7 @@ pub(super) use server_requests::ServerRequests;
 pub(super) use session::Session;
 pub(crate) use wrap::{wrapped_content, wrapped_schema};
 
-/// What answers a legacy request.
+/// Serves a legacy request.
 pub(super) fn serve(
     context: &Context,
     lifecycle: &mut Lifecycle,

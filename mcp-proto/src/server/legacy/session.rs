@@ -29,7 +29,7 @@ pub(in super::super) struct Session {
     /// `None` if each request stands alone.
     client_info: Option<Json>,
     capabilities: Json,
-    /// What the client may be asked for.
+    /// Kinds of input that the client supports.
     inputs: Inputs,
     /// The least severe log messages that it wants; all until it says so.
     log_level: LoggingLevel,
@@ -135,7 +135,7 @@ impl Session {
         }
     }
 
-    /// Whether the client can be asked this outside of its requests.
+    /// Checks that the client can get this request outside of its own requests.
     pub(super) fn check(&self, request: &InputRequest) -> Result<(), UsageError> {
         if !self.initialized {
             return Err(UsageError::NotInitialized);

@@ -12,7 +12,7 @@ use crate::json::scan::MAX_DEPTH;
 use crate::json::write::{self, List};
 use crate::json::{Json, Raw};
 
-/// Where the schema goes.
+/// JSON pointer to the wrapped schema.
 const PLACE: &str = "#/properties/result";
 
 /// A schema of an object whose member `result` is what `schema` says.
@@ -55,7 +55,7 @@ pub(crate) fn wrapped_content(result: &Json, wraps: bool) -> Json {
     Json::trusted(out)
 }
 
-/// What a value inside of a schema is.
+/// Role of a value inside a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     Schema,
@@ -110,7 +110,7 @@ fn write_reference(out: &mut Vec<u8>, reference: &str) {
     }
 }
 
-/// What the value of a member is.
+/// Role of the value of member `name`.
 fn below(position: Position, name: &str) -> Position {
     match (position, name) {
         (Position::Names, _) => Position::Schema,

@@ -1,4 +1,4 @@
-//! Which URIs are of a resource template, and with which values.
+//! Matching of URIs against resource templates, with the values of their variables.
 //!
 //! In: the `uriTemplate` of a registered template, once, and the URI of each `resources/read`. Out:
 //! the variables as a JSON object, for the handler to decode. A template is read as literals with
@@ -210,7 +210,7 @@ impl UriTemplate {
 }
 
 impl Query {
-    /// What is before the query, and its parameters.
+    /// Splits `uri` into the part before the query, and the query.
     fn split<'a>(&self, uri: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
         let lead = memchr::memchr_iter(self.lead, uri).nth(self.skip);
         match lead.and_then(|at| uri.split_at_checked(at)) {

@@ -18,7 +18,7 @@ pub(super) struct Part {
     pub(super) class: Class,
 }
 
-/// Which characters a variable has.
+/// Characters that a variable may contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// Unreserved ones, and what is percent-encoded.
