@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::frame::http1::ResponseHead;
 use crate::server::ServerEvent;
 
-/// What an [`Exchange`](super::Exchange) wants done.
+/// Output of an [`Exchange`](super::Exchange), for its driver to carry out.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExchangeAction {
@@ -21,7 +21,7 @@ pub enum ExchangeAction {
     Event(ServerEvent),
 }
 
-/// What an [`Endpoint`](super::Endpoint) wants done.
+/// Output of an [`Endpoint`](super::Endpoint), for its driver to carry out.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,

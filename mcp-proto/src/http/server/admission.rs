@@ -55,7 +55,7 @@ pub struct Admission {
     admitted: Admitted,
     peer: Option<IpAddr>,
     body: Body,
-    /// What it holds of the server's budget.
+    /// Its share of the server's budget.
     account: Account,
 }
 

@@ -29,9 +29,9 @@ use crate::version::{Era, EraPolicy, ProtocolVersion};
 #[derive(Clone, Debug)]
 pub(crate) struct Admitted {
     pub(super) method: Method,
-    /// What a legacy client's head says.
+    /// Context of a legacy client's request.
     pub(super) caller: Caller,
-    /// What the answer tells a browser.
+    /// CORS headers of the answer.
     pub(super) cors: Cors,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Refused {
     pub(super) body: Option<Bytes>,
     /// The revision that the error is written for.
     pub(super) version: ProtocolVersion,
-    /// What the answer tells a browser.
+    /// CORS headers of the answer.
     pub(super) cors: Cors,
 }
 
@@ -349,7 +349,7 @@ impl Refused {
     }
 }
 
-/// What a browser asks before it sends a page's request.
+/// Answers a CORS preflight request.
 fn preflight(config: &Config, head: &Head, cors: &Cors) -> Box<Refused> {
     let mut refused = Refused::bare(204);
     let mut names: alloc::vec::Vec<Cow<'_, str>> =

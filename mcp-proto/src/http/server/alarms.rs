@@ -17,9 +17,9 @@ pub struct Alarms(BTreeMap<&'static str, Alarm>);
 
 #[derive(Debug)]
 struct Alarm {
-    /// When it may be reported again.
+    /// Earliest time of its next report.
     again: Instant,
-    /// How often it was reached since the last report.
+    /// Number of times it was reached since the last report.
     count: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the exchanges of a server share: sessions of legacy clients, and listeners of modern ones.
+//! State shared by the exchanges of a server: sessions of legacy clients, listeners of modern ones.
 //!
 //! In: visits of [`Exchange`](super::Exchange)s; changes, and outcomes of requests that belong to
 //! sessions; time. Out: whom to wake, and events. Nothing else of it is shared: a modern request
@@ -241,22 +241,22 @@ impl<W: Clone> Endpoint<W> {
         self.sessions.leave(now, place, has_heard_all, &mut self.queue);
     }
 
-    /// When [`Endpoint::handle_timeout`] is to be called at the latest.
+    /// Latest time for the next call of [`Endpoint::handle_timeout`]; `None` without a deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.sessions.poll_timeout()
     }
 
-    /// How many sessions are open.
+    /// Number of open sessions.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// How many exchanges listen to changes.
+    /// Number of exchanges that listen to changes.
     pub fn listeners(&self) -> usize {
         self.listeners.len()
     }
 
-    /// How many answers were dropped because nobody waited for them.
+    /// Number of answers that were dropped because no request was waiting for them.
     pub fn dropped_replies(&self) -> u64 {
         self.sessions.dropped_replies()
     }

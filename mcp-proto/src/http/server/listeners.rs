@@ -27,7 +27,7 @@ use crate::row::Row;
 use crate::server::{Change, Filter};
 use crate::time::Instant;
 
-/// What a listener is called.
+/// Identifier of a listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ListenerId(u64);
 
@@ -52,7 +52,7 @@ struct Listener<W> {
     ends: bool,
 }
 
-/// What a listener has not been told.
+/// Changes that a listener has not been notified of.
 #[derive(Debug, Default)]
 pub(super) struct Untold {
     pub(super) changes: BTreeSet<Change>,
@@ -168,7 +168,7 @@ impl<W: Clone> Listeners<W> {
         self.listeners.remove(id);
     }
 
-    /// What a listener has not been told, and is told now.
+    /// Takes the changes that a listener has not been notified of.
     pub(super) fn take(&mut self, ListenerId(id): ListenerId) -> Untold {
         let Some(listener) = self.listeners.get_mut(id) else {
             return Untold { ends: true, ..Untold::default() };

@@ -152,7 +152,7 @@ pub enum Activity {
     Answering,
 }
 
-/// What has come of a body. One that comes in one piece is not copied.
+/// The received part of a body. A body that arrives in one piece is not copied.
 #[derive(Debug)]
 pub(crate) enum Body {
     One(Bytes),
@@ -200,7 +200,7 @@ impl Request {
         Answering { exchange, kind, framing: None, ended: false }
     }
 
-    /// What its answer tells a browser, whatever it is.
+    /// CORS headers of its answer.
     pub(super) fn cors(&self) -> &Cors {
         match &self.admitted {
             Ok(admitted) => &admitted.cors,

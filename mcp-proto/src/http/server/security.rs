@@ -11,7 +11,7 @@ use alloc::string::String;
 
 use super::Config;
 
-/// What an origin may do.
+/// Permissions of an origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Allowed {
     /// Send requests.
@@ -37,7 +37,7 @@ impl Config {
             })
     }
 
-    /// What pages of this origin may do; `None` if nothing.
+    /// Permissions of pages of this origin; `None` if there are none.
     pub(super) fn allows_origin(&self, origin: &[u8]) -> Option<Allowed> {
         let origin = Origin::parse(core::str::from_utf8(origin).ok()?)?;
         let named = |allowed: &str| Origin::parse(allowed).is_some_and(|named| named.is(origin));

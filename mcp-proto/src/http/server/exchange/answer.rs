@@ -22,7 +22,7 @@ use crate::server::ServerEvent;
 use crate::time::{Duration, Instant};
 use crate::version::{Era, ProtocolVersion};
 
-/// What a client that is refused for want of room should wait, in seconds.
+/// `Retry-After` of an answer that refuses a client for lack of room, in seconds.
 const RETRY_AFTER: &str = "1";
 
 #[derive(Debug)]

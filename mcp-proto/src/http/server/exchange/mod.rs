@@ -361,7 +361,7 @@ impl Exchange {
         self.answer.take_whole()
     }
 
-    /// When [`Exchange::handle_timeout`] is to be called at the latest.
+    /// Latest time for the next call of [`Exchange::handle_timeout`]; `None` without a deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let server = match &self.state {
             State::Alone(server) => server.poll_timeout(),

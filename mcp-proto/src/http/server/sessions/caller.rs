@@ -15,7 +15,7 @@ use crate::message::{Incoming, Member, Message, Method};
 use crate::server::{Extensions, ServerEvent};
 use crate::version::{Era, ProtocolVersion};
 
-/// What the head of a legacy client's request says.
+/// Context of a legacy client's request: its MCP headers, principal and peer address.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Caller {
     pub(in super::super) session: Token,

@@ -44,7 +44,7 @@ impl EventKind {
     }
 }
 
-/// Whether a reader can go on from where it was.
+/// Result of resuming a stream after the last event that a reader has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resumed {
     Exactly,
@@ -154,7 +154,7 @@ impl Replay {
         untaken
     }
 
-    /// Whether a reader that has the event `after` can go on.
+    /// Result of resuming after the event number `after`.
     pub(super) fn resumes(&self, after: u64) -> Resumed {
         if after > self.count {
             return Resumed::Never;
@@ -200,7 +200,7 @@ impl Replay {
         self.passing > 0
     }
 
-    /// How many events are kept.
+    /// Number of kept events.
     pub(super) fn len(&self) -> usize {
         self.older.len() + usize::from(self.newest.is_some())
     }
@@ -209,7 +209,7 @@ impl Replay {
         self.older.iter().chain(&self.newest)
     }
 
-    /// How many events after `after`, up to `last`, are not kept.
+    /// Number of events after `after`, up to `last`, that are not kept.
     fn missing(&self, after: u64, last: u64) -> u64 {
         let there = self.all().filter(|kept| kept.number > after && kept.number <= last);
         last.saturating_sub(after).saturating_sub(there.count() as u64)

@@ -30,7 +30,7 @@ const A_MOMENT: Duration = Duration::from_secs(1);
 pub(super) struct Session<W> {
     pub(super) server: Server,
     pub(super) streams: Streams<W>,
-    /// How many streams there were beside that of the GET.
+    /// Number of streams so far, without that of the GET.
     minted: u64,
     /// How many readers there were. Streams may go while somebody still holds the number of a
     /// reader, so that no number is given out again.
@@ -215,7 +215,7 @@ impl<W: Clone> Session<W> {
         }
     }
 
-    /// What it holds of the endpoint's budget.
+    /// Its share of the endpoint's budget.
     pub(super) fn holdings(&self) -> Holdings {
         let work = self.server.session_bytes().saturating_add(self.streams.awaited());
         let (replay, since) = self.streams.replay();
@@ -294,7 +294,7 @@ impl<W: Clone> Session<W> {
         is_idle.then(|| (if self.streams.is_read() { Use::Read } else { Use::Idle }, self.used))
     }
 
-    /// When it ends unless something happens.
+    /// Time at which it expires unless something happens.
     pub(super) fn ends(&self) -> Instant {
         let Limits { session_idle_timeout, session_init_timeout, .. } = *self.server.limits();
         // A client that is there, or waits for something, keeps it.

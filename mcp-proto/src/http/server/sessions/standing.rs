@@ -26,7 +26,7 @@ impl Tenancy {
     }
 }
 
-/// What one session holds.
+/// Share of the endpoint's budget that one session holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Holdings {
     pub(super) work: usize,

@@ -38,7 +38,7 @@ struct Reader<W> {
     woken: bool,
 }
 
-/// What a reader finds.
+/// Next item for a reader.
 #[derive(Debug)]
 pub(in super::super) enum Next {
     Event {
@@ -230,7 +230,7 @@ impl<W: Clone> Stream<W> {
     }
 }
 
-/// What an event is called: its stream and its number, apart by a dash.
+/// Id of an event: its stream and its number, separated by a dash.
 pub(super) fn event_id(stream: u64, number: u64) -> String {
     alloc::format!("{stream}-{number}")
 }

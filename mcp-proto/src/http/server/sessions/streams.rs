@@ -14,7 +14,7 @@ use crate::time::Instant;
 /// The number of the stream of the GET.
 pub(super) const COMMON: u64 = 0;
 
-/// How many streams of requests that are answered are kept for clients that missed the answer.
+/// Most streams of answered requests that are kept for clients that missed the answer.
 const MAX_FINISHED: usize = 16;
 
 /// The streams of a session.
