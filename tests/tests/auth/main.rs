@@ -7,6 +7,7 @@
 mod discovery;
 mod http_client;
 mod protected;
+mod proxies;
 mod security;
 mod sign_in;
 mod tables;
