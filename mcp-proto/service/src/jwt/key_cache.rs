@@ -17,7 +17,7 @@ use std::io;
 
 use mcp_proto::Duration;
 
-use super::KeySource;
+use super::key_source::KeySource;
 use super::keys::VerifyingKey;
 use super::token::Jwt;
 use crate::lock::Lock;

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use jsonwebtoken::{Algorithm, DecodingKey, crypto};
 use serde_json::Value;
 
-use super::JwtAlgorithm;
+use super::algorithm::JwtAlgorithm;
 use super::token::Jwt;
 
 /// The number of keys of a set that are looked at.

@@ -20,17 +20,15 @@
 //! [RFC 7515](https://www.rfc-editor.org/rfc/rfc7515), [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517),
 //! [RFC 8725](https://www.rfc-editor.org/rfc/rfc8725)
 
+mod algorithm;
 mod key_cache;
+mod key_source;
 mod keys;
 mod token;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::fmt;
-use core::future::Future;
-use core::pin::Pin;
-use std::io;
 
 use mcp_proto::Duration;
 use mcp_proto::http::Head;
@@ -43,58 +41,8 @@ use crate::io::unix_time;
 use key_cache::{KeyCache, KeyLookup};
 use token::Jwt;
 
-/// A signature algorithm of JWTs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[non_exhaustive]
-pub enum JwtAlgorithm {
-    /// RSA with PKCS #1 v1.5 and SHA-256.
-    Rs256,
-    /// RSA with PSS and SHA-256.
-    Ps256,
-    /// ECDSA with P-256 and SHA-256.
-    Es256,
-    /// ECDSA with P-384 and SHA-384.
-    Es384,
-    /// Ed25519.
-    EdDsa,
-}
-
-impl JwtAlgorithm {
-    const ALL: [Self; 5] = [Self::Rs256, Self::Ps256, Self::Es256, Self::Es384, Self::EdDsa];
-
-    /// The name in headers of tokens and in keys.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rs256 => "RS256",
-            Self::Ps256 => "PS256",
-            Self::Es256 => "ES256",
-            Self::Es384 => "ES384",
-            Self::EdDsa => "EdDSA",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
-    }
-}
-
-/// The keys of an issuer: a JSON Web Key Set, from wherever it is.
-///
-/// A function to a future of bytes is one. The adapters have one that fetches a URL.
-pub trait KeySource: Send + Sync {
-    /// Starts to fetch the set. Dropping the future gives up.
-    fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>>;
-}
-
-impl<F, Fut> KeySource for F
-where
-    F: Fn() -> Fut + Send + Sync,
-    Fut: Future<Output = io::Result<Vec<u8>>> + Send + 'static,
-{
-    fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<Vec<u8>>> + Send>> {
-        Box::pin(self())
-    }
-}
+pub use algorithm::JwtAlgorithm;
+pub use key_source::KeySource;
 
 /// A verifier of JWTs of one issuer. Clones share the keys.
 ///

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mcp_proto::Json;
 use mcp_proto::resource_server::TokenRefusal;
 
-use super::JwtAlgorithm;
+use super::algorithm::JwtAlgorithm;
 
 /// The longest token, in bytes.
 const MAX_BYTES: usize = 16 * 1024;

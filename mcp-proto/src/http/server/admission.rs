@@ -18,6 +18,7 @@ use core::net::IpAddr;
 use bytes::{Buf, Bytes};
 
 use super::admit::{Admitted, admit_with};
+use super::proxies::client_address;
 use super::request::Body;
 use super::{Config, Exchange};
 use crate::budget::{Account, Full, SMALL};
@@ -138,7 +139,7 @@ impl Admission {
         drop(account);
         let mut exchange = Exchange::admitted(now, declaration, &config, admitted, &head, body);
         if let Some(peer) = peer {
-            exchange.set_peer(config.client_address(peer, &head));
+            exchange.set_peer(client_address(&config.trusted_proxies, peer, &head));
         }
         exchange
     }

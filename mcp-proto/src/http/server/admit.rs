@@ -11,17 +11,16 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 
-use bytes::Bytes;
-
 use super::protected;
+use super::refused::{Cors, Refused};
 use super::security::Allowed;
 use super::sessions::{Caller, Field, Named, Token};
-use super::{Authorization, Config, RouteResponse};
+use super::{Authorization, Config};
 use crate::error::ProtocolError;
 use crate::frame::http1::{Head, ResponseHead, is_named};
 use crate::headers::PROTOCOL_VERSION;
 use crate::http::media::{self, Accept};
-use crate::resource_server::{Claims, VerifiedToken};
+use crate::resource_server::{Claims, Verification, VerifiedToken, WELL_KNOWN, bearer};
 use crate::server::Extensions;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
@@ -66,36 +65,6 @@ pub(super) enum Method {
     Delete,
 }
 
-/// The origin whose pages may read the answer.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cors(Option<String>);
-
-/// An answer without the endpoint's help.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    pub(super) head: ResponseHead,
-    pub(super) error: Option<ProtocolError>,
-    /// The body, if it is no error.
-    pub(super) body: Option<Bytes>,
-    /// The revision that the error is written for.
-    pub(super) version: ProtocolVersion,
-    /// CORS headers of the answer.
-    pub(super) cors: Cors,
-}
-
-impl Cors {
-    /// Adds what a browser must know.
-    pub(super) fn add_to(&self, head: &mut ResponseHead) {
-        if let Self(Some(origin)) = self {
-            head.fields.push(("Access-Control-Allow-Origin", origin.clone().into()));
-            head.fields.push(("Vary", "Origin".into()));
-            head.fields.push(("Access-Control-Expose-Headers", EXPOSED.into()));
-        }
-    }
-}
-
-const EXPOSED: &str = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
-
 const POST: &str = "POST";
 
 const LEGACY_METHODS: &str = "GET, POST, DELETE";
@@ -113,7 +82,7 @@ const ALLOWED_HEADERS: &[&str] = &[
 ];
 
 /// What the rungs look at, found in one pass.
-pub(super) struct Fields<'a> {
+struct Fields<'a> {
     host: Option<&'a [u8]>,
     origin: Option<&'a [u8]>,
     origins: usize,
@@ -122,6 +91,18 @@ pub(super) struct Fields<'a> {
     accept: Accept,
     session: Field<'a>,
     version: Field<'a>,
+}
+
+impl Config {
+    /// The verification that a request needs before it is admitted; `None` if it needs none, or is
+    /// refused whatever its token is. The verdict goes to
+    /// [`Admission::with_verdict`](super::Admission::with_verdict).
+    pub fn verification(&self, head: &Head) -> Option<Verification> {
+        let verifier = self.verifier.as_ref()?;
+        let token = bearer(head).ok().flatten()?;
+        front(self, head).ok()?;
+        Some(verifier.verify(token, head))
+    }
 }
 
 /// Walks the rungs.
@@ -154,19 +135,17 @@ pub(crate) fn admit_with(
 }
 
 /// The rungs before that of the token: path, host and origin.
-pub(super) fn front<'a>(
-    config: &Config,
-    head: &'a Head,
-) -> Result<(Fields<'a>, Cors), Box<Refused>> {
+fn front<'a>(config: &Config, head: &'a Head) -> Result<(Fields<'a>, Cors), Box<Refused>> {
     if let Some(routes) = &config.routes
         && let Some(response) = routes(head)
     {
         return Err(Refused::route(response));
     }
     if let Some(resource) = &config.resource
-        && let Some(response) = protected::metadata(config, resource, head)
+        && head.path().starts_with(WELL_KNOWN)
     {
-        return Err(response);
+        check_host(config, head.host().unwrap_or_default())?;
+        return Err(protected::metadata(resource, head));
     }
     let (method, target) = head.raw_line();
     let is_here = config.path.is_empty() || target == config.path.as_bytes();
@@ -194,7 +173,7 @@ pub(super) fn front<'a>(
 }
 
 /// The rung host.
-pub(super) fn check_host(config: &Config, host: &[u8]) -> Result<(), Box<Refused>> {
+fn check_host(config: &Config, host: &[u8]) -> Result<(), Box<Refused>> {
     if config.allows_host(host) {
         return Ok(());
     }
@@ -313,40 +292,6 @@ fn claims_modern(config: &Config, head: &Head) -> bool {
     let version = version.and_then(ProtocolVersion::from_name);
     config.policy() != EraPolicy::LegacyOnly
         && version.is_some_and(|version| version.era() == Era::Modern)
-}
-
-impl Refused {
-    /// Without a body.
-    pub(super) fn bare(status: u16) -> Box<Self> {
-        let version = ProtocolVersion::LATEST_MODERN;
-        Box::new(Self {
-            head: ResponseHead::new(status),
-            error: None,
-            body: None,
-            version,
-            cors: Cors::default(),
-        })
-    }
-
-    /// With a response that its head decides.
-    pub(super) fn route(response: RouteResponse) -> Box<Self> {
-        let mut refused = Self::bare(200);
-        (refused.head, refused.body) = response.into_parts();
-        refused
-    }
-
-    /// With an error in the body.
-    fn error(error: ProtocolError) -> Box<Self> {
-        let mut refused = Self::bare(super::status(error.rung(), Era::Modern));
-        refused.error = Some(error);
-        refused
-    }
-
-    fn method(allowed: &'static str) -> Box<Self> {
-        let mut refused = Self::bare(405);
-        refused.head.fields.push(("Allow", allowed.into()));
-        refused
-    }
 }
 
 /// Answers a CORS preflight request.

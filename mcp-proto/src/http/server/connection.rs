@@ -27,9 +27,10 @@ use core::net::IpAddr;
 
 use bytes::Bytes;
 
-use super::admit::{Admitted, Refused, admit_with};
+use super::admit::{Admitted, admit_with};
 use super::intake::Intake;
 use super::outgoing::Outgoing;
+use super::refused::Refused;
 use super::request::{Activity, Body, Request, State, Untaken, Unverified};
 use super::watch::{Reason, Watch};
 use super::{Config, Endpoint, Exchange, ExchangeAction};

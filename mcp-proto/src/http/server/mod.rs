@@ -2,7 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `admit`, `security` | the steps that need the head alone |
+//! | `admit`, `refused`, `security` | the steps that need the head alone |
 //! | `action` | what exchanges and the endpoint want done |
 //! | `exchange` | one request and its answer |
 //! | `endpoint`, `listeners`, `sessions` | what exchanges share |
@@ -29,6 +29,7 @@ mod outgoing;
 mod protected;
 mod proxies;
 mod rates;
+mod refused;
 mod request;
 mod route;
 mod security;

@@ -19,12 +19,10 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::admit::{Refused, check_host, front};
+use super::refused::Refused;
 use super::{Config, RouteResponse};
 use crate::frame::http1::Head;
-use crate::resource_server::{
-    ProtectedResource, TokenRefusal, Verification, VerifiedToken, WELL_KNOWN, bearer,
-};
+use crate::resource_server::{ProtectedResource, TokenRefusal, VerifiedToken, bearer};
 use crate::server::Extensions;
 
 /// The principal of a request, and the values for its handlers.
@@ -35,33 +33,10 @@ const METHODS: &str = "GET, HEAD, OPTIONS";
 /// The fields that a page may send with a request for the metadata.
 const FIELDS: &str = "accept, mcp-protocol-version";
 
-impl Config {
-    /// The verification that a request needs before it is admitted; `None` if it needs none, or is
-    /// refused whatever its token is. The verdict goes to
-    /// [`Admission::with_verdict`](super::Admission::with_verdict).
-    pub fn verification(&self, head: &Head) -> Option<Verification> {
-        let verifier = self.verifier.as_ref()?;
-        let token = bearer(head).ok().flatten()?;
-        front(self, head).ok()?;
-        Some(verifier.verify(token, head))
-    }
-}
-
 /// The response to a request for the metadata, or for another well-known place.
-pub(super) fn metadata(
-    config: &Config,
-    resource: &ProtectedResource,
-    head: &Head,
-) -> Option<Box<Refused>> {
-    let path = head.path();
-    if !path.starts_with(WELL_KNOWN) {
-        return None;
-    }
-    if let Err(refused) = check_host(config, head.host().unwrap_or_default()) {
-        return Some(refused);
-    }
-    if !resource.is_at(path) {
-        return Some(Refused::bare(404));
+pub(super) fn metadata(resource: &ProtectedResource, head: &Head) -> Box<Refused> {
+    if !resource.is_at(head.path()) {
+        return Refused::bare(404);
     }
     let response = match head.method() {
         "GET" | "HEAD" => RouteResponse::new(200).body("application/json", resource.metadata()),
@@ -71,7 +46,7 @@ pub(super) fn metadata(
             .field("Access-Control-Max-Age", "600"),
         _ => RouteResponse::new(405).field("Allow", METHODS),
     };
-    Some(Refused::route(response.field("Access-Control-Allow-Origin", "*")))
+    Refused::route(response.field("Access-Control-Allow-Origin", "*"))
 }
 
 /// The verdict about the token of a request.

@@ -11,7 +11,6 @@ use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
 use core::str::FromStr;
 
-use super::Config;
 use crate::frame::http1::Head;
 
 /// The number of proxies that a request may have come through.
@@ -86,30 +85,28 @@ impl fmt::Display for ProxyNetworkError {
 
 impl core::error::Error for ProxyNetworkError {}
 
-impl Config {
-    /// Returns whether an address is that of a trusted proxy.
-    pub(super) fn trusts(&self, address: IpAddr) -> bool {
-        self.trusted_proxies.iter().any(|network| network.contains(address))
-    }
+/// Returns whether an address is that of a trusted proxy.
+pub(super) fn trusts(proxies: &[ProxyNetwork], address: IpAddr) -> bool {
+    proxies.iter().any(|network| network.contains(address))
+}
 
-    /// The address of the client of a request that has come from `peer`. A proxy that names no
-    /// address is the client itself.
-    pub(super) fn client_address(&self, peer: IpAddr, head: &Head) -> IpAddr {
-        if self.trusted_proxies.is_empty() || !self.trusts(peer) {
-            return peer;
-        }
-        let mut client = peer;
-        let values: alloc::vec::Vec<&[u8]> = head.all("x-forwarded-for").collect();
-        let hops = values.iter().rev().flat_map(|value| value.rsplit(|byte| *byte == b','));
-        for hop in hops.take(MAX_HOPS) {
-            let Some(address) = address(hop) else { break };
-            client = address;
-            if !self.trusts(address) {
-                break;
-            }
-        }
-        client
+/// The address of the client of a request that has come from `peer`. A proxy that names no address
+/// is the client itself.
+pub(super) fn client_address(proxies: &[ProxyNetwork], peer: IpAddr, head: &Head) -> IpAddr {
+    if !trusts(proxies, peer) {
+        return peer;
     }
+    let mut client = peer;
+    let values: alloc::vec::Vec<&[u8]> = head.all("x-forwarded-for").collect();
+    let hops = values.iter().rev().flat_map(|value| value.rsplit(|byte| *byte == b','));
+    for hop in hops.take(MAX_HOPS) {
+        let Some(address) = address(hop) else { break };
+        client = address;
+        if !trusts(proxies, address) {
+            break;
+        }
+    }
+    client
 }
 
 /// The address of an element of the field, which may have a port.
@@ -127,19 +124,19 @@ fn address(hop: &[u8]) -> Option<IpAddr> {
 mod tests {
     use super::*;
     use alloc::string::ToString;
+    use alloc::vec::Vec;
 
-    fn config() -> Config {
+    fn proxies() -> Vec<ProxyNetwork> {
         let networks = ["10.0.0.0/8", "192.0.2.1", "fd00::/8"];
-        let trusted_proxies = networks.iter().map(|network| network.parse().unwrap()).collect();
-        Config { trusted_proxies, ..Config::default() }
+        networks.iter().map(|network| network.parse().unwrap()).collect()
     }
 
-    fn client(config: &Config, peer: &str, fields: &[&str]) -> IpAddr {
+    fn client(proxies: &[ProxyNetwork], peer: &str, fields: &[&str]) -> IpAddr {
         let mut head = Head::new("POST", "/mcp");
         for field in fields {
             head.push("X-Forwarded-For", field.as_bytes());
         }
-        config.client_address(peer.parse().unwrap(), &head)
+        client_address(proxies, peer.parse().unwrap(), &head)
     }
 
     #[test]
@@ -160,10 +157,9 @@ mod tests {
             ("10.1.2.3", &["10.0.0.4"], "10.0.0.4"),
         ] {
             let expected: IpAddr = expected.parse().unwrap();
-            assert_eq!(client(&config(), peer, fields), expected, "{peer} {fields:?}");
+            assert_eq!(client(&proxies(), peer, fields), expected, "{peer} {fields:?}");
         }
-        let off = Config::default();
-        assert_eq!(client(&off, "10.1.2.3", &["203.0.113.9"]).to_string(), "10.1.2.3");
+        assert_eq!(client(&[], "10.1.2.3", &["203.0.113.9"]).to_string(), "10.1.2.3");
     }
 
     #[test]

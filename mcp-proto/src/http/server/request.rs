@@ -8,7 +8,9 @@ use core::net::IpAddr;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-use super::admit::{Admitted, Cors, Refused};
+use super::admit::Admitted;
+use super::proxies::client_address;
+use super::refused::{Cors, Refused};
 use super::watch::Reason;
 use super::{Config, Exchange};
 use crate::frame::http1::{Framing, Head, RequestKind, ResponseHead};
@@ -195,7 +197,7 @@ impl Request {
             }
         };
         if let Some(peer) = peer {
-            exchange.set_peer(config.client_address(peer, &head));
+            exchange.set_peer(client_address(&config.trusted_proxies, peer, &head));
         }
         Answering { exchange, kind, framing: None, ended: false }
     }

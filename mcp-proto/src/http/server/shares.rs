@@ -16,6 +16,7 @@ use core::cmp::Reverse;
 use core::net::{IpAddr, Ipv6Addr};
 
 use super::Config;
+use super::proxies::trusts;
 
 /// The party that sessions, listeners and connections are charged to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,7 +35,9 @@ impl Holder {
     pub fn new(config: &Config, principal: Option<&Arc<str>>, peer: Option<IpAddr>) -> Self {
         match (principal, peer) {
             (Some(principal), _) => Self::Principal(principal.clone()),
-            (None, Some(peer)) if !config.behind_proxy && !config.trusts(peer) => {
+            (None, Some(peer))
+                if !config.behind_proxy && !trusts(&config.trusted_proxies, peer) =>
+            {
                 Self::Address(network(peer))
             }
             (None, _) => Self::Unknown,

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::super::action::ExchangeAction;
-use super::super::admit::{Cors, Refused};
+use super::super::refused::{Cors, Refused};
 use super::super::sessions::text;
 use super::super::status;
 use crate::error::{ProtocolError, Rung};

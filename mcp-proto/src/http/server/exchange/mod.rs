@@ -31,9 +31,10 @@ use bytes::Bytes;
 
 use super::Config;
 use super::action::ExchangeAction;
-use super::admit::{Admitted, Method, Refused, admit};
+use super::admit::{Admitted, Method, admit};
 use super::config::Sessions;
 use super::listeners::ListenerId;
+use super::refused::Refused;
 use super::sessions::{Caller, Place};
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
@@ -94,7 +95,7 @@ impl Exchange {
 
     /// One that is over: the answer to a head that no body could mend.
     pub(crate) fn refused(config: &Arc<Config>, refused: Box<Refused>) -> Self {
-        let mut exchange = Self::begin(Instant::NEVER, config, super::admit::Cors::default());
+        let mut exchange = Self::begin(Instant::NEVER, config, super::refused::Cors::default());
         exchange.answer.refuse(refused);
         exchange
     }
@@ -128,7 +129,7 @@ impl Exchange {
         exchange
     }
 
-    fn begin(silent_until: Instant, config: &Arc<Config>, cors: super::admit::Cors) -> Self {
+    fn begin(silent_until: Instant, config: &Arc<Config>, cors: super::refused::Cors) -> Self {
         Self {
             config: config.clone(),
             state: State::Answered,

@@ -1,0 +1,78 @@
+//! Answers without the endpoint's help: refusals of heads, and responses of routes.
+//!
+//! In: a status, an error or a response. Out: a head, and what goes into the body. Made by the steps of
+//! the head, and taken by an exchange.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use bytes::Bytes;
+
+use super::RouteResponse;
+use crate::error::ProtocolError;
+use crate::frame::http1::ResponseHead;
+use crate::version::{Era, ProtocolVersion};
+
+/// The origin whose pages may read the answer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cors(pub(super) Option<String>);
+
+/// An answer without the endpoint's help.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(super) head: ResponseHead,
+    pub(super) error: Option<ProtocolError>,
+    /// The body, if it is no error.
+    pub(super) body: Option<Bytes>,
+    /// The revision that the error is written for.
+    pub(super) version: ProtocolVersion,
+    /// What the answer tells a browser.
+    pub(super) cors: Cors,
+}
+
+impl Cors {
+    /// Adds what a browser must know.
+    pub(super) fn add_to(&self, head: &mut ResponseHead) {
+        if let Self(Some(origin)) = self {
+            head.fields.push(("Access-Control-Allow-Origin", origin.clone().into()));
+            head.fields.push(("Vary", "Origin".into()));
+            head.fields.push(("Access-Control-Expose-Headers", EXPOSED.into()));
+        }
+    }
+}
+
+const EXPOSED: &str = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
+
+impl Refused {
+    /// Without a body.
+    pub(super) fn bare(status: u16) -> Box<Self> {
+        let version = ProtocolVersion::LATEST_MODERN;
+        Box::new(Self {
+            head: ResponseHead::new(status),
+            error: None,
+            body: None,
+            version,
+            cors: Cors::default(),
+        })
+    }
+
+    /// With a response that its head decides.
+    pub(super) fn route(response: RouteResponse) -> Box<Self> {
+        let mut refused = Self::bare(200);
+        (refused.head, refused.body) = response.into_parts();
+        refused
+    }
+
+    /// With an error in the body.
+    pub(super) fn error(error: ProtocolError) -> Box<Self> {
+        let mut refused = Self::bare(super::status(error.rung(), Era::Modern));
+        refused.error = Some(error);
+        refused
+    }
+
+    pub(super) fn method(allowed: &'static str) -> Box<Self> {
+        let mut refused = Self::bare(405);
+        refused.head.fields.push(("Allow", allowed.into()));
+        refused
+    }
+}
