@@ -9,7 +9,7 @@ use mcp_tests::everything::{Transport, registry};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     match Transport::parse(std::env::args().skip(1))? {
-        Transport::Stdio(config) => task::block_on(serve_stdio_with(registry()?, config))?,
+        Transport::Stdio(config) => task::block_on(serve_stdio_with(registry()?, *config))?,
         Transport::Http(place) => {
             let listener = TcpListener::bind(place.listen)?;
             eprintln!("listening on http://{}{}", listener.local_addr()?, place.config.path);

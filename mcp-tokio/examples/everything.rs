@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     match Transport::parse(std::env::args().skip(1))? {
-        Transport::Stdio(config) => serve_stdio_with(registry()?, config).await?,
+        Transport::Stdio(config) => serve_stdio_with(registry()?, *config).await?,
         Transport::Http(place) => {
             let listener = TcpListener::bind(place.listen).await?;
             eprintln!("listening on http://{}{}", listener.local_addr()?, place.config.path);

@@ -20,15 +20,15 @@ use mcp_proto::{Duration, Json};
 use mcp_service::Client;
 use serde_json::{Value, json};
 
-/// What came of each step, by its name.
-pub type Steps = Vec<(String, String)>;
+/// The names and the results of all steps.
+pub type CellSteps = Vec<(String, String)>;
 
 /// Takes all steps, and closes the client.
-pub async fn take(client: &Client, sleep: impl AsyncFn(Duration)) -> Steps {
+pub async fn take(client: &Client, sleep: impl AsyncFn(Duration)) -> CellSteps {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let logs = seen.clone();
     client.on_log(move |log| logs.lock().unwrap().push(serde_json::to_string(log).unwrap()));
-    let mut steps = Steps::new();
+    let mut steps = CellSteps::new();
     let server = client.connected().await.unwrap();
     let known = json!([server.capabilities, server.implementation, server.instructions]);
     steps.push(("server".into(), known.to_string()));
@@ -42,7 +42,7 @@ pub async fn take(client: &Client, sleep: impl AsyncFn(Duration)) -> Steps {
     steps
 }
 
-/// What the client gives.
+/// Sets the answers of the client to the server.
 pub fn equip(client: &Client) {
     client.on_form(|form| async move {
         let mut result = ElicitResult::new(ElicitAction::Accept);
@@ -59,7 +59,7 @@ pub fn equip(client: &Client) {
     let _ = client.set_roots(vec![Root::new("file:///home/a")]);
 }
 
-async fn lists(client: &Client, steps: &mut Steps) {
+async fn lists(client: &Client, steps: &mut CellSteps) {
     for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
         let result = client.call::<Json>(method, &json!({})).await;
         steps.push((method.into(), plain(&result)));
@@ -69,7 +69,7 @@ async fn lists(client: &Client, steps: &mut Steps) {
 }
 
 /// Calls every tool.
-async fn tools(client: &Client, seen: &Arc<Mutex<Vec<String>>>, steps: &mut Steps) {
+async fn tools(client: &Client, seen: &Arc<Mutex<Vec<String>>>, steps: &mut CellSteps) {
     client.set_log_level(LoggingLevel::Debug).await.unwrap();
     let tools = client.list_tools().await.unwrap().tools;
     assert!(tools.len() > 30);
@@ -96,7 +96,7 @@ async fn tools(client: &Client, seen: &Arc<Mutex<Vec<String>>>, steps: &mut Step
     }
 }
 
-async fn others(client: &Client, steps: &mut Steps) {
+async fn others(client: &Client, steps: &mut CellSteps) {
     let resources =
         ["test://static-text", "test://template/7/data", "test://nothing", "no uri at all"];
     for uri in resources {
@@ -119,7 +119,7 @@ async fn others(client: &Client, steps: &mut Steps) {
     steps.push(("ping".into(), format!("{:?}", client.ping().await.is_ok())));
 }
 
-async fn changes(sleep: &impl AsyncFn(Duration), client: &Client, steps: &mut Steps) {
+async fn changes(sleep: &impl AsyncFn(Duration), client: &Client, steps: &mut CellSteps) {
     let filter = SubscriptionFilter::new().tools_list_changed().resource("test://watched-resource");
     let mut subscription = client.subscribe(filter).await.unwrap();
     steps.push(("honoured".into(), format!("{:?}", subscription.honoured())));
@@ -132,7 +132,7 @@ async fn changes(sleep: &impl AsyncFn(Duration), client: &Client, steps: &mut St
     }
 }
 
-async fn cancellation(sleep: &impl AsyncFn(Duration), client: &Client, steps: &mut Steps) {
+async fn cancellation(sleep: &impl AsyncFn(Duration), client: &Client, steps: &mut CellSteps) {
     let options = CallOptions::default().timeout(Duration::from_millis(5));
     let call = client.call_tool("wait", &json!({"seconds": 3600})).options(options);
     steps.push(("timeout".into(), format!("{:?}", call.await.map(|_| ()))));
@@ -159,7 +159,7 @@ fn plain(result: &Result<Json, CallError>) -> String {
 }
 
 /// The steps that differ.
-pub fn differences(one: &Steps, other: &Steps) -> Vec<String> {
+pub fn differences(one: &CellSteps, other: &CellSteps) -> Vec<String> {
     let shown = |text: &str| text.chars().take(400).collect::<String>();
     let pairs = one.iter().zip(other).filter(|(one, other)| one != other);
     let mut found: Vec<String> = pairs

@@ -12,7 +12,7 @@ const USAGE: &str = "usage: everything stdio [--era auto|legacy|modern]\n       
 #[derive(Debug)]
 pub enum Transport {
     /// At standard input and output, with these settings.
-    Stdio(server::Config),
+    Stdio(Box<server::Config>),
     /// At an address.
     Http(Box<Place>),
 }
@@ -37,7 +37,7 @@ impl Transport {
                     let era = arguments.next().filter(|_| option == "--era");
                     config.era_policy = era.as_deref().and_then(era_policy).ok_or(USAGE)?;
                 }
-                Ok(Self::Stdio(config))
+                Ok(Self::Stdio(config.into()))
             }
             Some("http") => Place::parse(arguments).map(|place| Self::Http(place.into())),
             _ => Err(USAGE.into()),

@@ -1,7 +1,7 @@
-//! The sixteen cells of a bridge over pipes and sockets: a client of each era on each transport, and behind
-//! the bridge the server `everything`, a process or over HTTP, in each era.
+//! The sixteen cells of a bridge over pipes and sockets.
 //!
-//! What the client gets is what it gets from the server directly.
+//! A client of each era on each transport is in front. Behind the bridge is the server `everything`, a
+//! process or over HTTP, in each era. What the client gets is what it gets from the server directly.
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
@@ -17,23 +17,23 @@ use mcp_service::runtime::BridgeTarget;
 use mcp_service::{BridgeConfig, Client, Command, HttpClientConfig};
 
 use super::Suite;
-use crate::bridge::script::{self, Steps};
+use crate::bridge::script::{self, CellSteps};
 use crate::everything;
 use crate::http::{Check, Stop};
 use crate::http_client::Script;
 use crate::process::SERVER;
 
 #[derive(Clone, Copy, Debug)]
-enum Transport {
+enum CellTransport {
     Stdio,
     Http,
 }
 
-const TRANSPORTS: [Transport; 2] = [Transport::Stdio, Transport::Http];
+const TRANSPORTS: [CellTransport; 2] = [CellTransport::Stdio, CellTransport::Http];
 const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
 
 /// A server, or what is in front of it, until the end of a conversation.
-type Serving = thread::JoinHandle<io::Result<()>>;
+type ServerThread = thread::JoinHandle<io::Result<()>>;
 
 pub(super) fn trials(suite: Suite) -> Vec<Trial> {
     let mut trials = Vec::new();
@@ -53,29 +53,29 @@ pub(super) fn trials(suite: Suite) -> Vec<Trial> {
     trials
 }
 
-fn cell(suite: Suite, (down, era): (Transport, Era), behind: (Transport, Era)) -> Check {
+fn cell(suite: Suite, (down, era): (CellTransport, Era), behind: (CellTransport, Era)) -> Check {
     let direct = converse(suite, down, era, None)?;
     let bridged = converse(suite, down, era, Some(behind))?;
     assert_eq!(script::differences(&direct, &bridged), Vec::<String>::new());
     Ok(())
 }
 
-/// What a client gets.
+/// The results of a client.
 fn converse(
     suite: Suite,
-    down: Transport,
+    down: CellTransport,
     era: Era,
-    behind: Option<(Transport, Era)>,
-) -> Result<Steps, Box<dyn std::error::Error>> {
+    behind: Option<(CellTransport, Era)>,
+) -> Result<CellSteps, Box<dyn std::error::Error>> {
     let (stop, mut serving) = (Stop::default(), Vec::new());
     let target = behind.map(|(up, era)| target(suite, up, era, &stop, &mut serving)).transpose()?;
     let client =
         Client::new(Config::new(Implementation::new("client", "1.0.0")).negotiation(pinned(era)));
     script::equip(&client);
-    let steps = Arc::new(Mutex::new(Steps::new()));
+    let steps = Arc::new(Mutex::new(CellSteps::new()));
     let (script, ending) = (script_of(&client, &steps), stop.clone());
     match down {
-        Transport::Stdio => {
+        CellTransport::Stdio => {
             let (here, there) = UnixStream::pair()?;
             serving.push(thread::spawn(move || match target {
                 None => (suite.serve)(there, everything()?, server::Config::default()),
@@ -83,7 +83,7 @@ fn converse(
             }));
             (suite.meet)(client, here, script)?;
         }
-        Transport::Http => {
+        CellTransport::Http => {
             let listener = TcpListener::bind("127.0.0.1:0")?;
             let config =
                 HttpClientConfig::parse(&format!("http://{}/mcp", listener.local_addr()?))?;
@@ -107,18 +107,18 @@ fn converse(
 /// The server behind a bridge, and the settings with which only this era of it is used.
 fn target(
     suite: Suite,
-    up: Transport,
+    up: CellTransport,
     era: Era,
     stop: &Stop,
-    serving: &mut Vec<Serving>,
+    serving: &mut Vec<ServerThread>,
 ) -> io::Result<(BridgeTarget, BridgeConfig)> {
     let mut config = BridgeConfig::new(Implementation::new("bridge", "1.0.0"));
     let target = match up {
-        Transport::Stdio => {
+        CellTransport::Stdio => {
             config.client.negotiation = pinned(era);
             BridgeTarget::Command(Command::new(env::current_exe()?).env(SERVER, suite.name))
         }
-        Transport::Http => {
+        CellTransport::Http => {
             let mut config = http::Config::default();
             config.server.era_policy = match era {
                 Era::Legacy => EraPolicy::LegacyOnly,
@@ -148,7 +148,7 @@ fn everything() -> io::Result<mcp_service::Catalog> {
 }
 
 /// Takes all steps once the client is connected.
-fn script_of(client: &Client, steps: &Arc<Mutex<Steps>>) -> Script {
+fn script_of(client: &Client, steps: &Arc<Mutex<CellSteps>>) -> Script {
     let (client, steps) = (client.clone(), steps.clone());
     Box::new(|connecting| {
         Box::pin(async move {

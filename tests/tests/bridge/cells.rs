@@ -9,7 +9,7 @@ use mcp_proto::types::{ElicitAction, ElicitResult, Implementation};
 use mcp_proto::{Era, EraPolicy, ProtocolVersion, http, server};
 use mcp_service::runtime::{BridgeTarget, Runtime, bridge, run, run_http, serve, serve_http};
 use mcp_service::{Bridge, BridgeConfig, Catalog, Client, HttpClientConfig, Socket};
-use mcp_tests::bridge::script::{self, Steps, differences};
+use mcp_tests::bridge::script::{self, CellSteps, differences};
 use mcp_tests::bridge::world::{VirtualRuntime as World, stream};
 use mcp_tests::everything;
 use serde_json::json;
@@ -163,7 +163,7 @@ pub(super) fn at(port: u16) -> HttpClientConfig {
 }
 
 /// What a client gets, step by step.
-fn script(world: &World, down: Transport, era: Era, behind: Option<(Transport, Era)>) -> Steps {
+fn script(world: &World, down: Transport, era: Era, behind: Option<(Transport, Era)>) -> CellSteps {
     let client = client(era);
     script::equip(&client);
     let bridge = connect(world, &client, down, behind);

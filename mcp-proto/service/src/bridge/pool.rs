@@ -39,12 +39,12 @@ pub struct Bridge(Arc<Pool>);
 struct Pool {
     config: BridgeConfig,
     connect: Connect,
-    connections: Lock<Connections>,
+    connections: Lock<PooledConnections>,
     failures: Failures,
 }
 
 #[derive(Default)]
-struct Connections {
+struct PooledConnections {
     open: BTreeMap<Owner, Upstream>,
     /// Those that serve nobody any more, until they have ended.
     closing: Vec<Upstream>,
@@ -123,7 +123,7 @@ impl Bridge {
 
     /// Closes all connections to the server, and waits until they are.
     pub async fn close(&self) {
-        let Connections { open, closing } = core::mem::take(&mut *self.0.connections.lock());
+        let PooledConnections { open, closing } = core::mem::take(&mut *self.0.connections.lock());
         for upstream in open.into_values().chain(closing) {
             upstream.close().await;
         }
@@ -161,7 +161,7 @@ impl Bridge {
             },
         };
         let upstream = {
-            let Connections { open, closing } = &mut *self.0.connections.lock();
+            let PooledConnections { open, closing } = &mut *self.0.connections.lock();
             if let Some(upstream) = open.get(&owner).filter(|upstream| !upstream.has_ended()) {
                 return Ok(upstream.clone());
             }
@@ -236,7 +236,7 @@ impl Bridge {
 
     /// A connection is over, or about to be: the next request needs another one.
     fn forget(&self, owner: &Owner, upstream: &Upstream) {
-        let Connections { open, closing } = &mut *self.0.connections.lock();
+        let PooledConnections { open, closing } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
             open.remove(owner);
         }
@@ -245,7 +245,7 @@ impl Bridge {
 
     /// A connection is to be closed by the caller: the next request needs another one.
     fn retire(&self, owner: &Owner, upstream: &Upstream) {
-        let Connections { open, closing } = &mut *self.0.connections.lock();
+        let PooledConnections { open, closing } = &mut *self.0.connections.lock();
         if open.get(owner).is_some_and(|it| it.is(upstream)) {
             open.remove(owner);
             closing.push(upstream.clone());

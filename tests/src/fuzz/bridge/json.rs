@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 /// The bytes of a script; zeros after the last one.
-pub(super) struct Bytes<'a>(&'a [u8]);
+pub(super) struct ScriptBytes<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> ScriptBytes<'a> {
     pub(super) fn new(data: &'a [u8]) -> Self {
         Self(data)
     }

@@ -12,18 +12,18 @@ mod model;
 
 use mcp_proto::Era;
 
-use json::Bytes;
-use model::Model;
+use json::ScriptBytes;
+use model::BridgeModel;
 
 /// The most steps of a script.
 const MAX_STEPS: usize = 64;
 
 /// Plays a script.
 pub fn bridge(data: &[u8]) {
-    let mut bytes = Bytes::new(data);
+    let mut bytes = ScriptBytes::new(data);
     let eras = bytes.next();
     let era = |bit: u8| if eras & bit == 0 { Era::Legacy } else { Era::Modern };
-    let mut model = Model::new(era(1), era(2));
+    let mut model = BridgeModel::new(era(1), era(2));
     for _ in 0..MAX_STEPS {
         if bytes.is_empty() {
             break;

@@ -1,4 +1,6 @@
-//! What a client and a server of a bridge have sent, and what of it is to come yet.
+//! Model of a bridge: the messages of its client and its server, and the requests without an answer.
+
+#![expect(clippy::panic, reason = "a violated property ends the run, and says what came")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +8,7 @@ use mcp_proto::client::Negotiation;
 use mcp_proto::{Duration, Era, EraPolicy, ProtocolVersion};
 use serde_json::{Map, Value, json};
 
-use super::json::Bytes;
+use super::json::ScriptBytes;
 use crate::bridge::Bridged;
 
 /// The methods that a client calls.
@@ -22,14 +24,14 @@ const METHODS: [&str; 6] = [
 /// The members of a result that one era has and the other one does not.
 const OF_AN_ERA: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
 
-pub(super) struct Model {
+pub(super) struct BridgeModel {
     bridged: Bridged,
     down: Era,
     up: Era,
     /// The requests that the client has sent so far.
     sent: u64,
     /// Those that wait for an answer, by their ids at the client.
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, UnansweredRequest>,
     /// Ids at the client that may get no answer any more: answered or cancelled.
     over: BTreeSet<u64>,
     /// Ids at the server that were answered or cancelled.
@@ -39,7 +41,7 @@ pub(super) struct Model {
     is_loose: bool,
 }
 
-struct Waiting {
+struct UnansweredRequest {
     /// The id at the server.
     id: Value,
     has_progress: bool,
@@ -47,7 +49,7 @@ struct Waiting {
     token: Value,
 }
 
-impl Model {
+impl BridgeModel {
     /// A bridge whose server is connected, and whose legacy client is initialized.
     pub(super) fn new(down: Era, up: Era) -> Self {
         let negotiation = match up {
@@ -114,7 +116,7 @@ impl Model {
     }
 
     /// The client sends a request, which the server gets.
-    pub(super) fn request(&mut self, bytes: &mut Bytes<'_>) {
+    pub(super) fn request(&mut self, bytes: &mut ScriptBytes<'_>) {
         self.sent += 1;
         let id = self.sent;
         let method = bytes.pick(&METHODS).copied().unwrap_or("tools/call");
@@ -157,11 +159,11 @@ impl Model {
         let upstream = got.get("id").cloned().unwrap_or_default();
         let is_known = self.waiting.values().any(|waiting| waiting.id == upstream);
         assert!(!is_known && !self.answered.contains(&upstream), "id twice: {got}");
-        self.waiting.insert(id, Waiting { id: upstream, has_progress, token });
+        self.waiting.insert(id, UnansweredRequest { id: upstream, has_progress, token });
     }
 
     /// The server answers a request with a result, which the client gets.
-    pub(super) fn respond(&mut self, bytes: &mut Bytes<'_>) {
+    pub(super) fn respond(&mut self, bytes: &mut ScriptBytes<'_>) {
         let Some((id, waiting)) = self.take(bytes) else { return };
         let mut result = bytes.object(2);
         if self.up == Era::Modern {
@@ -180,7 +182,7 @@ impl Model {
     }
 
     /// The server answers a request with an error, which the client gets.
-    pub(super) fn refuse(&mut self, bytes: &mut Bytes<'_>) {
+    pub(super) fn refuse(&mut self, bytes: &mut ScriptBytes<'_>) {
         const CODES: [i64; 6] = [-32602, -32603, -32002, -32601, 1, -32042];
         let Some((id, waiting)) = self.take(bytes) else { return };
         let code = bytes.pick(&CODES).copied().unwrap_or(-32603);
@@ -201,7 +203,7 @@ impl Model {
     }
 
     /// The client cancels a request: the server is told, and nothing is answered.
-    pub(super) fn cancel(&mut self, bytes: &mut Bytes<'_>) {
+    pub(super) fn cancel(&mut self, bytes: &mut ScriptBytes<'_>) {
         let Some((id, waiting)) = self.take(bytes) else { return };
         let line = json!({
             "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id},
@@ -218,7 +220,7 @@ impl Model {
     }
 
     /// The server tells of progress.
-    pub(super) fn progress(&mut self, bytes: &mut Bytes<'_>) {
+    pub(super) fn progress(&mut self, bytes: &mut ScriptBytes<'_>) {
         let wants = self.waiting.iter().filter(|(_, waiting)| waiting.has_progress);
         let tokens: Vec<_> = wants.map(|(id, waiting)| (*id, waiting.token.clone())).collect();
         let Some((id, token)) = bytes.pick(&tokens).cloned() else { return };
@@ -238,7 +240,7 @@ impl Model {
     }
 
     /// A legacy server asks its client.
-    pub(super) fn ask(&mut self, bytes: &mut Bytes<'_>) {
+    pub(super) fn ask(&mut self, bytes: &mut ScriptBytes<'_>) {
         if (self.down, self.up) != (Era::Legacy, Era::Legacy) {
             return;
         }
@@ -265,7 +267,7 @@ impl Model {
     }
 
     /// Time passes. A request that takes too long is answered with an error.
-    pub(super) fn pass(&mut self, bytes: &mut Bytes<'_>) {
+    pub(super) fn pass(&mut self, bytes: &mut ScriptBytes<'_>) {
         let millis = 1 << (u64::from(bytes.next()) % 20);
         self.bridged.pass(Duration::from_millis(millis));
         self.bridged.to_server();
@@ -273,7 +275,7 @@ impl Model {
     }
 
     /// The server answers once more, which nobody gets.
-    pub(super) fn repeat(&mut self, bytes: &mut Bytes<'_>) {
+    pub(super) fn repeat(&mut self, bytes: &mut ScriptBytes<'_>) {
         let Some(id) = bytes.pick(&self.answered).cloned() else { return };
         let line = json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete"}});
         self.bridged.server(&line.to_string());
@@ -283,14 +285,14 @@ impl Model {
     }
 
     /// Either peer sends anything. What comes of that is not known, but that nothing is answered twice.
-    pub(super) fn babble(&mut self, bytes: &mut Bytes<'_>) {
+    pub(super) fn babble(&mut self, bytes: &mut ScriptBytes<'_>) {
         let (who, length) = (bytes.next(), usize::from(bytes.next()));
         let text = String::from_utf8_lossy(bytes.take(length)).replace('\n', " ");
         self.is_loose = true;
         if who & 1 == 0 {
-            self.bridged.client(&text)
+            self.bridged.client(&text);
         } else {
-            self.bridged.server(&text)
+            self.bridged.server(&text);
         }
         self.bridged.to_server();
         self.settle();
@@ -319,7 +321,7 @@ impl Model {
     }
 
     /// A request that waits.
-    fn take(&mut self, bytes: &mut Bytes<'_>) -> Option<(u64, Waiting)> {
+    fn take(&mut self, bytes: &mut ScriptBytes<'_>) -> Option<(u64, UnansweredRequest)> {
         let ids: Vec<u64> = self.waiting.keys().copied().collect();
         let id = *bytes.pick(&ids)?;
         self.waiting.remove(&id).map(|waiting| (id, waiting))
