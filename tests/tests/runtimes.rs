@@ -11,8 +11,8 @@ use std::time::Instant;
 use mcp_proto::client::ServerInfo;
 use mcp_proto::http;
 use mcp_proto::server::Config;
-use mcp_service::runtime::{self, Runtime as _};
-use mcp_service::{Catalog, Client, Command, HttpClientConfig, Spawned};
+use mcp_service::runtime::{self, BridgeTarget, Runtime as _};
+use mcp_service::{Bridge, BridgeConfig, Catalog, Client, Command, HttpClientConfig, Spawned};
 use mcp_tests::http::Stop;
 use mcp_tests::runtimes::{self, Adapter, Runtime, Suite};
 use threads::Threads;
@@ -72,6 +72,10 @@ impl Adapter for OfService {
         socket2::SockRef::from(&listener).listen(1024)?;
         runtime::serve_http(&Self::runtime(), listener, catalog, config, stop).await;
         Ok(())
+    }
+
+    fn bridge(target: BridgeTarget, config: BridgeConfig) -> Bridge {
+        runtime::bridge(&Self::runtime(), target, config)
     }
 
     async fn connect(client: Client, stream: UnixStream) -> io::Result<ServerInfo> {

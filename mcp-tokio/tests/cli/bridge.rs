@@ -219,7 +219,7 @@ struct Listening {
     child: Child,
     urls: Vec<String>,
     /// As long as it is open, the bridge can write there.
-    _err: BufReader<ChildStderr>,
+    err: BufReader<ChildStderr>,
 }
 
 impl Listening {
@@ -234,17 +234,15 @@ impl Listening {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut err = BufReader::new(child.stderr.take().unwrap());
-        let mut urls = Vec::new();
-        loop {
+        let err = BufReader::new(child.stderr.take().unwrap());
+        let mut bridge = Self { child, urls: Vec::new(), err };
+        // All lines are written at once.
+        while bridge.urls.is_empty() || !bridge.err.buffer().is_empty() {
             let mut line = String::new();
-            err.read_line(&mut line).unwrap();
-            urls.extend(line.trim().strip_prefix("mcp bridge: ").map(str::to_owned));
-            // All lines are written at once.
-            if err.buffer().is_empty() {
-                return Self { child, urls, _err: err };
-            }
+            assert_ne!(bridge.err.read_line(&mut line).unwrap(), 0, "it does not listen");
+            bridge.urls.extend(line.trim().strip_prefix("mcp bridge: ").map(str::to_owned));
         }
+        bridge
     }
 }
 

@@ -130,7 +130,7 @@ fn whispers(server: Era, sharing: Sharing, seed: u64) {
     let all = callers();
     for (number, caller) in all.iter().enumerate() {
         let client = connect(&world, *caller);
-        let seen = watch(&client, *caller, number);
+        let told = watch(&client, *caller, number);
         let (here, finished) = (world.clone(), finished.clone());
         world.spawn(async move {
             client.connected().await.unwrap();
@@ -139,22 +139,22 @@ fn whispers(server: Era, sharing: Sharing, seed: u64) {
                 let pause = (seed * 7 + number as u64 * 3 + call as u64 * 5) % 11;
                 here.sleep(Duration::from_millis(pause)).await;
                 let arguments = json!({"secret": secret(number), "pause": pause});
-                let progress = seen.clone();
+                let progress = told.clone();
                 let called = client.call_tool("whisper", &arguments).on_progress(move |it| {
                     progress.lock().unwrap().push(format!("{it:?}"));
                 });
                 let outcome = called.await;
-                seen.lock().unwrap().push(format!("{outcome:?}"));
+                told.lock().unwrap().push(format!("{outcome:?}"));
             }
-            for text in seen.lock().unwrap().iter() {
+            for text in told.lock().unwrap().iter() {
                 let others = (0..8).filter(|it| *it != number).map(secret);
                 for other in others {
                     assert!(!text.contains(&other), "{number} sees {other}: {text}");
                 }
             }
             let said =
-                seen.lock().unwrap().iter().filter(|it| it.contains(&secret(number))).count();
-            assert!(said >= CALLS || sharing == Sharing::Shared, "{number}: {seen:?}");
+                told.lock().unwrap().iter().filter(|it| it.contains(&secret(number))).count();
+            assert!(said >= CALLS || sharing == Sharing::Shared, "{number}: {told:?}");
             *finished.lock().unwrap() += 1;
         });
     }
