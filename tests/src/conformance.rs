@@ -16,7 +16,11 @@ use mcp_proto::types::{
     CreateMessageResult, ElicitAction, ElicitResult, Implementation, Root,
     SamplingMessageContentBlock,
 };
-use mcp_service::auth::{AuthFuture, Consent, ConsentPage, MemoryVault, PendingConsent, SignIn};
+#[cfg(feature = "sign")]
+use mcp_service::auth::Es256Key;
+use mcp_service::auth::{
+    AuthFuture, Consent, ConsentPage, IdentityProvider, MemoryVault, PendingConsent, Secret, SignIn,
+};
 use mcp_service::runtime::unblock;
 use mcp_service::{Client, HttpClientConfig};
 use serde_json::{Value, json};
@@ -70,19 +74,56 @@ impl Scenario {
     /// Fails if the URL is none.
     pub fn server(&self) -> Result<HttpClientConfig, Box<dyn Error>> {
         let given = |name: &str| self.context.get(name).and_then(Value::as_str).map(String::from);
-        let client = given("client_id").map(|id| (id, given("client_secret")));
+        let subject = given("valid_jwt").or(given("idp_id_token"));
+        let is_workload = given("valid_jwt").is_some();
+        let client = given("client_id").filter(|_| !is_workload);
+        let client = client.map(|id| (id, given("client_secret")));
+        let provider = given("idp_token_endpoint").zip(given("idp_client_id"));
         let guesses = self.version == ProtocolVersion::V2025_03_26;
-        let sign_in = SignIn::new(MemoryVault::new()).consent(Browser).settings(move |settings| {
+        let sign_in = self.keys(SignIn::new(MemoryVault::new()).consent(Browser))?;
+        let sign_in = sign_in.subject(move || {
+            let subject = subject.clone().ok_or_else(|| io::Error::other("there is no subject"));
+            async { subject.map(Secret::new) }
+        });
+        let sign_in = sign_in.settings(move |settings| {
             let settings = settings
                 .redirect_uri(REDIRECT_URI)
                 .client_metadata(CLIENT_METADATA, [REDIRECT_URI]);
             let settings = if guesses { settings.guesses_endpoints() } else { settings };
-            match &client {
-                Some((id, secret)) => settings.client_of_server(id, secret.as_deref()),
+            let settings = match &client {
+                Some((id, secret)) => {
+                    settings.client_of_server(id, secret.as_deref()).client_credentials()
+                }
+                None => settings,
+            };
+            let settings = if is_workload { settings.workload() } else { settings };
+            match &provider {
+                Some((url, id)) => settings.enterprise(IdentityProvider::new(url, id)),
                 None => settings,
             }
         });
         Ok(HttpClientConfig::parse(&self.url)?.sign_in(sign_in))
+    }
+
+    /// A key for proofs, and the key of the client if the suite gives one.
+    #[cfg(feature = "sign")]
+    fn keys(&self, sign_in: SignIn) -> Result<SignIn, Box<dyn Error>> {
+        let sign_in = sign_in.proof_key(Es256Key::generate()?);
+        let pem = self.context.get("private_key_pem").and_then(Value::as_str);
+        Ok(match pem {
+            Some(pem) => sign_in.client_key(Es256Key::from_pem(pem)?, None),
+            None => sign_in,
+        })
+    }
+
+    #[cfg(not(feature = "sign"))]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "with the feature it reads keys"
+    )]
+    fn keys(&self, sign_in: SignIn) -> Result<SignIn, Box<dyn Error>> {
+        Ok(sign_in)
     }
 
     /// Takes the steps, with a client that an adapter connects.

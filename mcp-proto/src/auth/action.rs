@@ -58,6 +58,24 @@ pub enum AuthAction {
     /// [`handle_redirect`](super::Authorizer::handle_redirect) or
     /// [`handle_refused_consent`](super::Authorizer::handle_refused_consent).
     Consent(ConsentPage),
+    /// Sign bytes with ES256: ECDSA with P-256 and SHA-256. Answer with
+    /// [`handle_signed`](super::Authorizer::handle_signed).
+    Sign {
+        /// The number of the signature.
+        id: SignId,
+        /// The key.
+        key: KeyRole,
+        /// The bytes to sign, which are ASCII.
+        input: Secret,
+    },
+    /// Give the token of a workload, or of the person who has signed in at the identity provider.
+    /// Answer with [`handle_subject`](super::Authorizer::handle_subject).
+    Subject {
+        /// The number of the question.
+        id: SubjectId,
+    },
+    /// Requests that wait ask for [`access`](super::Authorizer::access) again. Nothing else has changed.
+    Resume,
     /// The state has changed. Requests that wait ask for
     /// [`access`](super::Authorizer::access) again, or fail.
     Changed(AuthState),
@@ -127,6 +145,17 @@ pub struct Credentials {
     pub token: TokenId,
     /// The value of the field `Authorization`. It is for the origin of the server only.
     pub authorization: Secret,
+    /// The value of the field `DPoP`, for a token that is bound to a key. It is good for one request.
+    pub proof: Option<Secret>,
+}
+
+/// The role of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyRole {
+    /// It authenticates the client at the token endpoint: `private_key_jwt`.
+    Client,
+    /// It proves the possession of tokens that are bound to it: `DPoP`.
+    Proof,
 }
 
 /// A request that a server refused.
@@ -138,6 +167,8 @@ pub struct SentRequest<'a> {
     pub operation: &'a str,
     /// The number of earlier attempts, each of them refused.
     pub tries: u8,
+    /// The number of those that were refused for want of a nonce.
+    pub nonces: u8,
 }
 
 /// The advice for a request that a server refused.
@@ -158,6 +189,8 @@ pub struct FetchAnswer<'a> {
     pub status: u16,
     /// The value of `Location`, if there is one.
     pub location: Option<&'a str>,
+    /// The value of `DPoP-Nonce`, if there is one.
+    pub nonce: Option<&'a str>,
     /// The body, at most [`MAX_BODY_BYTES`](super::MAX_BODY_BYTES).
     pub body: &'a [u8],
 }
@@ -169,6 +202,14 @@ pub struct FetchId(pub(super) u64);
 /// The number of a question to the store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct HoldId(pub(super) u64);
+
+/// The number of a signature.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SignId(pub(super) u64);
+
+/// The number of a question for a subject.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SubjectId(pub(super) u64);
 
 /// The number of a token.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

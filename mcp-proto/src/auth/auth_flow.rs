@@ -10,6 +10,7 @@
 //! | `Discovering` | metadata, 10 s for each document | `Refreshing` or `SigningIn` |
 //! | `Refreshing` | the states of [`TokenRefresh`] | `Keeping`; `SigningIn` or `Discovering` if refused |
 //! | `SigningIn` | the states of [`SignIn`] | `Keeping` |
+//! | `Granting` | the states of [`ServiceGrant`] | `Keeping` |
 //! | `Keeping` | tokens that are stored, at most 10 s | `Idle` |
 //!
 //! A failure in any state leads to `Idle`.
@@ -18,17 +19,20 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 use super::action::{AuthState, FetchAnswer, FetchId, HoldId, TokenId};
+use super::binding::{self, BindingStep, ChallengeSchemes};
 use super::config::Config;
 use super::discovery::{Discovered, Discovery, Site};
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepProgress, Surroundings};
 use super::granted::ClientOrigin;
 use super::held::{HeldTokens, TokenSource, expires_at};
+use super::nonces::Nonces;
 use super::outbox::AuthOutbox;
 use super::record::ServerRecord;
 use super::refresh::{RefreshOutcome, TokenRefresh};
 use super::scopes::Scopes;
 use super::secret::Secret;
+use super::service_grant::ServiceGrant;
 use super::sign_in::{SignIn, SignedIn, Visit};
 use crate::time::{Duration, Instant};
 
@@ -44,6 +48,7 @@ pub(super) struct AuthFlow {
     /// The text of the stored tokens, for its unknown members; `None` until it was read.
     stored: Option<Secret>,
     clock: Clock,
+    pub(super) nonces: Nonces,
 }
 
 /// The step that waits.
@@ -54,6 +59,7 @@ enum AuthStep {
     Discovering { fetch: FetchId, discovery: Discovery, goal: AuthGoal },
     Refreshing { refresh: TokenRefresh, goal: AuthGoal, site: Option<Site> },
     SigningIn(SignIn),
+    Granting(ServiceGrant),
     Keeping { hold: HoldId },
 }
 
@@ -64,6 +70,8 @@ pub(super) struct AuthGoal {
     pub(super) challenged: Option<Scopes>,
     /// The URL of metadata in the challenge.
     pub(super) named: Option<String>,
+    /// The schemes of the challenge.
+    pub(super) schemes: ChallengeSchemes,
     /// True if other tokens in the store, or a refresh, may do.
     pub(super) renews: bool,
     /// True if the stored registration is of no use.
@@ -88,6 +96,7 @@ impl AuthFlow {
             site: None,
             stored: None,
             clock: Clock::default(),
+            nonces: Nonces::default(),
         }
     }
 
@@ -135,7 +144,7 @@ impl AuthFlow {
     pub(super) fn step_up(&mut self, now: Instant, goal: AuthGoal) {
         self.outbox.begin_flow();
         let started = match self.site.clone() {
-            Some(site) => self.sign_in(now, site, goal),
+            Some(site) => self.get_tokens(now, site, goal),
             None => self.discover(now, goal),
         };
         self.settle(started);
@@ -204,6 +213,12 @@ impl AuthFlow {
                     StepProgress::Done(signed_in) => Ok(self.handle_signed_in(now, signed_in)),
                 }
             }
+            (AuthStep::Granting(grant), event) => {
+                match grant.handle(event, &mut self.around(now).0)? {
+                    StepProgress::Wait(grant) => Ok(AuthStep::Granting(grant)),
+                    StepProgress::Done(signed_in) => Ok(self.handle_signed_in(now, signed_in)),
+                }
+            }
             (AuthStep::Keeping { hold }, AuthEvent::Kept(id, kept)) if id == hold => {
                 Ok(self.finish(kept.err()))
             }
@@ -223,7 +238,7 @@ impl AuthFlow {
     ) -> Result<AuthStep, AuthError> {
         self.stored = Some(Secret::new(text.unwrap_or_default()));
         let own = self.tokens.as_ref().map(|tokens| &tokens.record.access_token);
-        let record = text.and_then(ServerRecord::read);
+        let record = text.and_then(|text| self.config.read_record(text));
         let other = record.filter(|record| Some(&record.access_token) != own);
         let may_adopt = goal.as_ref().is_none_or(|goal| goal.renews);
         match (other.filter(|_| may_adopt), goal) {
@@ -264,23 +279,46 @@ impl AuthFlow {
     fn handle_site(
         &mut self,
         now: Instant,
-        site: Site,
+        mut site: Site,
         goal: AuthGoal,
     ) -> Result<AuthStep, AuthError> {
+        site.binds = self.binds(&site, &goal)?;
+        let proof_key = self.config.thumbprint().filter(|_| site.binds);
         self.site = Some(site.clone());
         self.tokens.take_if(|tokens| tokens.record.issuer != site.issuer.issuer);
         if let Some(tokens) = &mut self.tokens {
             tokens.record.token_endpoint = site.issuer.token_endpoint.as_str().into();
             tokens.record.resource.clone_from(&site.resource);
+            tokens.record.proof_key = proof_key;
             if goal.renews && tokens.record.refresh_token.is_some() {
                 let refresh = TokenRefresh::start(&mut self.around(now).0);
                 return Ok(AuthStep::Refreshing { refresh, goal, site: Some(site) });
             }
         }
-        self.sign_in(now, site, goal)
+        self.get_tokens(now, site, goal)
     }
 
-    fn sign_in(&mut self, now: Instant, site: Site, goal: AuthGoal) -> Result<AuthStep, AuthError> {
+    /// Whether tokens are to be bound to a key, by the table.
+    fn binds(&mut self, site: &Site, goal: &AuthGoal) -> Result<bool, AuthError> {
+        let case = (goal.schemes, site.binds, self.config.proof_key.is_some());
+        let row = binding::TABLE.find(case);
+        self.outbox.decisions.record("binding", row.map_or("gap", |row| row.name));
+        match row.map(|row| row.then) {
+            Some(BindingStep::Bind) => Ok(true),
+            Some(BindingStep::Bear) => Ok(false),
+            Some(BindingStep::FailNoKey) | None => {
+                Err(AuthError::NoProofKey { server: shown(self.config.server.as_str()) })
+            }
+        }
+    }
+
+    /// Asks a person, or whoever the configured grant asks.
+    fn get_tokens(
+        &mut self,
+        now: Instant,
+        site: Site,
+        goal: AuthGoal,
+    ) -> Result<AuthStep, AuthError> {
         let asked = self.tokens.as_ref().map(|tokens| tokens.record.asked.clone());
         let visit = Visit {
             site,
@@ -289,7 +327,11 @@ impl AuthFlow {
             reregisters: goal.reregisters,
             omits_offline: false,
         };
-        SignIn::start(visit, &mut self.around(now).0).map(AuthStep::SigningIn)
+        let mut around = self.around(now).0;
+        if visit.site.grant.is_of_service() {
+            return ServiceGrant::start(visit, &mut around).map(AuthStep::Granting);
+        }
+        SignIn::start(visit, &mut around).map(AuthStep::SigningIn)
     }
 
     fn handle_refreshed(
@@ -326,7 +368,7 @@ impl AuthFlow {
                 tokens.drop_refresh_token();
                 let goal = AuthGoal { reregisters, renews: false, ..goal };
                 match site {
-                    Some(site) => self.sign_in(now, site, goal),
+                    Some(site) => self.get_tokens(now, site, goal),
                     None => self.discover(now, goal),
                 }
             }
@@ -342,6 +384,7 @@ impl AuthFlow {
             access_token: token.access_token,
             expires_at: expires_at(token.expires_in, self.unix(now)),
             refresh_token: token.refresh_token,
+            proof_key: self.config.thumbprint().filter(|_| site.binds),
             token_endpoint: site.issuer.token_endpoint.as_str().into(),
             client,
             is_dynamic: origin == ClientOrigin::Dynamic,
@@ -368,9 +411,9 @@ impl AuthFlow {
     }
 
     /// The surroundings of a step, and the tokens beside them.
-    fn around(&mut self, now: Instant) -> (Surroundings<'_>, Option<&HeldTokens>) {
+    pub(super) fn around(&mut self, now: Instant) -> (Surroundings<'_>, Option<&HeldTokens>) {
         let unix = self.unix(now);
-        let Self { config, outbox, tokens, .. } = self;
-        (Surroundings { now, unix, config, outbox }, tokens.as_ref())
+        let Self { config, outbox, tokens, nonces, .. } = self;
+        (Surroundings { now, unix, config, outbox, nonces }, tokens.as_ref())
     }
 }

@@ -8,13 +8,16 @@ use alloc::string::String;
 
 use super::action::{
     Access, AuthAction, Credentials, FetchAnswer, FetchId, HoldId, RefusalAdvice, SentRequest,
+    SignId, SubjectId,
 };
 use super::auth_flow::{AuthFlow, AuthGoal};
+use super::binding::ChallengeSchemes;
 use super::config::Config;
 use super::decisions::AuthDecision;
 use super::error::{AuthError, visible};
 use super::event::AuthEvent;
-use super::held::TokenSource;
+use super::held::{HeldTokens, TokenSource};
+use super::proofs::{ProofProgress, Proofs};
 use super::refusal::{self, RefusalChallenge, RefusalStatus, RefusalStep, SentToken};
 use super::scopes::Scopes;
 use super::secret::Secret;
@@ -30,12 +33,17 @@ const MAX_TRIES: u8 = 4;
 pub struct Authorizer {
     flow: AuthFlow,
     step_ups: StepUps,
+    proofs: Proofs,
 }
 
 impl Authorizer {
     /// An authorizer without tokens. `random` gives 16 random bytes at each call.
     pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
-        Self { flow: AuthFlow::new(config, random), step_ups: StepUps::default() }
+        Self {
+            flow: AuthFlow::new(config, random),
+            step_ups: StepUps::default(),
+            proofs: Proofs::default(),
+        }
     }
 
     /// An answer to [`AuthAction::Fetch`].
@@ -75,10 +83,34 @@ impl Authorizer {
         self.flow.handle(now, AuthEvent::RefusedConsent(reason));
     }
 
+    /// The answer to [`AuthAction::Sign`]: 64 bytes, or the reason why there are none.
+    pub fn handle_signed(&mut self, now: Instant, id: SignId, signature: Result<&[u8], String>) {
+        match self.proofs.handle_signed(id, signature.clone()) {
+            Ok(ProofProgress::Other) => self.flow.handle(now, AuthEvent::Signed(id, signature)),
+            Ok(ProofProgress::Wait) => {}
+            Ok(ProofProgress::Resume) => self.flow.outbox.resume(),
+            Err(error) => self.flow.fail(error),
+        }
+    }
+
+    /// The answer to [`AuthAction::Subject`]: the token, or the reason why there is none.
+    pub fn handle_subject(&mut self, now: Instant, id: SubjectId, token: Result<Secret, String>) {
+        self.flow.handle(now, AuthEvent::Subject(id, token));
+    }
+
+    /// The value of `DPoP-Nonce` in an answer of the server, whatever its status.
+    pub fn handle_nonce(&mut self, nonce: &str) {
+        let server = self.flow.config.server.clone();
+        self.flow.nonces.set(&server, nonce);
+    }
+
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.flow.outbox.deadline().is_some_and(|deadline| deadline <= now) {
             self.flow.handle(now, AuthEvent::TimedOut);
+        }
+        if let Err(error) = self.proofs.handle_timeout(now) {
+            self.flow.fail(error);
         }
     }
 
@@ -102,14 +134,16 @@ impl Authorizer {
         if !self.flow.is_idle() {
             return RefusalAdvice::Wait;
         }
-        let scope = unauthorized.bearer().and_then(|challenge| challenge.scope());
+        let challenge = unauthorized.token_challenge();
+        let scope = challenge.and_then(|challenge| challenge.scope());
         let challenged = scope.map(Scopes::words).filter(|scopes| !scopes.is_empty());
         let case = self.refusal_case(unauthorized, sent, challenged.as_ref());
         let row = refusal::TABLE.find(case);
         self.flow.outbox.decisions.record("refusal", row.map_or("gap", |row| row.name));
-        let named = unauthorized.bearer().and_then(|challenge| challenge.resource_metadata());
+        let named = challenge.and_then(|challenge| challenge.resource_metadata());
         let named = named.map(String::from);
-        let goal = AuthGoal { challenged, named, ..AuthGoal::default() };
+        let schemes = ChallengeSchemes::of(unauthorized);
+        let goal = AuthGoal { challenged, named, schemes, ..AuthGoal::default() };
         match row.map(|row| row.then) {
             Some(RefusalStep::Repeat) => RefusalAdvice::Repeat,
             Some(RefusalStep::StepUp) => {
@@ -135,9 +169,10 @@ impl Authorizer {
         }
     }
 
-    /// The credentials of the next request. Asks the store the first time, and refreshes a token that is
-    /// about to expire.
-    pub fn access(&mut self, now: Instant) -> Access {
+    /// The credentials of the next request, which has this method. Asks the store the first time,
+    /// refreshes a token that is about to expire, and gets a signature for a token that is bound to a
+    /// key.
+    pub fn access(&mut self, now: Instant, method: &str) -> Access {
         let is_idle = self.flow.is_idle();
         if is_idle && !self.flow.has_read() {
             self.flow.read(now, None);
@@ -150,13 +185,40 @@ impl Authorizer {
             self.flow.refresh(now);
             return Access::Wait;
         }
+        let site = self.flow.site.as_ref();
+        let asks_nobody = site.is_some_and(|site| site.grant.is_of_service());
+        if is_idle && asks_nobody && tokens.is_spent(now) {
+            self.flow.read(now, Some(AuthGoal { renews: true, ..AuthGoal::default() }));
+            return Access::Wait;
+        }
         // A person may take minutes to widen a grant; other requests go on with the present token.
         let may_go_on = is_idle || (self.flow.is_asking() && tokens.is_valid(now));
         if !may_go_on {
             return Access::Wait;
         }
-        let value = alloc::format!("Bearer {}", tokens.record.access_token.expose());
-        Access::Ready(Credentials { token: tokens.id, authorization: Secret::new(value) })
+        self.credentials(now, method)
+    }
+
+    /// The present token, with a proof if it is bound to a key.
+    fn credentials(&mut self, now: Instant, method: &str) -> Access {
+        let server = self.flow.config.server.clone();
+        let (mut around, tokens) = self.flow.around(now);
+        let Some(HeldTokens { id, record, .. }) = tokens else { return Access::None };
+        let (token, access_token) = (*id, &record.access_token);
+        let is_bound = record.proof_key.is_some();
+        let scheme = if is_bound { "DPoP" } else { "Bearer" };
+        let value = alloc::format!("{scheme} {}", access_token.expose());
+        let mut proof = None;
+        if is_bound {
+            proof = self.proofs.take(method, &server, (token, access_token), &mut around);
+            if proof.is_none() {
+                return Access::Wait;
+            }
+        }
+        if let Some(tokens) = &mut self.flow.tokens {
+            tokens.give();
+        }
+        Access::Ready(Credentials { token, authorization: Secret::new(value), proof })
     }
 
     /// Asks a person for tokens before a server refuses anything. Joins a flow that is under way.
@@ -193,7 +255,7 @@ impl Authorizer {
 
     /// The time for [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.flow.outbox.deadline()
+        self.flow.outbox.deadline().into_iter().chain(self.proofs.deadline()).min()
     }
 
     /// The rows of tables that were taken, the last 64.
@@ -208,19 +270,25 @@ impl Authorizer {
         challenged: Option<&Scopes>,
     ) -> (RefusalStatus, RefusalChallenge, SentToken, bool, bool) {
         let is_forbidden = unauthorized.status == 403;
-        let bearer = unauthorized.bearer();
-        let challenge = match bearer.and_then(|challenge| challenge.error()) {
+        let named = unauthorized.token_challenge();
+        let knows_nonce = self.flow.nonces.of(&self.flow.config.server).is_some();
+        let challenge = match named.and_then(|challenge| challenge.error()) {
             Some("insufficient_scope") => RefusalChallenge::InsufficientScope,
-            _ if bearer.is_some_and(|it| it.resource_metadata().is_some()) => {
+            _ if unauthorized.wants_nonce() && sent.nonces == 0 && knows_nonce => {
+                RefusalChallenge::Nonce
+            }
+            _ if named.is_some_and(|it| it.resource_metadata().is_some()) => {
                 RefusalChallenge::Metadata
             }
             _ => RefusalChallenge::Other,
         };
+        // An answer that only wants a nonce says nothing about the token.
+        let was_refused = sent.tries > sent.nonces;
         let token = match (sent.token, &self.flow.tokens) {
             (_, None) => SentToken::Absent,
             (Some(id), Some(tokens)) if id == tokens.id => match tokens.source {
-                TokenSource::Authorization if sent.tries > 0 => SentToken::Fresh,
-                TokenSource::Refresh if sent.tries > 0 => SentToken::Refreshed,
+                TokenSource::Authorization if was_refused => SentToken::Fresh,
+                TokenSource::Refresh if was_refused => SentToken::Refreshed,
                 TokenSource::Authorization | TokenSource::Refresh | TokenSource::Store => {
                     SentToken::Held
                 }
@@ -242,7 +310,7 @@ impl Authorizer {
 
 /// The error of a server that refuses.
 fn refused(unauthorized: &Unauthorized) -> AuthError {
-    let challenge = unauthorized.bearer().or(unauthorized.challenges.first());
+    let challenge = unauthorized.token_challenge().or(unauthorized.challenges.first());
     let error = challenge.and_then(|challenge| challenge.error()).map(visible);
     let description = challenge.and_then(|challenge| challenge.error_description());
     AuthError::Refused {

@@ -6,8 +6,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::grant_kind::{GrantKind, IdentityProvider};
+use super::jwt::ProofKey;
 use super::metadata::IssuerMetadata;
 use super::policy::UrlPolicy;
+use super::record::ServerRecord;
 use super::registration::{self, AuthMethod, Preset, RegisteredClient};
 use super::scopes::Scopes;
 use super::secret::Secret;
@@ -40,6 +43,17 @@ pub struct Config {
     pub(super) omits_resource: bool,
     pub(super) guesses_endpoints: bool,
     pub(super) unattended: bool,
+    pub(super) grant: GrantKind,
+    pub(super) provider: Option<IdentityProvider>,
+    pub(super) client_key: Option<ClientKey>,
+    pub(super) proof_key: Option<ProofKey>,
+}
+
+/// A key with which the client authenticates.
+#[derive(Clone, Debug)]
+pub(super) struct ClientKey {
+    /// The name of the key, for the header of an assertion.
+    pub(super) id: Option<String>,
 }
 
 /// A client that was registered by hand.
@@ -76,6 +90,10 @@ impl Config {
             omits_resource: false,
             guesses_endpoints: false,
             unattended: false,
+            grant: GrantKind::Code,
+            provider: None,
+            client_key: None,
+            proof_key: None,
         }
     }
 
@@ -177,6 +195,55 @@ impl Config {
         self
     }
 
+    /// Says that the client may get tokens for itself, with its own credentials: if there is no person
+    /// ([`unattended`](Self::unattended)), or the authorization server gives no codes. It needs
+    /// [`client`](Self::client), with a secret or with [`signs_assertions`](Self::signs_assertions).
+    ///
+    /// [Specification: OAuth Client
+    /// Credentials](https://modelcontextprotocol.io/extensions/auth/oauth-client-credentials)
+    pub fn client_credentials(mut self) -> Self {
+        self.grant = GrantKind::ClientCredentials;
+        self
+    }
+
+    /// Says that a person has signed in at the identity provider of a company, and asks nobody else:
+    /// the application gives the ID token ([`AuthAction::Subject`](super::AuthAction::Subject)), the
+    /// provider an assertion, and the authorization server of the MCP server a token. It needs
+    /// [`client`](Self::client) for the latter.
+    ///
+    /// [Specification: Enterprise-Managed
+    /// Authorization](https://modelcontextprotocol.io/extensions/auth/enterprise-managed-authorization)
+    pub fn enterprise(mut self, provider: IdentityProvider) -> Self {
+        self.grant = GrantKind::Enterprise;
+        self.provider = Some(provider);
+        self
+    }
+
+    /// Says that the token of a workload ([`AuthAction::Subject`](super::AuthAction::Subject)) is
+    /// exchanged for a token of the server, without a client. The extension is a draft, and may change.
+    ///
+    /// [RFC 7523, section 2.1](https://www.rfc-editor.org/rfc/rfc7523#section-2.1)
+    pub fn workload(mut self) -> Self {
+        self.grant = GrantKind::Workload;
+        self
+    }
+
+    /// Says that there is a key for the client, and its name if it has one: a client without a secret
+    /// authenticates by `private_key_jwt` ([`AuthAction::Sign`](super::AuthAction::Sign)).
+    pub fn signs_assertions(mut self, key_id: Option<&str>) -> Self {
+        self.client_key = Some(ClientKey { id: key_id.map(String::from) });
+        self
+    }
+
+    /// Sets the key to which tokens are bound if the server asks for it. The extension is a draft, and
+    /// may change.
+    ///
+    /// [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
+    pub fn proof_key(mut self, key: ProofKey) -> Self {
+        self.proof_key = Some(key);
+        self
+    }
+
     /// Sets a name that keeps the tokens of this authorizer apart from others for the same server.
     pub fn profile(mut self, name: &str) -> Self {
         self.profile = Some(name.into());
@@ -229,6 +296,7 @@ impl Config {
         let client = client.or(self.clients.iter().find(|client| client.issuer.is_none()))?;
         let method = client.method.unwrap_or_else(|| match client.secret {
             Some(_) => AuthMethod::of_secret(issuer),
+            None if self.client_key.is_some() => AuthMethod::PrivateKeyJwt,
             None => AuthMethod::None,
         });
         Some(RegisteredClient { id: client.id.clone(), secret: client.secret.clone(), method })
@@ -259,6 +327,16 @@ impl Config {
             secret: None,
             method: AuthMethod::None,
         })
+    }
+
+    /// The record of a text, if its tokens can be used with the key that there is.
+    pub(super) fn read_record(&self, text: &str) -> Option<ServerRecord> {
+        ServerRecord::read_for(text, self.thumbprint().as_deref())
+    }
+
+    /// The name of the key to which tokens are bound.
+    pub(super) fn thumbprint(&self) -> Option<String> {
+        self.proof_key.as_ref().map(ProofKey::thumbprint)
     }
 
     /// True if PKCE is assumed.

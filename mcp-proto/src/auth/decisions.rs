@@ -9,7 +9,7 @@ const MAX_DECISIONS: usize = 64;
 /// A row that was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuthDecision {
-    /// The table: `refusal`, `flow`, `registration`, `iss` or `granted`.
+    /// The table: `refusal`, `flow`, `registration`, `binding`, `iss` or `granted`.
     pub table: &'static str,
     /// The row.
     pub row: &'static str,

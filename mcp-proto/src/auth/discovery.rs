@@ -22,6 +22,7 @@ use super::config::Config;
 use super::decisions::Decisions;
 use super::error::{AuthError, shown};
 use super::flow::{self, Answered, MetadataAnswer, MetadataQuestion};
+use super::grant_kind::GrantKind;
 use super::metadata::{
     InvalidIssuer, IssuerMetadata, IssuerRules, ResourceMetadata, issuer_places, origin_place,
     resource_places,
@@ -40,6 +41,9 @@ pub(super) struct Site {
     /// The scopes that the server knows.
     pub(super) scopes: Scopes,
     pub(super) issuer: IssuerMetadata,
+    /// True if the tokens are to be bound to a key.
+    pub(super) binds: bool,
+    pub(super) grant: GrantKind,
 }
 
 /// A discovery under way.
@@ -63,6 +67,7 @@ pub(super) struct Discovery {
 struct IssuerTarget {
     resource: String,
     scopes: Scopes,
+    binds: bool,
     expected: String,
 }
 
@@ -152,6 +157,7 @@ impl Discovery {
                 let target = IssuerTarget {
                     resource: document.resource,
                     scopes: document.scopes_supported,
+                    binds: document.dpop_bound_access_tokens_required,
                     expected,
                 };
                 self.ask_issuer(config, target)
@@ -173,6 +179,8 @@ impl Discovery {
             is_origin: self.question == MetadataQuestion::OriginIssuer,
             accepted: &config.accepted_issuers,
             assumes_s256: config.assumes_pkce(expected),
+            grant: config.grant,
+            has_person: !config.unattended,
         }
     }
 
@@ -198,6 +206,8 @@ impl Discovery {
                 (found, None)
             }
         });
+        let offered = document.as_ref().and_then(|it| it.grant_types_supported.as_deref());
+        let grant = rules.grant(offered);
         let mut stated = String::new();
         match invalid {
             Some(InvalidIssuer::Url(error)) => return Err(error),
@@ -207,21 +217,21 @@ impl Discovery {
         }
         let next = self.decide(found, decisions);
         self.was_unavailable |= found == MetadataAnswer::Unavailable;
-        let IssuerTarget { resource, scopes, expected } = target;
+        let IssuerTarget { resource, scopes, binds, expected } = target;
         match (next, document) {
             (Answered::ChooseClient, Some(issuer)) => {
-                Ok(Discovered::Site(Site { resource, scopes, issuer }))
+                Ok(Discovered::Site(Site { resource, scopes, issuer, binds, grant }))
             }
             (Answered::AskNext, _) => {
                 let is_last = self.places.len() <= 1;
                 let question =
                     if is_last { MetadataQuestion::LastIssuer } else { MetadataQuestion::Issuer };
-                self.ask_next(question, Some(IssuerTarget { resource, scopes, expected }))
+                self.ask_next(question, Some(IssuerTarget { resource, scopes, binds, expected }))
             }
             (Answered::Guess, _) if config.guesses_endpoints => {
                 let issuer = IssuerMetadata::guessed(&config.server);
                 let issuer = issuer.ok_or(AuthError::NoIssuer { issuer: expected })?;
-                Ok(Discovered::Site(Site { resource, scopes, issuer }))
+                Ok(Discovered::Site(Site { resource, scopes, issuer, binds, grant }))
             }
             (Answered::FailIssuer, _) => Err(AuthError::Issuer { expected, stated }),
             (Answered::FailNoIssuer, _) if self.lacked_pkce => {
@@ -246,7 +256,8 @@ impl Discovery {
         let origin = format!("{}://{}", server.scheme(), server.authority());
         let resource = format!("{origin}{}", path.strip_suffix('/').unwrap_or(path));
         self.places = origin_place(server).into_iter().collect();
-        let target = IssuerTarget { resource, scopes: Scopes::none(), expected: origin };
+        let scopes = Scopes::none();
+        let target = IssuerTarget { resource, scopes, binds: false, expected: origin };
         self.ask_next(MetadataQuestion::OriginIssuer, Some(target))
     }
 

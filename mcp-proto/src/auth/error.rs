@@ -99,6 +99,21 @@ pub enum AuthError {
         /// The URL, without its query.
         url: String,
     },
+    /// The application, or its key, did not sign what is to be signed.
+    Signature {
+        /// The reason.
+        reason: String,
+    },
+    /// The server takes only tokens that are bound to a key, and none is configured.
+    NoProofKey {
+        /// The URL of the server.
+        server: String,
+    },
+    /// The application did not give the token of its workload, or of the person.
+    Subject {
+        /// The reason.
+        reason: String,
+    },
     /// The flow would have taken more than 40 requests.
     TooManyFetches,
 }
@@ -183,18 +198,7 @@ impl fmt::Display for AuthError {
                  twice; sign in again, and beware of the page that led here",
                 excerpt(issuer)
             ),
-            Self::Refused { error, description } => {
-                write!(f, "the authorization was refused: {}", excerpt(error))?;
-                if let Some(description) = description {
-                    write!(f, " ({description})")?;
-                }
-                f.write_str("; sign in again, or ask the operator of the server")?;
-                if error == "invalid_target" || description.as_deref().is_some_and(blames_resource)
-                {
-                    f.write_str("; if it takes no parameter `resource`, set omits_resource()")?;
-                }
-                Ok(())
-            }
+            Self::Refused { error, description } => fmt_refused(f, error, description.as_deref()),
             Self::Scopes { scopes } => write!(
                 f,
                 "the server wants the scopes {:?}, which a new authorization does not get; ask for \
@@ -205,6 +209,19 @@ impl fmt::Display for AuthError {
             Self::Unavailable { url } => {
                 write!(f, "{} does not answer; try again later", excerpt(url))
             }
+            Self::Signature { reason } => {
+                write!(f, "there is no signature: {}; check the key", excerpt(reason))
+            }
+            Self::NoProofKey { server } => write!(
+                f,
+                "{} takes only tokens that are bound to a key; set proof_key(…)",
+                excerpt(server)
+            ),
+            Self::Subject { reason } => write!(
+                f,
+                "there is no token of the workload or the person: {}; check where it comes from",
+                excerpt(reason)
+            ),
             Self::TooManyFetches => {
                 f.write_str("the flow took 40 requests and did not end; tell the operator")
             }
@@ -227,6 +244,18 @@ impl fmt::Display for UrlRefusal {
 }
 
 impl core::error::Error for AuthError {}
+
+fn fmt_refused(f: &mut fmt::Formatter<'_>, error: &str, description: Option<&str>) -> fmt::Result {
+    write!(f, "the authorization was refused: {}", excerpt(error))?;
+    if let Some(description) = description {
+        write!(f, " ({description})")?;
+    }
+    f.write_str("; sign in again, or ask the operator of the server")?;
+    if error == "invalid_target" || description.is_some_and(blames_resource) {
+        f.write_str("; if it takes no parameter `resource`, set omits_resource()")?;
+    }
+    Ok(())
+}
 
 /// Texts of servers (Entra) that refuse the parameter `resource`.
 fn blames_resource(description: &str) -> bool {

@@ -2,9 +2,11 @@
 
 use alloc::string::String;
 
-use super::action::{FetchAnswer, FetchId, HoldId};
+use super::action::{FetchAnswer, FetchId, HoldId, SignId, SubjectId};
 use super::config::Config;
+use super::nonces::Nonces;
 use super::outbox::AuthOutbox;
+use super::secret::Secret;
 use crate::time::{Duration, Instant};
 
 /// An input.
@@ -21,6 +23,10 @@ pub(super) enum AuthEvent<'a> {
     Redirect(&'a str),
     /// A person, or nobody, refused.
     RefusedConsent(String),
+    /// A signature, or the reason why there is none.
+    Signed(SignId, Result<&'a [u8], String>),
+    /// The token of a workload or of a person, or the reason why there is none.
+    Subject(SubjectId, Result<Secret, String>),
     /// The time of the step is over.
     TimedOut,
 }
@@ -32,6 +38,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) unix: Duration,
     pub(super) config: &'a Config,
     pub(super) outbox: &'a mut AuthOutbox,
+    pub(super) nonces: &'a mut Nonces,
 }
 
 /// A step after an input.

@@ -15,6 +15,7 @@ use alloc::string::String;
 use super::document::Document;
 use super::error::visible;
 use super::secret::Secret;
+use super::token_request::ID_JAG;
 use crate::decision_table::{Cells, Input, Set, Table, row};
 
 /// The request to the token endpoint.
@@ -24,6 +25,10 @@ pub enum GrantRequest {
     Redeem,
     /// A token is refreshed.
     Refresh,
+    /// A client, a workload or a company's assertion asks for a token.
+    Grant,
+    /// The identity provider of a company is asked for an assertion.
+    Exchange,
 }
 
 /// The kind of the answer.
@@ -35,6 +40,8 @@ pub enum GrantAnswer {
     InvalidGrant,
     /// `invalid_client` or `unauthorized_client`.
     InvalidClient,
+    /// `use_dpop_nonce`, for the first time, with a nonce.
+    Nonce,
     /// Another error.
     Other,
     /// Neither a token nor an error.
@@ -75,6 +82,8 @@ pub enum HeldAccess {
 pub enum GrantStep {
     /// Store the tokens and use them.
     Ready,
+    /// Ask once more, with the nonce.
+    Repeat,
     /// Use what is stored.
     Adopt,
     /// Keep the tokens; do not refresh before the access token has expired.
@@ -92,7 +101,7 @@ pub enum GrantStep {
 }
 
 impl Input for GrantRequest {
-    const ALL: Set<Self> = &[Self::Redeem, Self::Refresh];
+    const ALL: Set<Self> = &[Self::Redeem, Self::Refresh, Self::Grant, Self::Exchange];
 }
 
 impl Input for GrantAnswer {
@@ -100,6 +109,7 @@ impl Input for GrantAnswer {
         Self::Token,
         Self::InvalidGrant,
         Self::InvalidClient,
+        Self::Nonce,
         Self::Other,
         Self::Unusable,
         Self::Unavailable,
@@ -123,10 +133,13 @@ impl Cells for GrantStep {}
 type GrantCase =
     (Set<GrantRequest>, Set<GrantAnswer>, Set<ClientOrigin>, Set<StoredTokens>, Set<HeldAccess>);
 
-use GrantAnswer::{InvalidClient, InvalidGrant, Other, Token, Unavailable, Unusable};
+use GrantAnswer::{InvalidClient, InvalidGrant, Nonce, Other, Token, Unavailable, Unusable};
 
 const ANY: Set<GrantRequest> = GrantRequest::ALL;
 const REFRESH: Set<GrantRequest> = &[GrantRequest::Refresh];
+const SIGN_IN: Set<GrantRequest> = &[GrantRequest::Redeem, GrantRequest::Refresh];
+const ONCE: Set<GrantRequest> =
+    &[GrantRequest::Redeem, GrantRequest::Grant, GrantRequest::Exchange];
 const REFUSALS: Set<GrantAnswer> = &[InvalidGrant, InvalidClient, Other, Unusable];
 const ANYONE: Set<ClientOrigin> = ClientOrigin::ALL;
 const STORED: Set<StoredTokens> = StoredTokens::ALL;
@@ -142,6 +155,7 @@ pub const TABLE: Table<GrantCase, GrantStep> = Table::new(
     &["request", "answer", "client", "store", "access token", "next"],
     &[
         row("token", (ANY, &[Token], ANYONE, STORED, ACCESS), GrantStep::Ready),
+        row("nonce", (ANY, &[Nonce], ANYONE, STORED, ACCESS), GrantStep::Repeat),
         row(
             "refreshed-elsewhere",
             (REFRESH, REFUSALS, ANYONE, &[StoredTokens::Newer], ACCESS),
@@ -153,7 +167,11 @@ pub const TABLE: Table<GrantCase, GrantStep> = Table::new(
             GrantStep::Keep,
         ),
         row("spent", (REFRESH, &[InvalidGrant], ANYONE, SAME, OVER), GrantStep::Reauthorize),
-        row("client-gone", (ANY, &[InvalidClient], DYNAMIC, STORED, ACCESS), GrantStep::Reregister),
+        row(
+            "client-gone",
+            (SIGN_IN, &[InvalidClient], DYNAMIC, STORED, ACCESS),
+            GrantStep::Reregister,
+        ),
         row(
             "client-refused",
             (ANY, &[InvalidClient], GIVEN, STORED, ACCESS),
@@ -167,12 +185,23 @@ pub const TABLE: Table<GrantCase, GrantStep> = Table::new(
         row("later", (REFRESH, &[Unavailable], ANYONE, STORED, ACCESS), GrantStep::Later),
         row(
             "unavailable",
-            (&[GrantRequest::Redeem], &[Unavailable], ANYONE, STORED, ACCESS),
+            (ONCE, &[Unavailable], ANYONE, STORED, ACCESS),
             GrantStep::FailUnavailable,
         ),
         row("refused", (ANY, GrantAnswer::ALL, ANYONE, STORED, ACCESS), GrantStep::FailRefused),
     ],
 );
+
+/// The token that an answer must have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ExpectedToken {
+    /// A token of the type `Bearer`.
+    Bearer,
+    /// A token of the type `DPoP`. One for any bearer would be of no use.
+    Bound,
+    /// An assertion of the identity provider of a company.
+    Assertion,
+}
 
 /// The tokens of an answer.
 #[derive(Debug)]
@@ -195,7 +224,7 @@ pub(super) enum TokenAnswer {
 
 impl TokenAnswer {
     /// Reads an answer; there is none if nothing came.
-    pub(super) fn read(answer: Option<(u16, &[u8])>) -> Self {
+    pub(super) fn read(answer: Option<(u16, &[u8])>, expected: ExpectedToken) -> Self {
         let Some((status, body)) = answer else { return Self::Unavailable };
         if status >= 500 || status == 429 {
             return Self::Unavailable;
@@ -206,10 +235,16 @@ impl TokenAnswer {
             return Self::Error(visible(&error), description);
         }
         let access_token = document.text("access_token").filter(|token| is_visible(token));
-        let is_bearer =
-            document.text("token_type").is_some_and(|it| it.eq_ignore_ascii_case("bearer"));
+        let is = |name: &str, value: &str| {
+            document.text(name).is_some_and(|it| it.eq_ignore_ascii_case(value))
+        };
+        let is_expected = match expected {
+            ExpectedToken::Bearer => is("token_type", "bearer"),
+            ExpectedToken::Bound => is("token_type", "dpop"),
+            ExpectedToken::Assertion => is("issued_token_type", ID_JAG),
+        };
         match access_token {
-            Some(token) if status / 100 == 2 && is_bearer => Self::Token(GrantedToken {
+            Some(token) if status / 100 == 2 && is_expected => Self::Token(GrantedToken {
                 access_token: Secret::new(token),
                 expires_in: document.number("expires_in"),
                 refresh_token: document.text("refresh_token").map(Secret::new),
@@ -218,7 +253,12 @@ impl TokenAnswer {
         }
     }
 
-    /// The kind, for the table.
+    /// True if the endpoint asks for a nonce.
+    pub(super) fn wants_nonce(&self) -> bool {
+        matches!(self, Self::Error(code, _) if code == "use_dpop_nonce")
+    }
+
+    /// The kind, for the table. A wish for a nonce that was met before is an error like others.
     pub(super) fn kind(&self) -> GrantAnswer {
         match self {
             Self::Token(_) => Token,
@@ -243,7 +283,7 @@ mod tests {
     use super::*;
 
     fn read(status: u16, body: &str) -> TokenAnswer {
-        TokenAnswer::read(Some((status, body.as_bytes())))
+        TokenAnswer::read(Some((status, body.as_bytes())), ExpectedToken::Bearer)
     }
 
     #[test]
@@ -267,7 +307,24 @@ mod tests {
         ] {
             assert_eq!(read(status, body).kind(), kind, "{status} {body}");
         }
-        assert_eq!(TokenAnswer::read(None).kind(), Unavailable);
+        assert_eq!(TokenAnswer::read(None, ExpectedToken::Bearer).kind(), Unavailable);
+    }
+
+    #[test]
+    fn a_token_has_the_type_that_was_asked_for() {
+        let body = r#"{"access_token":"t","token_type":"DPoP"}"#;
+        let jag = r#"{"access_token":"t","token_type":"N_A","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag"}"#;
+        let bearer = r#"{"access_token":"t","token_type":"Bearer"}"#;
+        for (body, bears, binds, asserts) in
+            [(body, false, true, false), (jag, false, false, true), (bearer, true, false, false)]
+        {
+            let is_token = |expected| {
+                TokenAnswer::read(Some((200, body.as_bytes())), expected).kind() == Token
+            };
+            assert_eq!(is_token(ExpectedToken::Bearer), bears, "{body}");
+            assert_eq!(is_token(ExpectedToken::Bound), binds, "{body}");
+            assert_eq!(is_token(ExpectedToken::Assertion), asserts, "{body}");
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) struct HeldTokens {
     over_at: Instant,
     refresh_at: Instant,
     is_refused: bool,
+    /// True if a request has had the access token, or it comes from the store.
+    was_given: bool,
     /// The number of refreshes in a row that were not answered.
     unanswered: u32,
 }
@@ -49,7 +51,16 @@ impl HeldTokens {
         let over_at = left.map_or(Instant::NEVER, |left| now + left);
         let early = left.map(|left| left.saturating_sub(MARGIN.min(left / 10)));
         let refresh_at = early.map_or(Instant::NEVER, |early| now + early);
-        Self { id, source, record, over_at, refresh_at, is_refused: false, unanswered: 0 }
+        Self {
+            id,
+            source,
+            record,
+            over_at,
+            refresh_at,
+            is_refused: false,
+            was_given: source == TokenSource::Store,
+            unanswered: 0,
+        }
     }
 
     /// True if the access token has not expired, and nobody has refused it.
@@ -57,9 +68,20 @@ impl HeldTokens {
         now < self.over_at && !self.is_refused
     }
 
-    /// True if the next request is to wait for a refresh.
+    /// True if the next request is to wait for a refresh. A token is given out once before, so that a
+    /// lifetime of nothing does not ask for tokens without end.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.record.refresh_token.is_some() && self.refresh_at <= now
+        self.record.refresh_token.is_some() && self.refresh_at <= now && self.was_given
+    }
+
+    /// True if the access token has expired, and no refresh token can renew it.
+    pub(super) fn is_spent(&self, now: Instant) -> bool {
+        self.record.refresh_token.is_none() && self.over_at <= now && self.was_given
+    }
+
+    /// A request gets the access token.
+    pub(super) fn give(&mut self) {
+        self.was_given = true;
     }
 
     /// The server has refused the access token.

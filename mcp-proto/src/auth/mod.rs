@@ -14,6 +14,7 @@
 //! |---|---|
 //! | [`AuthAction::Fetch`] | a request to an authorization server, or for metadata |
 //! | [`AuthAction::Hold`], [`AuthAction::Release`] | reading, locking and writing of the store |
+//! | [`AuthAction::Sign`], [`AuthAction::Subject`] | a signature, and the token of a workload or a person |
 //! | [`AuthAction::Listen`], [`AuthAction::Consent`] | a page for a person, and the redirect at its end |
 //! | [`AuthAction::Changed`] | the end of the wait |
 //!
@@ -21,7 +22,9 @@
 //! |---|---|
 //! | the step after a 401 or 403 | [`refusal::TABLE`] |
 //! | the place of metadata to ask next | [`flow::TABLE`] |
+//! | the kind of grant | [`grant_kind::TABLE`] |
 //! | the client of an authorization server | [`registration::TABLE`] |
+//! | the binding of tokens to a key | [`binding::TABLE`] |
 //! | the trust in a redirect | [`redirect::TABLE`] |
 //! | the step after the answer of a token endpoint | [`granted::TABLE`] |
 //!
@@ -48,13 +51,13 @@
 //! let mut authorizer = Authorizer::new(config, Box::new(|| [7; 16]));
 //!
 //! // The store is empty, so the first request goes out without a token. The server refuses it.
-//! assert_eq!(authorizer.access(now), Access::Wait);
+//! assert_eq!(authorizer.access(now, "POST"), Access::Wait);
 //! let Some(AuthAction::Hold { id, .. }) = authorizer.poll_action() else { panic!() };
 //! authorizer.handle_held(now, id, Duration::from_secs(1_800_000_000), None);
 //! assert!(matches!(authorizer.poll_action(), Some(AuthAction::Changed(_))));
-//! assert_eq!(authorizer.access(now), Access::None);
+//! assert_eq!(authorizer.access(now, "POST"), Access::None);
 //! let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
-//! let sent = SentRequest { token: None, operation: "tools/list", tries: 0 };
+//! let sent = SentRequest { token: None, operation: "tools/list", tries: 0, nonces: 0 };
 //! assert_eq!(authorizer.handle_refusal(now, &refusal, &sent), RefusalAdvice::Wait);
 //!
 //! // A driver, with the answers of both servers.
@@ -80,7 +83,8 @@
 //!                 }
 //!                 _ => r#"{"access_token":"secret","token_type":"Bearer","expires_in":3600}"#,
 //!             };
-//!             let answer = FetchAnswer { status: 200, location: None, body: body.as_bytes() };
+//!             let body = body.as_bytes();
+//!             let answer = FetchAnswer { status: 200, location: None, nonce: None, body };
 //!             authorizer.handle_fetched(now, fetch.id, answer);
 //!         }
 //!         AuthAction::Listen { .. } => {
@@ -102,7 +106,7 @@
 //! ]);
 //!
 //! // The request is sent again.
-//! let Access::Ready(credentials) = authorizer.access(now) else { panic!() };
+//! let Access::Ready(credentials) = authorizer.access(now, "POST") else { panic!() };
 //! assert_eq!(credentials.authorization.expose(), "Bearer secret");
 //! # Ok::<(), mcp_proto::http::UrlError>(())
 //! ```
@@ -112,6 +116,8 @@
 mod action;
 mod auth_flow;
 mod authorizer;
+#[doc(hidden)]
+pub mod binding;
 mod config;
 mod decisions;
 mod discovery;
@@ -122,13 +128,18 @@ mod event;
 pub mod flow;
 mod form;
 #[doc(hidden)]
+pub mod grant_kind;
+#[doc(hidden)]
 pub mod granted;
 mod held;
 mod host_kind;
+mod jwt;
 mod metadata;
+mod nonces;
 mod outbox;
 mod pkce;
 mod policy;
+mod proofs;
 mod record;
 #[doc(hidden)]
 pub mod redirect;
@@ -138,8 +149,10 @@ pub mod refusal;
 #[doc(hidden)]
 pub mod registration;
 mod secret;
+mod service_grant;
 mod sign_in;
 mod step_ups;
+mod token_call;
 mod token_request;
 
 use crate::scopes;
@@ -147,14 +160,16 @@ use crate::scopes;
 pub use crate::scopes::Scopes;
 pub use action::{
     Access, AuthAction, AuthState, ConsentPage, Credentials, Fetch, FetchAnswer, FetchId, HoldId,
-    RefusalAdvice, SentRequest, TokenId,
+    KeyRole, RefusalAdvice, SentRequest, SignId, SubjectId, TokenId,
 };
 pub use authorizer::Authorizer;
 pub use config::Config;
 pub use decisions::AuthDecision;
 pub use document::MAX_BODY_BYTES;
 pub use error::{AuthError, UrlRefusal};
+pub use grant_kind::{GrantKind, IdentityProvider};
 pub use host_kind::HostKind;
+pub use jwt::ProofKey;
 pub use metadata::{IssuerMetadata, ResourceMetadata};
 pub use policy::{FetchReach, UrlPolicy};
 pub use registration::AuthMethod;

@@ -9,7 +9,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::action::{AuthAction, AuthState, ConsentPage, Fetch, FetchId, HoldId};
+use super::action::{
+    AuthAction, AuthState, ConsentPage, Fetch, FetchId, HoldId, KeyRole, SignId, SubjectId,
+};
 use super::decisions::Decisions;
 use super::error::AuthError;
 use super::policy::UrlPolicy;
@@ -23,6 +25,7 @@ const MAX_FETCHES: u8 = 40;
 
 const METADATA_TIME: Duration = Duration::from_secs(10);
 const TOKEN_TIME: Duration = Duration::from_secs(30);
+const SIGN_TIME: Duration = Duration::from_secs(30);
 const STORE_TIME: Duration = Duration::from_secs(10);
 const CONSENT_TIME: Duration = Duration::from_secs(5 * 60);
 
@@ -113,6 +116,7 @@ impl AuthOutbox {
         let fields = [("Accept", "application/json"), ("Content-Type", form)];
         let mut fields = Vec::from(fields.map(|(name, value)| (name, Secret::new(value))));
         fields.extend(request.authorization.map(|value| ("Authorization", value)));
+        fields.extend(request.proof.map(|value| ("DPoP", value)));
         self.deadline = Some(now + TOKEN_TIME);
         self.fetch("POST", url, fields, request.body, policy)
     }
@@ -167,6 +171,32 @@ impl AuthOutbox {
         self.deadline = Some(now + CONSENT_TIME);
         self.actions.push_back(AuthAction::Changed(AuthState::Asking));
         self.actions.push_back(AuthAction::Consent(page));
+    }
+
+    /// Asks for a signature that the flow waits for.
+    pub(super) fn sign(&mut self, now: Instant, key: KeyRole, input: Secret) -> SignId {
+        self.deadline = Some(now + SIGN_TIME);
+        self.sign_aside(key, input)
+    }
+
+    /// Asks for a signature that no flow waits for.
+    pub(super) fn sign_aside(&mut self, key: KeyRole, input: Secret) -> SignId {
+        let id = SignId(self.next_id());
+        self.actions.push_back(AuthAction::Sign { id, key, input });
+        id
+    }
+
+    /// Asks for the token of a workload or of a person.
+    pub(super) fn subject(&mut self, now: Instant) -> SubjectId {
+        let id = SubjectId(self.next_id());
+        self.deadline = Some(now + SIGN_TIME);
+        self.actions.push_back(AuthAction::Subject { id });
+        id
+    }
+
+    /// Has those who wait ask again.
+    pub(super) fn resume(&mut self) {
+        self.actions.push_back(AuthAction::Resume);
     }
 
     /// 16 random bytes.

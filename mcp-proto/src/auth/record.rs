@@ -5,7 +5,7 @@
 //!
 //! | key | members |
 //! |---|---|
-//! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `access_token`, `expires_at`, `refresh_token`, `token_endpoint`, `client_id`, `client_secret`, `method`, `dynamic` |
+//! | `server:` and the URL of the server | `issuer`, `resource`, `asked`, `access_token`, `expires_at`, `refresh_token`, `proof_key`, `token_endpoint`, `client_id`, `client_secret`, `method`, `dynamic` |
 //! | `client:`, the issuer, a blank and the configured redirect URI | `client_id`, `client_secret`, `secret_expires_at`, `method`, `redirect_uri` |
 //!
 //! The secret of a configured client is not stored.
@@ -31,6 +31,8 @@ pub(super) struct ServerRecord {
     /// Time since the Unix epoch; `None` if it is unknown.
     pub(super) expires_at: Option<Duration>,
     pub(super) refresh_token: Option<Secret>,
+    /// The thumbprint of the key that the tokens are bound to, if they are.
+    pub(super) proof_key: Option<String>,
     pub(super) token_endpoint: String,
     pub(super) client: RegisteredClient,
     /// True if the client was registered by this machine.
@@ -46,7 +48,12 @@ pub(super) struct ClientRecord {
 }
 
 impl ServerRecord {
-    pub(super) fn read(text: &str) -> Option<Self> {
+    /// Reads a record whose tokens can be used: they are bound to no key, or to this one.
+    pub(super) fn read_for(text: &str, proof_key: Option<&str>) -> Option<Self> {
+        Self::read(text).filter(|it| it.proof_key.is_none() || it.proof_key.as_deref() == proof_key)
+    }
+
+    fn read(text: &str) -> Option<Self> {
         let map = read(text)?;
         let text = |name: &str| Some(String::from(map.get(name)?.as_str()?));
         Some(Self {
@@ -56,6 +63,7 @@ impl ServerRecord {
             access_token: Secret::new(text("access_token").filter(|it| is_visible(it))?),
             expires_at: map.get("expires_at").and_then(Value::as_u64).map(Duration::from_secs),
             refresh_token: text("refresh_token").map(Secret::new),
+            proof_key: text("proof_key"),
             token_endpoint: text("token_endpoint")?,
             client: read_client(&map)?,
             is_dynamic: map.get("dynamic").and_then(Value::as_bool).unwrap_or_default(),
@@ -72,6 +80,7 @@ impl ServerRecord {
         set(&mut map, "access_token", Some(self.access_token.expose().into()));
         set(&mut map, "expires_at", self.expires_at.map(|at| at.as_secs().into()));
         set(&mut map, "refresh_token", secret(&self.refresh_token));
+        set(&mut map, "proof_key", self.proof_key.as_deref().map(Value::from));
         set(&mut map, "token_endpoint", Some(self.token_endpoint.as_str().into()));
         set(&mut map, "dynamic", Some(self.is_dynamic.into()));
         write_client(&mut map, &self.client, self.is_dynamic);
@@ -153,6 +162,7 @@ mod tests {
             access_token: Secret::new("t"),
             expires_at: Some(Duration::from_secs(1_000)),
             refresh_token: Some(Secret::new("r")),
+            proof_key: Some("k".into()),
             token_endpoint: "https://a.example/token".into(),
             client: RegisteredClient {
                 id: "i".into(),

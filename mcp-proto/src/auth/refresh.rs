@@ -7,7 +7,7 @@
 //! | state | waits for | at most |
 //! |---|---|---|
 //! | `Holding` | the record, whose key is locked | 10 s, as if there were none |
-//! | `Sent` | the answer of the token endpoint | 30 s |
+//! | `Sent` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //! | `Rereading` | the record, after a refusal | 10 s, as if there were none |
 //!
 //! [Specification: Refresh Tokens](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization),
@@ -15,7 +15,8 @@
 
 use alloc::string::String;
 
-use super::action::{FetchId, HoldId};
+use super::action::HoldId;
+use super::config::Config;
 use super::error::AuthError;
 use super::event::{AuthEvent, StepProgress, Surroundings};
 use super::granted::{
@@ -25,13 +26,14 @@ use super::granted::{
 use super::held::HeldTokens;
 use super::record::ServerRecord;
 use super::registration::RegisteredClient;
-use super::token_request::{Grant, TokenRequest};
+use super::token_call::TokenCall;
+use super::token_request::{Grant, TokenDraft};
 
 /// A refresh under way.
 #[derive(Debug)]
 pub(super) enum TokenRefresh {
     Holding { hold: HoldId },
-    Sent { fetch: FetchId },
+    Sent { call: TokenCall },
     Rereading { hold: HoldId, refusal: RefusedRefresh },
 }
 
@@ -78,7 +80,7 @@ impl TokenRefresh {
     ) -> RefreshStep {
         match (self, event) {
             (Self::Holding { hold }, AuthEvent::Held(id, record)) if id == hold => {
-                match newer(record, tokens) {
+                match newer(record, tokens, around.config) {
                     Some(record) => Ok(StepProgress::Done(RefreshOutcome::Adopt(record))),
                     None => send(tokens, around),
                 }
@@ -87,15 +89,12 @@ impl TokenRefresh {
                 around.outbox.unlock();
                 send(tokens, around)
             }
-            (Self::Sent { fetch }, AuthEvent::Fetched(id, answer)) if id == fetch => {
-                let answer = answer.as_ref().map(|answer| (answer.status, answer.body));
-                Ok(handle_answer(TokenAnswer::read(answer), around))
-            }
-            (Self::Sent { .. }, AuthEvent::TimedOut) => {
-                Ok(handle_answer(TokenAnswer::Unavailable, around))
-            }
+            (Self::Sent { call }, event) => match call.handle(event, around)? {
+                StepProgress::Wait(call) => Ok(StepProgress::Wait(Self::Sent { call })),
+                StepProgress::Done(answer) => Ok(handle_answer(answer, around)),
+            },
             (Self::Rereading { hold, refusal }, AuthEvent::Held(id, record)) if id == hold => {
-                refusal.decide(newer(record, tokens), tokens, around)
+                refusal.decide(newer(record, tokens, around.config), tokens, around)
             }
             (Self::Rereading { refusal, .. }, AuthEvent::TimedOut) => {
                 refusal.decide(None, tokens, around)
@@ -106,8 +105,8 @@ impl TokenRefresh {
 }
 
 /// A record with other tokens than those that are held.
-fn newer(record: Option<&str>, tokens: &HeldTokens) -> Option<ServerRecord> {
-    let record = ServerRecord::read(record?)?;
+fn newer(record: Option<&str>, tokens: &HeldTokens, config: &Config) -> Option<ServerRecord> {
+    let record = config.read_record(record?)?;
     let own = &tokens.record;
     let is_other =
         record.access_token != own.access_token || record.refresh_token != own.refresh_token;
@@ -128,9 +127,10 @@ fn send(tokens: &HeldTokens, around: &mut Surroundings<'_>) -> RefreshStep {
         secret: stored_secret().or_else(|| config.preset_secret(&record.issuer, &record.client.id)),
         ..record.client.clone()
     };
-    let request = TokenRequest::new(&Grant::Refresh(token), resource, &client);
-    let fetch = around.outbox.post(around.now, &endpoint, request, &config.policy)?;
-    Ok(StepProgress::Wait(TokenRefresh::Sent { fetch }))
+    let target = (&endpoint, record.issuer.as_str());
+    let binds = record.proof_key.is_some();
+    let draft = TokenDraft::new(&Grant::Refresh(token), resource, Some(client), target, binds);
+    Ok(StepProgress::Wait(TokenRefresh::Sent { call: TokenCall::start(draft, around)? }))
 }
 
 /// A token ends the refresh, under the lock. No answer ends it as well; a refusal reads once more.

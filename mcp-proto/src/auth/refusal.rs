@@ -27,6 +27,8 @@ pub enum RefusalStatus {
 pub enum RefusalChallenge {
     /// Its `error` is `insufficient_scope`.
     InsufficientScope,
+    /// Its `error` is `use_dpop_nonce`, for the first time, and the nonce is known.
+    Nonce,
     /// It names metadata.
     Metadata,
     /// Another one, or none.
@@ -70,7 +72,7 @@ impl Input for RefusalStatus {
 }
 
 impl Input for RefusalChallenge {
-    const ALL: Set<Self> = &[Self::InsufficientScope, Self::Metadata, Self::Other];
+    const ALL: Set<Self> = &[Self::InsufficientScope, Self::Nonce, Self::Metadata, Self::Other];
 }
 
 impl Input for SentToken {
@@ -87,6 +89,7 @@ const BOTH: Set<RefusalStatus> = RefusalStatus::ALL;
 const UNAUTHORIZED: Set<RefusalStatus> = &[RefusalStatus::Unauthorized];
 const FORBIDDEN: Set<RefusalStatus> = &[RefusalStatus::Forbidden];
 const SCOPE: Set<RefusalChallenge> = &[RefusalChallenge::InsufficientScope];
+const NONCE: Set<RefusalChallenge> = &[RefusalChallenge::Nonce];
 const CHALLENGES: Set<RefusalChallenge> = RefusalChallenge::ALL;
 const OLDER: Set<SentToken> = &[SentToken::Older];
 const PRESENT: Set<SentToken> = &[SentToken::Fresh, SentToken::Refreshed, SentToken::Held];
@@ -98,6 +101,7 @@ const NAMES: Set<RefusalChallenge> =
 pub const TABLE: Table<RefusalCase, RefusalStep> = Table::new(
     &["status", "challenge", "token", "names a new scope", "steps left", "next"],
     &[
+        row("nonce", (UNAUTHORIZED, NONCE, PRESENT, ANY, ANY), RefusalStep::Repeat),
         row("superseded", (UNAUTHORIZED, CHALLENGES, OLDER, ANY, ANY), RefusalStep::Repeat),
         row("widened", (FORBIDDEN, SCOPE, OLDER, ANY, ANY), RefusalStep::Repeat),
         row("step-up", (BOTH, SCOPE, PRESENT, &[true], &[true]), RefusalStep::StepUp),

@@ -18,7 +18,8 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::document::Document;
-use super::error::visible;
+use super::error::{AuthError, visible};
+use super::grant_kind::GrantKind;
 use super::metadata::IssuerMetadata;
 use super::secret::Secret;
 use crate::decision_table::{Cells, Input, Set, Table, row};
@@ -45,6 +46,8 @@ pub enum AuthMethod {
     SecretBasic,
     /// `client_secret_post`: the secret in the form.
     SecretPost,
+    /// `private_key_jwt`: an assertion in the form, which is signed by ES256.
+    PrivateKeyJwt,
 }
 
 /// Configured clients, as the issuer sees them.
@@ -69,6 +72,8 @@ pub enum ClientChoice {
     UseStored,
     /// A new one.
     Register,
+    /// None: the assertion says who asks.
+    UseNone,
     /// None: the configured one is of another issuer.
     FailElsewhere,
     /// None: a person has to register one.
@@ -84,23 +89,34 @@ impl Cells for ClientChoice {}
 const ANY: Set<bool> = bool::ALL;
 const ABSENT: Set<Preset> = &[Preset::Absent];
 
-type ClientCase = (Set<Preset>, Set<bool>, Set<bool>, Set<bool>);
+const GRANTS: Set<GrantKind> = GrantKind::ALL;
+const CODE: Set<GrantKind> = &[GrantKind::Code];
+const WORKLOAD: Set<GrantKind> = &[GrantKind::Workload];
+const SERVICE: Set<GrantKind> = &[GrantKind::ClientCredentials, GrantKind::Enterprise];
+
+type ClientCase = (Set<GrantKind>, Set<Preset>, Set<bool>, Set<bool>, Set<bool>);
 
 /// The table; the first row that matches decides.
 pub const TABLE: Table<ClientCase, ClientChoice> = Table::new(
-    &["configured client", "document is usable", "stored", "registration endpoint", "client"],
+    &["grant", "configured client", "document", "stored", "registration endpoint", "client"],
     &[
-        row("preset", (&[Preset::Own], ANY, ANY, ANY), ClientChoice::UsePreset),
-        row("preset-elsewhere", (&[Preset::Elsewhere], ANY, ANY, ANY), ClientChoice::FailElsewhere),
-        row("document", (ABSENT, &[true], ANY, ANY), ClientChoice::UseDocument),
-        row("stored", (ABSENT, &[false], &[true], ANY), ClientChoice::UseStored),
-        row("register", (ABSENT, &[false], &[false], &[true]), ClientChoice::Register),
-        row("nobody", (ABSENT, &[false], &[false], &[false]), ClientChoice::FailNoClient),
+        row("preset", (GRANTS, &[Preset::Own], ANY, ANY, ANY), ClientChoice::UsePreset),
+        row(
+            "preset-elsewhere",
+            (GRANTS, &[Preset::Elsewhere], ANY, ANY, ANY),
+            ClientChoice::FailElsewhere,
+        ),
+        row("workload", (WORKLOAD, ABSENT, ANY, ANY, ANY), ClientChoice::UseNone),
+        row("no-credentials", (SERVICE, ABSENT, ANY, ANY, ANY), ClientChoice::FailNoClient),
+        row("document", (CODE, ABSENT, &[true], ANY, ANY), ClientChoice::UseDocument),
+        row("stored", (CODE, ABSENT, &[false], &[true], ANY), ClientChoice::UseStored),
+        row("register", (CODE, ABSENT, &[false], &[false], &[true]), ClientChoice::Register),
+        row("nobody", (CODE, ABSENT, &[false], &[false], &[false]), ClientChoice::FailNoClient),
     ],
 );
 
 impl AuthMethod {
-    const ALL: [Self; 3] = [Self::None, Self::SecretBasic, Self::SecretPost];
+    const ALL: [Self; 4] = [Self::None, Self::SecretBasic, Self::SecretPost, Self::PrivateKeyJwt];
 
     /// The name in metadata.
     pub const fn name(self) -> &'static str {
@@ -108,6 +124,7 @@ impl AuthMethod {
             Self::None => "none",
             Self::SecretBasic => "client_secret_basic",
             Self::SecretPost => "client_secret_post",
+            Self::PrivateKeyJwt => "private_key_jwt",
         }
     }
 
@@ -118,7 +135,8 @@ impl AuthMethod {
 
     /// The method to ask for in a registration.
     fn asked(issuer: &IssuerMetadata) -> Self {
-        Self::ALL.into_iter().find(|method| method.is_listed(issuer)).unwrap_or(Self::None)
+        let mut methods = [Self::None, Self::SecretBasic, Self::SecretPost].into_iter();
+        methods.find(|method| method.is_listed(issuer)).unwrap_or(Self::None)
     }
 
     /// The method of a client with a secret that has no method.
@@ -130,6 +148,35 @@ impl AuthMethod {
     fn is_listed(self, issuer: &IssuerMetadata) -> bool {
         let listed = issuer.token_endpoint_auth_methods_supported.as_ref();
         listed.is_some_and(|names| names.iter().any(|name| name == self.name()))
+    }
+}
+
+impl RegisteredClient {
+    /// The client of a workload, whose assertion says who asks.
+    pub(super) fn nobody() -> Self {
+        Self { id: String::new(), secret: None, method: AuthMethod::None }
+    }
+}
+
+/// Chooses a client by the table; fails if there is none.
+pub(super) fn choose(
+    issuer: &IssuerMetadata,
+    grant: GrantKind,
+    preset: Preset,
+    document: bool,
+    stored: bool,
+) -> Result<(ClientChoice, &'static str), AuthError> {
+    let registers = issuer.registration_endpoint.is_some();
+    let row = TABLE.find((grant, preset, document, stored, registers));
+    let issuer = || issuer.issuer.clone();
+    match row.map(|row| (row.then, row.name)) {
+        Some((ClientChoice::FailElsewhere, _)) => {
+            Err(AuthError::ClientOfAnotherIssuer { issuer: issuer() })
+        }
+        None | Some((ClientChoice::FailNoClient, _)) => {
+            Err(AuthError::NoClient { issuer: issuer() })
+        }
+        Some(choice) => Ok(choice),
     }
 }
 
@@ -187,6 +234,9 @@ pub(super) fn read_answer(
         None if secret.is_some() => AuthMethod::of_secret(issuer),
         None => AuthMethod::None,
     };
+    if method == AuthMethod::PrivateKeyJwt {
+        return Err(Some(method.name().into()));
+    }
     if method != AuthMethod::None && secret.is_none() {
         return Err(Some("no client_secret".into()));
     }

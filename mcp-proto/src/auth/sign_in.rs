@@ -8,7 +8,7 @@
 //! | `Listening` | the redirect URI | 10 s |
 //! | `Registering` | the answer to a registration | 10 s |
 //! | `Consenting` | a redirect, or a person who says no | 5 min |
-//! | `Redeeming` | the answer of the token endpoint | 30 s |
+//! | `Redeeming` | the answer of the token endpoint | 30 s, and 30 s for each signature |
 //!
 //! The issuer, the verifier and the state are recorded before a page is shown. Each is used once: a
 //! sign-in that starts over makes others.
@@ -28,6 +28,7 @@ use super::discovery::Site;
 use super::error::{AuthError, shown};
 use super::event::{AuthEvent, StepProgress, Surroundings};
 use super::form;
+use super::grant_kind::GrantKind;
 use super::granted::{
     self, ClientOrigin, GrantRequest, GrantStep, GrantedToken, HeldAccess, StoredTokens,
     TokenAnswer,
@@ -38,7 +39,8 @@ use super::redirect::{Expected, Redirect};
 use super::registration::{self, ClientChoice, Preset, RegisteredClient};
 use super::scopes::{OFFLINE_ACCESS, Scopes};
 use super::secret::Secret;
-use super::token_request::{Grant, TokenRequest};
+use super::token_call::TokenCall;
+use super::token_request::{Grant, TokenDraft};
 use crate::url::Url;
 
 /// A sign-in under way.
@@ -48,7 +50,7 @@ pub(super) enum SignIn {
     Listening { visit: Visit, stored: Option<ClientRecord> },
     Registering { fetch: FetchId, visit: Visit, redirect_uri: String },
     Consenting(Consenting),
-    Redeeming { fetch: FetchId, consented: Consenting },
+    Redeeming { call: TokenCall, consented: Consenting },
 }
 
 /// A wish for tokens of a discovered server.
@@ -105,7 +107,7 @@ impl SignIn {
             let hold = around.outbox.hold(around.now, key, true);
             return Ok(Self::HoldingClient { hold, visit });
         }
-        choose(&visit, preset, document.is_some(), false)?;
+        registration::choose(issuer, GrantKind::Code, preset, document.is_some(), false)?;
         around.outbox.listen(around.now, redirect_uri, None);
         Ok(Self::Listening { visit, stored: None })
     }
@@ -144,45 +146,23 @@ impl SignIn {
             (Self::Consenting(_), AuthEvent::TimedOut) => {
                 Err(AuthError::Consent { reason: "nobody answered within 5 minutes".into() })
             }
-            (Self::Redeeming { fetch, consented }, AuthEvent::Fetched(id, answer))
-                if id == fetch =>
-            {
-                consented.handle_token(answer.as_ref(), around)
-            }
-            (Self::Redeeming { consented, .. }, AuthEvent::TimedOut) => {
-                consented.handle_token(None, around)
-            }
+            (Self::Redeeming { call, consented }, event) => match call.handle(event, around)? {
+                StepProgress::Wait(call) => {
+                    Ok(StepProgress::Wait(Self::Redeeming { call, consented }))
+                }
+                StepProgress::Done(answer) => consented.handle_token(answer, around),
+            },
             (step, _) => Ok(StepProgress::Wait(step)),
         }
-    }
-}
-
-/// Chooses a client by the table; fails if there is none.
-fn choose(
-    visit: &Visit,
-    preset: Preset,
-    document: bool,
-    stored: bool,
-) -> Result<(ClientChoice, &'static str), AuthError> {
-    let issuer = &visit.site.issuer;
-    let registers = issuer.registration_endpoint.is_some();
-    let row = registration::TABLE.find((preset, document, stored, registers));
-    let issuer = || issuer.issuer.clone();
-    match row.map(|row| (row.then, row.name)) {
-        Some((ClientChoice::FailElsewhere, _)) => {
-            Err(AuthError::ClientOfAnotherIssuer { issuer: issuer() })
-        }
-        None | Some((ClientChoice::FailNoClient, _)) => {
-            Err(AuthError::NoClient { issuer: issuer() })
-        }
-        Some(choice) => Ok(choice),
     }
 }
 
 /// Listens at the port of the stored registration, if that is free.
 fn listen(visit: Visit, record: Option<&str>, around: &mut Surroundings<'_>) -> SignInStep {
     let record = record.filter(|_| !visit.reregisters).and_then(ClientRecord::read);
-    choose(&visit, Preset::Absent, false, record.is_some())?;
+    let issuer = &visit.site.issuer;
+    let (grant, preset) = (GrantKind::Code, Preset::Absent);
+    registration::choose(issuer, grant, preset, false, record.is_some())?;
     let stored_uri = record.as_ref().and_then(|record| Url::parse(&record.redirect_uri).ok());
     let port = stored_uri.map(|url| url.port());
     around.outbox.listen(around.now, &around.config.redirect_uri, port);
@@ -200,12 +180,15 @@ fn find_client(
     let preset = around.config.preset(&issuer.issuer);
     let document = around.config.document_client(issuer, &redirect_uri);
     let stored = stored.filter(|record| record.is_good(&redirect_uri, around.unix));
-    let (choice, row) = choose(&visit, preset, document.is_some(), stored.is_some())?;
+    let (has_document, is_stored) = (document.is_some(), stored.is_some());
+    let (choice, row) =
+        registration::choose(issuer, GrantKind::Code, preset, has_document, is_stored)?;
     around.outbox.decisions.record("registration", row);
     let client = match choice {
         ClientChoice::UsePreset => around.config.preset_client(issuer),
         ClientChoice::UseDocument => document,
-        ClientChoice::UseStored
+        ClientChoice::UseNone
+        | ClientChoice::UseStored
         | ClientChoice::Register
         | ClientChoice::FailElsewhere
         | ClientChoice::FailNoClient => None,
@@ -303,7 +286,9 @@ impl Consenting {
         if !scope.is_empty() {
             params.push(("scope", &scope));
         }
-        let endpoint = self.visit.site.issuer.authorization_endpoint.as_str();
+        let issuer = &self.visit.site.issuer;
+        let no_page = || AuthError::NoIssuer { issuer: issuer.issuer.clone() };
+        let endpoint = issuer.authorization_endpoint.as_ref().ok_or_else(no_page)?.as_str();
         let mark = if endpoint.contains('?') { '&' } else { '?' };
         let url = format!("{endpoint}{mark}{}", form::encode(params));
         Ok(ConsentPage {
@@ -335,19 +320,15 @@ impl Consenting {
     fn redeem(self, code: &Secret, around: &mut Surroundings<'_>) -> SignInStep {
         let redirect_uri = &self.expected.redirect_uri;
         let grant = Grant::Code { code, redirect_uri, verifier: &self.verifier };
-        let request = TokenRequest::new(&grant, self.resource(around), &self.client);
-        let endpoint = &self.visit.site.issuer.token_endpoint;
-        let policy = &around.config.policy;
-        let fetch = around.outbox.post(around.now, endpoint, request, policy)?;
-        Ok(StepProgress::Wait(SignIn::Redeeming { fetch, consented: self }))
+        let site = &self.visit.site;
+        let target = (&site.issuer.token_endpoint, site.issuer.issuer.as_str());
+        let client = Some(self.client.clone());
+        let draft = TokenDraft::new(&grant, self.resource(around), client, target, site.binds);
+        let call = TokenCall::start(draft, around)?;
+        Ok(StepProgress::Wait(SignIn::Redeeming { call, consented: self }))
     }
 
-    fn handle_token(
-        self,
-        answer: Option<&FetchAnswer<'_>>,
-        around: &mut Surroundings<'_>,
-    ) -> SignInStep {
-        let answer = TokenAnswer::read(answer.map(|answer| (answer.status, answer.body)));
+    fn handle_token(self, answer: TokenAnswer, around: &mut Surroundings<'_>) -> SignInStep {
         let case = (
             GrantRequest::Redeem,
             answer.kind(),

@@ -1,16 +1,18 @@
 //! Requests to token endpoints.
 //!
-//! In: a client, and a code or a refresh token. Out: a form and the fields beside it.
+//! In: a client, and what it exchanges for a token. Out: a form and the fields beside it.
 //!
-//! | method | `client_id` | `client_secret` |
+//! | method | `client_id` | the proof of the client |
 //! |---|---|---|
 //! | `none` | in the form | |
-//! | `client_secret_post` | in the form | in the form |
+//! | `client_secret_post` | in the form | `client_secret`, in the form |
 //! | `client_secret_basic` | in `Authorization` | in `Authorization` |
+//! | `private_key_jwt` | in the assertion | `client_assertion`, in the form |
 //!
 //! A refresh has no `scope`: it cannot widen a grant, and some servers refuse it.
 //!
-//! [RFC 6749, sections 4.1.3 and 6](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3),
+//! [RFC 6749, sections 4.1.3, 4.4 and 6](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3),
+//! [RFC 7523](https://www.rfc-editor.org/rfc/rfc7523), [RFC 8693](https://www.rfc-editor.org/rfc/rfc8693),
 //! [RFC 8707](https://www.rfc-editor.org/rfc/rfc8707)
 
 use alloc::format;
@@ -21,8 +23,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::form;
+use super::granted::{ExpectedToken, GrantRequest};
 use super::registration::{AuthMethod, RegisteredClient};
 use super::secret::Secret;
+use crate::url::Url;
+
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const CLIENT_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// The type of the assertion that the identity provider of a company gives.
+pub(super) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
 /// A grant that is exchanged for a token.
 pub(super) enum Grant<'a> {
@@ -30,43 +40,144 @@ pub(super) enum Grant<'a> {
     Code { code: &'a Secret, redirect_uri: &'a str, verifier: &'a Secret },
     /// A refresh token.
     Refresh(&'a Secret),
+    /// The credentials of the client.
+    ClientCredentials { scope: &'a str },
+    /// The token of a person, for an assertion that is good at this issuer.
+    Exchange { subject: &'a Secret, subject_type: &'static str, audience: &'a str, scope: &'a str },
+    /// An assertion.
+    Assertion { assertion: &'a Secret, scope: &'a str },
 }
 
-/// A form, and the value of `Authorization` if the client authenticates there.
+/// A request to a token endpoint, before anything is signed.
+#[derive(Debug)]
+pub(super) struct TokenDraft {
+    pub(super) kind: GrantRequest,
+    pub(super) endpoint: Url,
+    /// The issuer of the endpoint.
+    pub(super) audience: String,
+    /// The client; `None` if the assertion says who asks.
+    pub(super) client: Option<RegisteredClient>,
+    /// True if the token is to be bound to a key.
+    pub(super) binds: bool,
+    params: Vec<(&'static str, Secret)>,
+}
+
+/// A form, and the fields beside it.
 pub(super) struct TokenRequest {
     pub(super) body: Secret,
+    /// The value of `Authorization`, if the client authenticates there.
     pub(super) authorization: Option<Secret>,
+    /// The value of `DPoP`, if the token is bound to a key.
+    pub(super) proof: Option<Secret>,
 }
 
-impl TokenRequest {
-    /// The request for a token that is good for `resource`.
-    pub(super) fn new(
-        grant: &Grant<'_>,
-        resource: Option<&str>,
-        client: &RegisteredClient,
-    ) -> Self {
-        let mut params: Vec<(&str, &str)> = match grant {
-            Grant::Code { code, redirect_uri, verifier } => Vec::from([
+impl Grant<'_> {
+    fn kind(&self) -> GrantRequest {
+        match self {
+            Self::Code { .. } => GrantRequest::Redeem,
+            Self::Refresh(_) => GrantRequest::Refresh,
+            Self::Exchange { .. } => GrantRequest::Exchange,
+            Self::ClientCredentials { .. } | Self::Assertion { .. } => GrantRequest::Grant,
+        }
+    }
+
+    fn params(&self) -> Vec<(&'static str, &str)> {
+        match self {
+            Self::Code { code, redirect_uri, verifier } => Vec::from([
                 ("grant_type", "authorization_code"),
                 ("code", code.expose()),
                 ("redirect_uri", redirect_uri),
                 ("code_verifier", verifier.expose()),
             ]),
-            Grant::Refresh(token) => {
+            Self::Refresh(token) => {
                 Vec::from([("grant_type", "refresh_token"), ("refresh_token", token.expose())])
             }
-        };
-        params.extend(resource.map(|resource| ("resource", resource)));
-        let secret = client.secret.as_ref().map_or("", Secret::expose);
-        let mut authorization = None;
-        match client.method {
-            AuthMethod::None => params.push(("client_id", &client.id)),
-            AuthMethod::SecretPost => {
-                params.extend([("client_id", client.id.as_str()), ("client_secret", secret)]);
+            Self::ClientCredentials { scope } => {
+                Vec::from([("grant_type", "client_credentials"), ("scope", scope)])
             }
-            AuthMethod::SecretBasic => authorization = Some(basic(&client.id, secret)),
+            Self::Exchange { subject, subject_type, audience, scope } => Vec::from([
+                ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+                ("requested_token_type", ID_JAG),
+                ("audience", audience),
+                ("subject_token", subject.expose()),
+                ("subject_token_type", subject_type),
+                ("scope", scope),
+            ]),
+            Self::Assertion { assertion, scope } => Vec::from([
+                ("grant_type", JWT_BEARER),
+                ("assertion", assertion.expose()),
+                ("scope", scope),
+            ]),
         }
-        Self { body: Secret::new(form::encode(params)), authorization }
+    }
+}
+
+impl TokenDraft {
+    /// The request for a token that is good for `resource`. Empty scopes are left out.
+    pub(super) fn new(
+        grant: &Grant<'_>,
+        resource: Option<&str>,
+        client: Option<RegisteredClient>,
+        (endpoint, audience): (&Url, &str),
+        binds: bool,
+    ) -> Self {
+        let mut params = grant.params();
+        params.retain(|(name, value)| *name != "scope" || !value.is_empty());
+        params.extend(resource.map(|resource| ("resource", resource)));
+        let params = params.into_iter().map(|(name, value)| (name, Secret::new(value)));
+        Self {
+            kind: grant.kind(),
+            endpoint: endpoint.clone(),
+            audience: audience.into(),
+            client,
+            binds,
+            params: params.collect(),
+        }
+    }
+
+    /// The client that authenticates with a signature.
+    pub(super) fn signing_client(&self) -> Option<&RegisteredClient> {
+        self.client.as_ref().filter(|client| client.method == AuthMethod::PrivateKeyJwt)
+    }
+
+    /// The token that the answer must have.
+    pub(super) fn expected(&self) -> ExpectedToken {
+        match (self.kind, self.binds) {
+            (GrantRequest::Exchange, _) => ExpectedToken::Assertion,
+            (GrantRequest::Redeem | GrantRequest::Refresh | GrantRequest::Grant, true) => {
+                ExpectedToken::Bound
+            }
+            (GrantRequest::Redeem | GrantRequest::Refresh | GrantRequest::Grant, false) => {
+                ExpectedToken::Bearer
+            }
+        }
+    }
+
+    /// The request, with what was signed for it.
+    pub(super) fn request(
+        &self,
+        assertion: Option<&Secret>,
+        proof: Option<Secret>,
+    ) -> TokenRequest {
+        let params = self.params.iter().map(|(name, value)| (*name, value.expose()));
+        let mut params: Vec<(&str, &str)> = params.collect();
+        let mut authorization = None;
+        if let Some(client) = &self.client {
+            let secret = client.secret.as_ref().map_or("", Secret::expose);
+            match client.method {
+                AuthMethod::None => params.push(("client_id", &client.id)),
+                AuthMethod::SecretPost => {
+                    params.extend([("client_id", client.id.as_str()), ("client_secret", secret)]);
+                }
+                AuthMethod::SecretBasic => authorization = Some(basic(&client.id, secret)),
+                AuthMethod::PrivateKeyJwt => {
+                    let assertion = assertion.map_or("", Secret::expose);
+                    params.push(("client_assertion_type", CLIENT_ASSERTION));
+                    params.push(("client_assertion", assertion));
+                }
+            }
+        }
+        TokenRequest { body: Secret::new(form::encode(params)), authorization, proof }
     }
 }
 
@@ -80,13 +191,19 @@ fn basic(id: &str, secret: &str) -> Secret {
 mod tests {
     use super::*;
 
+    fn draft(grant: &Grant<'_>, client: Option<RegisteredClient>) -> TokenDraft {
+        let endpoint = Url::parse("https://a.example/token").unwrap();
+        TokenDraft::new(grant, Some("https://s/"), client, (&endpoint, "https://a.example"), false)
+    }
+
     #[test]
     fn each_method_has_its_place() {
         let of = |method| {
             let client =
                 RegisteredClient { id: "i:d".into(), secret: Some(Secret::new("s&t")), method };
             let token = Secret::new("r");
-            let request = TokenRequest::new(&Grant::Refresh(&token), Some("https://s/"), &client);
+            let draft = draft(&Grant::Refresh(&token), Some(client));
+            let request = draft.request(Some(&Secret::new("a.b.c")), None);
             let body = String::from(request.body.expose());
             (body, request.authorization.map(|value| String::from(value.expose())))
         };
@@ -96,5 +213,21 @@ mod tests {
         assert_eq!(of(AuthMethod::SecretPost), (post, None));
         let basic = format!("Basic {}", STANDARD.encode("i%3Ad:s%26t"));
         assert_eq!(of(AuthMethod::SecretBasic), (grant.into(), Some(basic)));
+        let (body, field) = of(AuthMethod::PrivateKeyJwt);
+        assert!(body.ends_with("jwt-bearer&client_assertion=a.b.c") && field.is_none(), "{body}");
+        assert!(!body.contains("client_id"), "{body}");
+    }
+
+    #[test]
+    fn an_assertion_that_says_who_asks_has_no_client() {
+        let assertion = Secret::new("a.b.c");
+        let body = |scope| {
+            let grant = Grant::Assertion { assertion: &assertion, scope };
+            String::from(draft(&grant, None).request(None, None).body.expose())
+        };
+        let grant = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer\
+                     &assertion=a.b.c";
+        assert_eq!(body(""), format!("{grant}&resource=https%3A%2F%2Fs%2F"));
+        assert_eq!(body("x y"), format!("{grant}&scope=x+y&resource=https%3A%2F%2Fs%2F"));
     }
 }

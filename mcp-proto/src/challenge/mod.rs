@@ -70,6 +70,26 @@ impl Unauthorized {
     pub fn bearer(&self) -> Option<&Challenge> {
         self.challenges.iter().find(|challenge| challenge.scheme.eq_ignore_ascii_case("Bearer"))
     }
+
+    /// The first challenge of the scheme `DPoP`: tokens are bound to a key.
+    ///
+    /// [RFC 9449, section 7.1](https://www.rfc-editor.org/rfc/rfc9449#section-7.1)
+    pub fn dpop(&self) -> Option<&Challenge> {
+        self.challenges.iter().find(|challenge| challenge.scheme.eq_ignore_ascii_case("DPoP"))
+    }
+
+    /// The challenge that says which token is wanted: [`bearer`](Self::bearer), else
+    /// [`dpop`](Self::dpop).
+    pub fn token_challenge(&self) -> Option<&Challenge> {
+        self.bearer().or_else(|| self.dpop())
+    }
+
+    /// True if the server asks for a nonce in the proof of the request.
+    ///
+    /// [RFC 9449, section 9](https://www.rfc-editor.org/rfc/rfc9449#section-9)
+    pub fn wants_nonce(&self) -> bool {
+        self.dpop().and_then(Challenge::error) == Some("use_dpop_nonce")
+    }
 }
 
 impl Challenge {

@@ -19,10 +19,10 @@ fn auth_a20_parallel_requests_wait_for_one_refresh() {
     let mut world = signed_in();
     world.pass(3600);
     for _ in 0..10 {
-        assert_eq!(world.authorizer.access(world.now), Access::Wait);
+        assert_eq!(world.authorizer.access(world.now, "POST"), Access::Wait);
     }
     world.run().unwrap();
-    assert!(matches!(world.authorizer.access(world.now), Access::Ready(_)));
+    assert!(matches!(world.authorizer.access(world.now, "POST"), Access::Ready(_)));
     assert_eq!(world.grants(), ["authorization_code", "refresh_token"]);
 }
 
@@ -85,7 +85,7 @@ fn auth_a24_an_answer_without_a_refresh_token_keeps_the_earlier_one() {
 fn auth_a25_rotated_tokens_are_stored_before_they_are_used_and_a_failure_is_told() {
     let mut world = signed_in();
     world.pass(3600);
-    world.authorizer.access(world.now);
+    world.authorizer.access(world.now, "POST");
     let mut kept = None;
     while kept.is_none() {
         match world.authorizer.poll_action().unwrap() {
@@ -96,7 +96,8 @@ fn auth_a25_rotated_tokens_are_stored_before_they_are_used_and_a_failure_is_told
             }
             AuthAction::Fetch(fetch) => {
                 let body = br#"{"access_token":"n","token_type":"Bearer","refresh_token":"m"}"#;
-                let answer = mcp_proto::auth::FetchAnswer { status: 200, location: None, body };
+                let answer =
+                    mcp_proto::auth::FetchAnswer { status: 200, location: None, nonce: None, body };
                 world.authorizer.handle_fetched(world.now, fetch.id, answer);
             }
             AuthAction::Release { id, record: Some(record), .. } => {
@@ -106,12 +107,12 @@ fn auth_a25_rotated_tokens_are_stored_before_they_are_used_and_a_failure_is_told
             _ => {}
         }
     }
-    assert_eq!(world.authorizer.access(world.now), Access::Wait);
+    assert_eq!(world.authorizer.access(world.now, "POST"), Access::Wait);
     world.authorizer.handle_kept(world.now, kept.unwrap(), Err("disk full".into()));
     let unsaved = Some("disk full".into());
     let changed = AuthAction::Changed(AuthState::Ready { unsaved });
     assert_eq!(world.authorizer.poll_action(), Some(changed));
-    assert!(matches!(world.authorizer.access(world.now), Access::Ready(_)));
+    assert!(matches!(world.authorizer.access(world.now, "POST"), Access::Ready(_)));
 }
 
 #[test]
@@ -169,11 +170,11 @@ fn auth_a30_short_tokens_are_refreshed_by_a_share_of_their_life() {
 #[test]
 fn auth_a31_a_request_with_an_older_token_is_sent_again() {
     let mut world = signed_in();
-    let Access::Ready(old) = world.authorizer.access(world.now) else { panic!() };
+    let Access::Ready(old) = world.authorizer.access(world.now, "POST") else { panic!() };
     world.pass(3600);
     world.request("x").unwrap();
     let refusal = Unauthorized::new(401, [&b"Bearer"[..]]);
-    let sent = SentRequest { token: Some(old.token), operation: "x", tries: 0 };
+    let sent = SentRequest { token: Some(old.token), operation: "x", tries: 0, nonces: 0 };
     let advice = world.authorizer.handle_refusal(world.now, &refusal, &sent);
     assert_eq!(advice, RefusalAdvice::Repeat);
     assert_eq!(world.rows("refusal").last(), Some(&"superseded"));
@@ -203,9 +204,9 @@ fn auth_a33_missing_scopes_are_told_as_such() {
     let mut world = World::new();
     world.challenge = r#"Bearer scope="a""#.into();
     world.request("x").unwrap();
-    let Access::Ready(held) = world.authorizer.access(world.now) else { panic!() };
+    let Access::Ready(held) = world.authorizer.access(world.now, "POST") else { panic!() };
     let refusal = Unauthorized::new(403, [&value[..]]);
-    let sent = SentRequest { token: Some(held.token), operation: "x", tries: 0 };
+    let sent = SentRequest { token: Some(held.token), operation: "x", tries: 0, nonces: 0 };
     let advice = world.authorizer.handle_refusal(world.now, &refusal, &sent);
     assert!(matches!(advice, RefusalAdvice::Fail(AuthError::Scopes { .. })), "{advice:?}");
 }
@@ -233,12 +234,12 @@ fn auth_a36_zero_is_over_at_once_and_digits_are_a_number() {
     world.token_members = r#","expires_in":0"#.into();
     world.authorizer.authorize(world.now, &mcp_proto::auth::Scopes::none());
     world.run().unwrap();
-    assert_eq!(world.authorizer.access(world.now), Access::Wait);
+    assert_eq!(world.authorizer.access(world.now, "POST"), Access::Wait);
     let mut world = World::new();
     world.token_members = r#","expires_in":"100""#.into();
     world.request("x").unwrap();
     world.pass(95);
-    assert_eq!(world.authorizer.access(world.now), Access::Wait);
+    assert_eq!(world.authorizer.access(world.now, "POST"), Access::Wait);
 }
 
 #[test]

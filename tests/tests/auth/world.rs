@@ -167,7 +167,7 @@ impl World {
     pub(crate) fn request(&mut self, operation: &str) -> Result<(), AuthError> {
         let mut tries = 0;
         loop {
-            let credentials = match self.authorizer.access(self.now) {
+            let credentials = match self.authorizer.access(self.now, "POST") {
                 Access::Ready(credentials) => Some(credentials),
                 Access::None => None,
                 Access::Wait => {
@@ -181,7 +181,8 @@ impl World {
                 self.authorizer.handle_accepted(operation);
                 return Ok(());
             };
-            let sent = SentRequest { token: credentials.map(|it| it.token), operation, tries };
+            let sent =
+                SentRequest { token: credentials.map(|it| it.token), operation, tries, nonces: 0 };
             match self.authorizer.handle_refusal(self.now, &refusal, &sent) {
                 RefusalAdvice::Repeat => {}
                 RefusalAdvice::Wait => self.run()?,
@@ -250,7 +251,11 @@ impl World {
                     (0, ..) => it.handle_unfetched(now, fetch.id),
                     (status, location, body) => {
                         let (location, body) = (location.as_deref(), body.as_bytes());
-                        it.handle_fetched(now, fetch.id, FetchAnswer { status, location, body });
+                        it.handle_fetched(
+                            now,
+                            fetch.id,
+                            FetchAnswer { status, location, nonce: None, body },
+                        );
                     }
                 }))
             }

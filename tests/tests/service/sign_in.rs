@@ -134,8 +134,8 @@ fn page(redirect_uri: &str) -> ConsentPage {
     let config = Config::new(server).client("https://a.example", "id", None);
     let mut authorizer = Authorizer::new(config, Box::new(|| [7; 16]));
     let now = Instant::ZERO;
-    authorizer.access(now);
-    let sent = mcp_proto::auth::SentRequest { token: None, operation: "x", tries: 0 };
+    authorizer.access(now, "POST");
+    let sent = mcp_proto::auth::SentRequest { token: None, operation: "x", tries: 0, nonces: 0 };
     let mut is_refused = false;
     loop {
         let Some(action) = authorizer.poll_action() else {
@@ -159,7 +159,8 @@ fn page(redirect_uri: &str) -> ConsentPage {
                         "code_challenge_methods_supported":["S256"]}"#
                 };
                 let body = body.as_bytes();
-                let answer = mcp_proto::auth::FetchAnswer { status: 200, location: None, body };
+                let answer =
+                    mcp_proto::auth::FetchAnswer { status: 200, location: None, nonce: None, body };
                 authorizer.handle_fetched(now, fetch.id, answer);
             }
             AuthAction::Listen { .. } => {

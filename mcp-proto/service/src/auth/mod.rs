@@ -18,21 +18,28 @@
 //! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
 
 mod consent;
+#[cfg(feature = "sign")]
+mod es256_key;
 mod file_vault;
 mod loopback;
 mod open_page;
 mod paste;
 mod redirect_page;
 mod sign_in;
+mod signer;
 mod vault;
 
 pub use consent::{Consent, PendingConsent};
+#[cfg(feature = "sign")]
+pub use es256_key::Es256Key;
 pub use file_vault::FileVault;
 pub use loopback::Loopback;
 pub use mcp_proto::auth::{
-    AuthDecision, AuthError, AuthMethod, AuthState, Config, ConsentPage, Scopes, Secret,
+    AuthDecision, AuthError, AuthMethod, AuthState, Config, ConsentPage, IdentityProvider,
+    ProofKey, Scopes, Secret,
 };
 pub use open_page::open_page;
 pub use paste::Paste;
 pub use sign_in::SignIn;
+pub use signer::Signer;
 pub use vault::{AuthFuture, MemoryVault, Vault, VaultLock};

@@ -1,8 +1,10 @@
 //! Settings of a sign-in.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
+use core::future::Future;
 use std::io;
 
 use mcp_proto::auth::{AuthAction, Authorizer, Config, Secret};
@@ -10,9 +12,11 @@ use mcp_proto::http::Url;
 use mcp_proto::{Duration, Instant};
 
 use super::consent::Consent;
-use super::vault::Vault;
+use super::signer::Signer;
+use super::vault::{AuthFuture, Vault};
 
 type Settings = dyn Fn(Config) -> Config + Send + Sync;
+type Subject = dyn Fn() -> AuthFuture<io::Result<Secret>> + Send + Sync;
 
 /// A client's way to get tokens. Clones share the vault.
 #[derive(Clone)]
@@ -20,13 +24,25 @@ pub struct SignIn {
     pub(crate) vault: Arc<dyn Vault>,
     pub(crate) consent: Option<Arc<dyn Consent>>,
     settings: Option<Arc<Settings>>,
+    pub(crate) client_key: Option<Arc<dyn Signer>>,
+    key_id: Option<String>,
+    pub(crate) proof_key: Option<Arc<dyn Signer>>,
+    pub(crate) subject: Option<Arc<Subject>>,
 }
 
 impl SignIn {
     /// Uses and refreshes the tokens in a vault. Without [`consent`](Self::consent) there is no person:
     /// where one is needed, requests fail.
     pub fn new(vault: impl Vault + 'static) -> Self {
-        Self { vault: Arc::new(vault), consent: None, settings: None }
+        Self {
+            vault: Arc::new(vault),
+            consent: None,
+            settings: None,
+            client_key: None,
+            key_id: None,
+            proof_key: None,
+            subject: None,
+        }
     }
 
     /// Sets the way to ask a person.
@@ -41,6 +57,32 @@ impl SignIn {
         self
     }
 
+    /// Sets the key with which the client authenticates by `private_key_jwt`, and its name if it has one.
+    pub fn client_key(mut self, key: impl Signer + 'static, key_id: Option<&str>) -> Self {
+        self.client_key = Some(Arc::new(key));
+        self.key_id = key_id.map(String::from);
+        self
+    }
+
+    /// Sets the key to which tokens are bound if the server asks for it ([RFC 9449]). The extension is a
+    /// draft, and may change. Programs that share a vault share the key: `Es256Key::of_vault`.
+    ///
+    /// [RFC 9449]: https://www.rfc-editor.org/rfc/rfc9449
+    pub fn proof_key(mut self, key: impl Signer + 'static) -> Self {
+        self.proof_key = Some(Arc::new(key));
+        self
+    }
+
+    /// Sets the function that gives the token of the workload, for [`Config::workload`], or of the person
+    /// who has signed in at the company, for [`Config::enterprise`]. It is called for each sign-in.
+    pub fn subject<F>(mut self, give: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = io::Result<Secret>> + Send + 'static,
+    {
+        self.subject = Some(Arc::new(move || Box::pin(give())));
+        self
+    }
+
     /// Removes what is stored for a server: tokens, and the client that was registered for them. Returns
     /// false if there is nothing.
     ///
@@ -51,7 +93,7 @@ impl SignIn {
         let mut authorizer = self.authorizer(server, || [0; 16]);
         let mut is_stored = false;
         // It reads the vault first.
-        authorizer.access(Instant::ZERO);
+        authorizer.access(Instant::ZERO, "POST");
         while let Some(action) = authorizer.poll_action() {
             if let AuthAction::Hold { id, key, .. } = action {
                 let record = self.vault.read(&key).await?;
@@ -81,6 +123,14 @@ impl SignIn {
             None => config,
         };
         let config = if self.consent.is_none() { config.unattended() } else { config };
+        let config = match &self.client_key {
+            Some(_) => config.signs_assertions(self.key_id.as_deref()),
+            None => config,
+        };
+        let config = match &self.proof_key {
+            Some(key) => config.proof_key(key.public_key()),
+            None => config,
+        };
         Authorizer::new(config, Box::new(random))
     }
 }

@@ -5,9 +5,9 @@
 //!
 //! | of the document | then |
 //! |---|---|
-//! | no JSON object, or no endpoint for codes or tokens | unusable |
+//! | no JSON object, or no endpoint for tokens, or for codes if a person is to consent | unusable |
 //! | `issuer` is another string, and no pair of `accepts_issuer` | contradicts |
-//! | `code_challenge_methods_supported` without `S256`, and not in `assumes_s256` | no PKCE |
+//! | a person is to consent, `code_challenge_methods_supported` is without `S256`, and not in `assumes_s256` | no PKCE |
 //! | an endpoint that [`UrlPolicy`] refuses | fails |
 //!
 //! [RFC 8414, section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 
 use super::super::document::Document;
 use super::super::error::AuthError;
+use super::super::grant_kind::GrantKind;
 use super::super::pkce;
 use super::super::policy::UrlPolicy;
 use super::super::scopes::Scopes;
@@ -28,12 +29,14 @@ use crate::url::Url;
 pub struct IssuerMetadata {
     /// The identifier, as it was sent.
     pub issuer: String,
-    /// The page at which a person consents. Its query, if any, stays.
-    pub authorization_endpoint: Url,
+    /// The page at which a person consents. Its query, if any, stays. Grants without a person need none.
+    pub authorization_endpoint: Option<Url>,
     /// The endpoint that gives tokens.
     pub token_endpoint: Url,
     /// The endpoint that registers clients.
     pub registration_endpoint: Option<Url>,
+    /// The grants that the token endpoint takes; `None` if the document is silent.
+    pub grant_types_supported: Option<Vec<String>>,
     /// True if a client may name itself by the URL of a document.
     pub client_id_metadata_document_supported: bool,
     /// The names of the methods by which clients authenticate; `None` if the document is silent.
@@ -55,6 +58,10 @@ pub(in super::super) struct IssuerRules<'a> {
     pub(in super::super) accepted: &'a [(String, String)],
     /// True if PKCE is assumed.
     pub(in super::super) assumes_s256: bool,
+    /// The configured grant.
+    pub(in super::super) grant: GrantKind,
+    /// True if there is a person.
+    pub(in super::super) has_person: bool,
 }
 
 /// The reason why a document is not used.
@@ -81,8 +88,11 @@ impl IssuerMetadata {
         if !rules.accept(&issuer) {
             return Err(InvalidIssuer::Contradicts { stated: issuer });
         }
+        let grant_types = document.texts("grant_types_supported");
+        let needs_consent = rules.grant(grant_types.as_deref()) == GrantKind::Code;
         let methods = document.texts("code_challenge_methods_supported").unwrap_or_default();
-        if !rules.assumes_s256 && !rules.is_origin && !methods.iter().any(|it| it == pkce::METHOD) {
+        let needs_s256 = needs_consent && !rules.assumes_s256 && !rules.is_origin;
+        if needs_s256 && !methods.iter().any(|it| it == pkce::METHOD) {
             return Err(InvalidIssuer::NoPkce);
         }
         let endpoint = |name: &str| {
@@ -90,12 +100,16 @@ impl IssuerMetadata {
             text.map(|text| rules.policy.check(&text)).transpose().map_err(InvalidIssuer::Url)
         };
         let scopes = document.texts("scopes_supported").unwrap_or_default();
+        let authorization_endpoint = endpoint("authorization_endpoint")?;
+        if needs_consent && authorization_endpoint.is_none() {
+            return Err(InvalidIssuer::Unusable);
+        }
         Ok(Self {
             issuer,
-            authorization_endpoint: endpoint("authorization_endpoint")?
-                .ok_or(InvalidIssuer::Unusable)?,
+            authorization_endpoint,
             token_endpoint: endpoint("token_endpoint")?.ok_or(InvalidIssuer::Unusable)?,
             registration_endpoint: endpoint("registration_endpoint")?,
+            grant_types_supported: grant_types,
             client_id_metadata_document_supported: document
                 .flag("client_id_metadata_document_supported"),
             token_endpoint_auth_methods_supported: document
@@ -112,9 +126,10 @@ impl IssuerMetadata {
         let origin = alloc::format!("{}://{}", server.scheme(), server.authority());
         Some(Self {
             issuer: origin,
-            authorization_endpoint: url("/authorize")?,
+            authorization_endpoint: Some(url("/authorize")?),
             token_endpoint: url("/token")?,
             registration_endpoint: url("/register"),
+            grant_types_supported: None,
             client_id_metadata_document_supported: false,
             token_endpoint_auth_methods_supported: None,
             authorization_response_iss_parameter_supported: false,
@@ -124,6 +139,12 @@ impl IssuerMetadata {
 }
 
 impl IssuerRules<'_> {
+    /// The grant at an authorization server with these grants.
+    pub(in super::super) fn grant(&self, offered: Option<&[String]>) -> GrantKind {
+        let gives_codes = offered.is_none_or(|it| it.iter().any(|it| it == "authorization_code"));
+        GrantKind::choose(self.grant, self.has_person, gives_codes)
+    }
+
     fn accept(&self, stated: &str) -> bool {
         let same_url = || match (Url::parse(stated), Url::parse(self.expected)) {
             (Ok(stated), Ok(expected)) => stated == expected,
@@ -150,6 +171,8 @@ mod tests {
                 is_origin: false,
                 accepted: &[("https://b.example".into(), "https://b.example/".into())],
                 assumes_s256: false,
+                grant: GrantKind::Code,
+                has_person: true,
             },
         )
     }

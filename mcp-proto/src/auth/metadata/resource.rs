@@ -36,6 +36,8 @@ pub struct ResourceMetadata {
     pub authorization_servers: Vec<String>,
     /// The scopes that the server knows.
     pub scopes_supported: Scopes,
+    /// True if the server takes only tokens that are bound to a key.
+    pub dpop_bound_access_tokens_required: bool,
 }
 
 impl ResourceMetadata {
@@ -49,6 +51,7 @@ impl ResourceMetadata {
             resource: document.text("resource")?,
             authorization_servers,
             scopes_supported: scopes.iter().map(String::as_str).collect(),
+            dpop_bound_access_tokens_required: document.flag("dpop_bound_access_tokens_required"),
         };
         (!metadata.authorization_servers.is_empty()).then_some(metadata)
     }
@@ -94,6 +97,7 @@ mod tests {
                 resource: resource.into(),
                 authorization_servers: Vec::new(),
                 scopes_supported: Scopes::none(),
+                dpop_bound_access_tokens_required: false,
             };
             assert_eq!(
                 metadata.covers(&Url::parse(server).unwrap()),

@@ -10,6 +10,8 @@ pub(super) struct Attempt {
     pub(super) token: Option<TokenId>,
     /// The number of refusals.
     pub(super) refusals: u8,
+    /// The number of those that asked for a nonce.
+    pub(super) nonces: u8,
     /// The last refusal.
     pub(super) refusal: Option<Unauthorized>,
     /// True while the request waits for a token.

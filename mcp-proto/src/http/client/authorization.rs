@@ -15,6 +15,9 @@ use crate::auth::{Authorizer, Fetch, FetchAnswer, FetchId, MAX_BODY_BYTES};
 use crate::frame::http1::StatusHead;
 use crate::time::Instant;
 
+/// The field in which servers send nonces for proofs.
+pub(super) const NONCE: &str = "DPoP-Nonce";
+
 /// The authorizer, and its request that is out.
 #[derive(Debug)]
 pub(super) struct OwnAuthorizer {
@@ -30,6 +33,7 @@ struct OpenFetch {
     id: FetchId,
     status: u16,
     location: Option<String>,
+    nonce: Option<String>,
     /// At most one byte more than the authorizer reads.
     body: Vec<u8>,
 }
@@ -55,8 +59,8 @@ impl OwnAuthorizer {
         };
         if fetch.status == 0 && head.status() >= 200 {
             fetch.status = head.status();
-            let location = head.field("Location").and_then(|it| core::str::from_utf8(it).ok());
-            fetch.location = location.map(ToOwned::to_owned);
+            fetch.location = text(head, "Location");
+            fetch.nonce = text(head, NONCE);
         }
         true
     }
@@ -82,7 +86,8 @@ impl OwnAuthorizer {
         };
         if is_complete && fetch.status != 0 {
             let location = fetch.location.as_deref();
-            let answer = FetchAnswer { status: fetch.status, location, body: &fetch.body };
+            let nonce = fetch.nonce.as_deref();
+            let answer = FetchAnswer { status: fetch.status, location, nonce, body: &fetch.body };
             self.authorizer.handle_fetched(now, fetch.id, answer);
         } else {
             self.authorizer.handle_unfetched(now, fetch.id);
@@ -101,9 +106,15 @@ impl OwnAuthorizer {
     }
 }
 
+/// The text of a field.
+pub(super) fn text(head: &StatusHead, name: &str) -> Option<String> {
+    let value = core::str::from_utf8(head.field(name)?).ok()?;
+    Some(value.to_owned())
+}
+
 impl OpenFetch {
     fn new(exchange: ExchangeId, id: FetchId) -> Self {
-        Self { exchange, id, status: 0, location: None, body: Vec::new() }
+        Self { exchange, id, status: 0, location: None, nonce: None, body: Vec::new() }
     }
 
     fn push(&mut self, data: &[u8]) {

@@ -5,6 +5,7 @@
 //!
 //! | state of a request | leaves by |
 //! |---|---|
+//! | held, for a signature | the signature: it is sent |
 //! | held, never sent | the end of the flow: it is sent, or fails |
 //! | held, refused with 401 or 403 | the end of the flow: it is sent again, at most 4 times in all, or fails with [`Unauthorized`] |
 //!
@@ -23,7 +24,7 @@ use alloc::string::{String, ToString};
 
 use super::action::Fields;
 use super::attempt::Attempt;
-use super::authorization::OwnAuthorizer;
+use super::authorization::{NONCE, OwnAuthorizer, text};
 use super::exchange::Purpose;
 use super::resume::Break;
 use super::{Action, Client, ExchangeId, Request};
@@ -37,6 +38,7 @@ use crate::headers;
 use crate::time::Instant;
 
 const AUTHORIZATION: &str = "Authorization";
+const PROOF: &str = "DPoP";
 
 /// The meaning of a head for a request with credentials.
 pub(super) enum RefusalFate {
@@ -81,16 +83,20 @@ impl Client {
         mut attempt: Attempt,
     ) {
         let access = match &mut self.authorization {
-            Some(authorization) => authorization.authorizer.access(now),
+            Some(authorization) => authorization.authorizer.access(now, request.method),
             None => Access::None,
         };
-        request.fields.retain(|(name, _)| name != AUTHORIZATION);
+        if self.authorization.is_some() {
+            request.fields.retain(|(name, _)| name != AUTHORIZATION && name != PROOF);
+        }
         attempt.token = None;
         match access {
             Access::Ready(credentials) => {
                 attempt.token = Some(credentials.token);
                 let value = credentials.authorization.expose().to_owned();
                 request.fields.push((AUTHORIZATION.into(), value.into()));
+                let proof = credentials.proof.map(|it| it.expose().to_owned());
+                request.fields.extend(proof.map(|it| (PROOF.into(), it.into())));
             }
             Access::Wait if !matches!(purpose, Purpose::Delete) => {
                 if let Some(call) = purpose.call() {
@@ -119,6 +125,9 @@ impl Client {
         else {
             return RefusalFate::No(None);
         };
+        if let Some(nonce) = text(head, NONCE) {
+            authorization.authorizer.handle_nonce(&nonce);
+        }
         let Some(request) = &open.request else { return RefusalFate::No(None) };
         let operation = operation(&open.purpose, &request.fields);
         let status = head.status();
@@ -130,8 +139,8 @@ impl Client {
             return RefusalFate::No(None);
         }
         let unauthorized = Unauthorized::new(status, head.all("WWW-Authenticate"));
-        let Attempt { token, refusals: tries, .. } = open.attempt;
-        let sent = SentRequest { token, operation: &operation, tries };
+        let Attempt { token, refusals: tries, nonces, .. } = open.attempt;
+        let sent = SentRequest { token, operation: &operation, tries, nonces };
         let advice = authorization.authorizer.handle_refusal(now, &unauthorized, &sent);
         if let RefusalAdvice::Fail(error) = advice {
             return RefusalFate::No(Some(error.to_string()));
@@ -141,6 +150,7 @@ impl Client {
         };
         let attempt = Attempt {
             refusals: attempt.refusals.saturating_add(1),
+            nonces: attempt.nonces.saturating_add(u8::from(unauthorized.wants_nonce())),
             refusal: Some(unauthorized),
             is_held: advice == RefusalAdvice::Wait,
             ..attempt
@@ -179,7 +189,14 @@ impl Client {
                 self.queue.push_back(Action::Authorize(AuthAction::Changed(state.clone())));
                 self.end_flow(now, &state);
             }
+            AuthAction::Resume => {
+                for (request, purpose, attempt) in self.exchanges.take_held() {
+                    self.send_held(now, request, purpose, attempt);
+                }
+            }
             other @ (AuthAction::Hold { .. }
+            | AuthAction::Sign { .. }
+            | AuthAction::Subject { .. }
             | AuthAction::Release { .. }
             | AuthAction::Remove { .. }
             | AuthAction::Listen { .. }

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::task::{Context, Poll};
 use std::io;
 
-use mcp_proto::auth::{AuthAction, Authorizer, HoldId, Secret};
+use mcp_proto::auth::{AuthAction, Authorizer, HoldId, KeyRole, Secret, SignId, SubjectId};
 use mcp_proto::{Duration, Instant};
 
 use crate::auth::{AuthFuture, PendingConsent, SignIn, VaultLock};
@@ -37,6 +37,8 @@ enum SignInStep {
     },
     Written(HoldId, io::Result<()>),
     Removed,
+    Signed(SignId, io::Result<Vec<u8>>),
+    Subject(SubjectId, io::Result<Secret>),
     Prepared(io::Result<Box<dyn PendingConsent>>),
     Redirect(Result<String, String>),
 }
@@ -87,6 +89,34 @@ impl Authorizing {
                         Some(asked) => asked.await,
                         None => Err(nobody().to_string()),
                     })
+                })
+            }
+            AuthAction::Sign { id, key, input } => {
+                let key = match key {
+                    KeyRole::Client => &self.sign_in.client_key,
+                    KeyRole::Proof => &self.sign_in.proof_key,
+                };
+                let signed = key.as_ref().map(|key| key.sign(input.expose().as_bytes()));
+                Box::pin(async move {
+                    SignInStep::Signed(
+                        id,
+                        match signed {
+                            Some(signed) => signed.await,
+                            None => Err(io::Error::other("there is no key")),
+                        },
+                    )
+                })
+            }
+            AuthAction::Subject { id } => {
+                let given = self.sign_in.subject.as_ref().map(|subject| subject());
+                Box::pin(async move {
+                    SignInStep::Subject(
+                        id,
+                        match given {
+                            Some(given) => given.await,
+                            None => Err(io::Error::other("nothing gives it")),
+                        },
+                    )
                 })
             }
             AuthAction::StopListening => {
@@ -140,6 +170,16 @@ impl Authorizing {
             SignInStep::Written(id, written) => {
                 let written = written.map_err(|error| error.to_string());
                 Box::new(move |authorizer| authorizer.handle_kept(now, id, written))
+            }
+            SignInStep::Signed(id, signed) => {
+                let signed = signed.map_err(|error| error.to_string());
+                Box::new(move |authorizer| {
+                    authorizer.handle_signed(now, id, signed.as_deref().map_err(String::clone));
+                })
+            }
+            SignInStep::Subject(id, given) => {
+                let given = given.map_err(|error| error.to_string());
+                Box::new(move |authorizer| authorizer.handle_subject(now, id, given))
             }
             SignInStep::Prepared(prepared) => {
                 let uri = prepared.map(|pending| {

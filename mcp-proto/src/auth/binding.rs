@@ -1,0 +1,66 @@
+//! Decision table for the binding of tokens to a key.
+//!
+//! In: the challenge, the metadata of the server, and whether there is a key. Out: a [`BindingStep`].
+//! `docs/tables.md` shows [`TABLE`]; a test walks every combination.
+//!
+//! A server that takes a token of any bearer as well gets one, unless its metadata asks for more.
+//!
+//! [RFC 9449, section 7.1](https://www.rfc-editor.org/rfc/rfc9449#section-7.1)
+
+use crate::challenge::Unauthorized;
+use crate::decision_table::{Cells, Input, Set, Table, row};
+
+/// The schemes of the challenges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ChallengeSchemes {
+    /// `DPoP` alone.
+    ProofOnly,
+    /// `Bearer`, or neither, or there was no challenge.
+    #[default]
+    Bearer,
+}
+
+/// The kind of the tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BindingStep {
+    /// Tokens that are bound to the key.
+    Bind,
+    /// Tokens of whoever bears them.
+    Bear,
+    /// None: there is no key.
+    FailNoKey,
+}
+
+impl Input for ChallengeSchemes {
+    const ALL: Set<Self> = &[Self::ProofOnly, Self::Bearer];
+}
+
+impl Cells for BindingStep {}
+
+type BindingCase = (Set<ChallengeSchemes>, Set<bool>, Set<bool>);
+
+const ANY: Set<bool> = bool::ALL;
+const EITHER: Set<ChallengeSchemes> = ChallengeSchemes::ALL;
+const PROOF: Set<ChallengeSchemes> = &[ChallengeSchemes::ProofOnly];
+const BEARER: Set<ChallengeSchemes> = &[ChallengeSchemes::Bearer];
+
+/// The table; the first row that matches decides.
+pub const TABLE: Table<BindingCase, BindingStep> = Table::new(
+    &["challenge", "metadata asks for it", "key", "tokens"],
+    &[
+        row("required", (EITHER, &[true], &[true]), BindingStep::Bind),
+        row("challenged", (PROOF, &[false], &[true]), BindingStep::Bind),
+        row("bearer", (BEARER, &[false], ANY), BindingStep::Bear),
+        row("no-key", (EITHER, ANY, &[false]), BindingStep::FailNoKey),
+    ],
+);
+
+impl ChallengeSchemes {
+    /// The schemes of a refusal.
+    pub(super) fn of(unauthorized: &Unauthorized) -> Self {
+        match (unauthorized.bearer(), unauthorized.dpop()) {
+            (None, Some(_)) => Self::ProofOnly,
+            _ => Self::Bearer,
+        }
+    }
+}

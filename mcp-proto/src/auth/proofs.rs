@@ -1,0 +1,136 @@
+//! Proofs for requests to the server: each request with a token that is bound to a key has its own.
+//!
+//! In: requests that are about to be sent, and signatures. Out: proofs, each for one request.
+//!
+//! | state of a proof | leaves by |
+//! |---|---|
+//! | pending | its signature, within 30 s |
+//! | ready | a request of its method, within a minute; another token or nonce |
+//!
+//! Requests wait while any proof is pending, then all of them ask again: at most 64 are pending.
+//!
+//! [RFC 9449, section 7](https://www.rfc-editor.org/rfc/rfc9449#section-7)
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::action::{KeyRole, SignId, TokenId};
+use super::error::AuthError;
+use super::event::Surroundings;
+use super::jwt::ProofTarget;
+use super::secret::Secret;
+use super::token_call::signed;
+use crate::time::{Duration, Instant};
+use crate::url::Url;
+
+const MAX_PENDING: usize = 64;
+const SIGN_TIME: Duration = Duration::from_secs(30);
+const MAX_AGE: Duration = Duration::from_secs(60);
+
+/// Proofs that are being signed, and those that are signed.
+#[derive(Debug, Default)]
+pub(super) struct Proofs {
+    pending: Vec<PendingProof>,
+    ready: Vec<ReadyProof>,
+}
+
+/// A proof for a method, a token and a nonce.
+#[derive(Debug)]
+struct ProofDraft {
+    method: String,
+    token: TokenId,
+    nonce: Option<Secret>,
+    made_at: Instant,
+}
+
+#[derive(Debug)]
+struct PendingProof {
+    sign: SignId,
+    input: Secret,
+    draft: ProofDraft,
+}
+
+#[derive(Debug)]
+struct ReadyProof {
+    text: Secret,
+    draft: ProofDraft,
+}
+
+/// The end of a signature.
+pub(super) enum ProofProgress {
+    /// It is of something else.
+    Other,
+    /// Others are pending.
+    Wait,
+    /// None is pending.
+    Resume,
+}
+
+impl Proofs {
+    /// The end of the wait for signatures.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.pending.iter().map(|proof| proof.draft.made_at + SIGN_TIME).min()
+    }
+
+    /// A proof for a request; else one is asked for, and there is none yet.
+    pub(super) fn take(
+        &mut self,
+        method: &str,
+        url: &Url,
+        token: (TokenId, &Secret),
+        around: &mut Surroundings<'_>,
+    ) -> Option<Secret> {
+        let nonce = around.nonces.of(url);
+        let now = around.now;
+        let is_good = |draft: &ProofDraft| {
+            draft.token == token.0
+                && draft.nonce.as_ref() == nonce
+                && now.duration_since(draft.made_at) < MAX_AGE
+        };
+        self.ready.retain(|proof| is_good(&proof.draft));
+        let place = self.ready.iter().position(|proof| proof.draft.method == method);
+        if let Some(place) = place {
+            return Some(self.ready.remove(place).text);
+        }
+        if self.pending.len() < MAX_PENDING
+            && let Some(key) = &around.config.proof_key
+        {
+            let target = ProofTarget { method, url, token: Some(token.1), nonce };
+            let input = key.proof(&target, around.unix, around.outbox.random());
+            let sign = around.outbox.sign_aside(KeyRole::Proof, input.clone());
+            let (method, nonce) = (method.into(), nonce.cloned());
+            let draft = ProofDraft { method, token: token.0, nonce, made_at: now };
+            self.pending.push(PendingProof { sign, input, draft });
+        }
+        None
+    }
+
+    /// A signature.
+    pub(super) fn handle_signed(
+        &mut self,
+        id: SignId,
+        signature: Result<&[u8], String>,
+    ) -> Result<ProofProgress, AuthError> {
+        let Some(place) = self.pending.iter().position(|proof| proof.sign == id) else {
+            return Ok(ProofProgress::Other);
+        };
+        let PendingProof { input, draft, .. } = self.pending.remove(place);
+        match signed(&input, signature) {
+            Ok(text) => self.ready.push(ReadyProof { text, draft }),
+            Err(error) => {
+                self.pending.clear();
+                return Err(error);
+            }
+        }
+        Ok(if self.pending.is_empty() { ProofProgress::Resume } else { ProofProgress::Wait })
+    }
+
+    /// Time has passed: a signature that has not come does not come.
+    pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<(), AuthError> {
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return Ok(());
+        }
+        self.pending.clear();
+        Err(AuthError::Signature { reason: "nobody has signed within 30 seconds".into() })
+    }
+}

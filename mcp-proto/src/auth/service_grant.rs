@@ -1,0 +1,208 @@
+//! Grants without a person: from a discovered server to tokens.
+//!
+//! In: events of the driver. Out: actions, and at the end a [`SignedIn`] or an error.
+//!
+//! | state | of | waits for | at most |
+//! |---|---|---|---|
+//! | `AskingSubject` | enterprise, workload | the token of the person or the workload | 30 s |
+//! | `Exchanging` | enterprise | the identity provider, which gives an assertion | 30 s, and 30 s for each signature |
+//! | `Granting` | all | the token endpoint of the authorization server | the same |
+//!
+//! [Specification: OAuth Client
+//! Credentials](https://modelcontextprotocol.io/extensions/auth/oauth-client-credentials),
+//! [Specification: Enterprise-Managed
+//! Authorization](https://modelcontextprotocol.io/extensions/auth/enterprise-managed-authorization)
+
+use alloc::string::ToString;
+
+use super::action::SubjectId;
+use super::error::{AuthError, shown};
+use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::grant_kind::GrantKind;
+use super::granted::{
+    self, ClientOrigin, GrantRequest, GrantStep, HeldAccess, StoredTokens, TokenAnswer,
+};
+use super::registration::{self, ClientChoice, RegisteredClient};
+use super::scopes::Scopes;
+use super::secret::Secret;
+use super::sign_in::{SignedIn, Visit};
+use super::token_call::TokenCall;
+use super::token_request::{Grant, TokenDraft};
+
+/// A grant under way.
+#[derive(Debug)]
+pub(super) struct ServiceGrant {
+    visit: Visit,
+    /// The client at the authorization server; a workload has none.
+    client: Option<RegisteredClient>,
+    scopes: Scopes,
+    state: GrantState,
+}
+
+#[derive(Debug)]
+enum GrantState {
+    AskingSubject(SubjectId),
+    Exchanging(TokenCall),
+    Granting(TokenCall),
+}
+
+type ServiceStep = Result<StepProgress<ServiceGrant, SignedIn>, AuthError>;
+
+impl ServiceGrant {
+    /// Starts with the choice of a client.
+    pub(super) fn start(visit: Visit, around: &mut Surroundings<'_>) -> Result<Self, AuthError> {
+        let (config, issuer) = (around.config, &visit.site.issuer);
+        let preset = config.preset(&issuer.issuer);
+        let (choice, row) = registration::choose(issuer, visit.site.grant, preset, false, false)?;
+        around.outbox.decisions.record("registration", row);
+        let client = match choice {
+            ClientChoice::UsePreset => config.preset_client(issuer),
+            ClientChoice::UseNone
+            | ClientChoice::UseDocument
+            | ClientChoice::UseStored
+            | ClientChoice::Register
+            | ClientChoice::FailElsewhere
+            | ClientChoice::FailNoClient => None,
+        };
+        let wanted = visit.challenged.as_ref().unwrap_or(&visit.site.scopes);
+        let scopes = config.scopes.union(&visit.asked).union(wanted);
+        let state = if visit.site.grant == GrantKind::ClientCredentials {
+            let scope = scopes.to_param();
+            let grant = Grant::ClientCredentials { scope: &scope };
+            let draft = draft(&grant, true, &visit, client.clone(), around);
+            GrantState::Granting(TokenCall::start(draft, around)?)
+        } else {
+            GrantState::AskingSubject(around.outbox.subject(around.now))
+        };
+        Ok(Self { visit, client, scopes, state })
+    }
+
+    /// Goes on with an event; one of another step changes nothing.
+    pub(super) fn handle(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> ServiceStep {
+        let Self { visit, client, scopes, state } = self;
+        let wait = |visit, client, scopes, state| {
+            Ok(StepProgress::Wait(Self { visit, client, scopes, state }))
+        };
+        match (state, event) {
+            (GrantState::AskingSubject(asked), AuthEvent::Subject(id, subject)) if id == asked => {
+                let subject = subject.map_err(|reason| AuthError::Subject { reason })?;
+                let state = match &around.config.provider {
+                    Some(_) => exchange(&subject, &visit, &scopes, around)?,
+                    None => assert(&subject, &visit, &scopes, client.clone(), around)?,
+                };
+                wait(visit, client, scopes, state)
+            }
+            (GrantState::AskingSubject(_), AuthEvent::TimedOut) => {
+                let reason = "the application did not answer within 30 seconds".into();
+                Err(AuthError::Subject { reason })
+            }
+            (GrantState::Exchanging(call), event) => match call.handle(event, around)? {
+                StepProgress::Wait(call) => {
+                    wait(visit, client, scopes, GrantState::Exchanging(call))
+                }
+                StepProgress::Done(answer) => {
+                    let token = token(GrantRequest::Exchange, answer, &visit, around)?;
+                    let state =
+                        assert(&token.access_token, &visit, &scopes, client.clone(), around)?;
+                    wait(visit, client, scopes, state)
+                }
+            },
+            (GrantState::Granting(call), event) => match call.handle(event, around)? {
+                StepProgress::Wait(call) => wait(visit, client, scopes, GrantState::Granting(call)),
+                StepProgress::Done(answer) => {
+                    let token = token(GrantRequest::Grant, answer, &visit, around)?;
+                    let (site, origin) = (visit.site, ClientOrigin::Given);
+                    let client = client.unwrap_or_else(RegisteredClient::nobody);
+                    Ok(StepProgress::Done(SignedIn { site, client, origin, asked: scopes, token }))
+                }
+            },
+            (state, _) => wait(visit, client, scopes, state),
+        }
+    }
+}
+
+/// Asks the identity provider for an assertion.
+fn exchange(
+    subject: &Secret,
+    visit: &Visit,
+    scopes: &Scopes,
+    around: &mut Surroundings<'_>,
+) -> Result<GrantState, AuthError> {
+    let config = around.config;
+    let reason = || "no identity provider is configured".into();
+    let provider = config.provider.as_ref();
+    let provider = provider.ok_or_else(|| AuthError::Subject { reason: reason() })?;
+    let endpoint = config.policy.check(&provider.token_endpoint)?;
+    let scope = scopes.to_param();
+    let grant = Grant::Exchange {
+        subject,
+        subject_type: provider.subject_type,
+        audience: &visit.site.issuer.issuer,
+        scope: &scope,
+    };
+    let resource = (!config.omits_resource).then_some(visit.site.resource.as_str());
+    let client = Some(provider.client.clone());
+    let draft = TokenDraft::new(&grant, resource, client, (&endpoint, &provider.issuer), false);
+    Ok(GrantState::Exchanging(TokenCall::start(draft, around)?))
+}
+
+/// Gives an assertion to the authorization server. That of a company's provider names the resource
+/// and the scopes itself.
+fn assert(
+    assertion: &Secret,
+    visit: &Visit,
+    scopes: &Scopes,
+    client: Option<RegisteredClient>,
+    around: &mut Surroundings<'_>,
+) -> Result<GrantState, AuthError> {
+    let is_exchanged = around.config.provider.is_some();
+    let scope = if is_exchanged { Scopes::none() } else { scopes.clone() }.to_param();
+    let grant = Grant::Assertion { assertion, scope: &scope };
+    let draft = draft(&grant, !is_exchanged, visit, client, around);
+    Ok(GrantState::Granting(TokenCall::start(draft, around)?))
+}
+
+/// A request to the token endpoint of the authorization server.
+fn draft(
+    grant: &Grant<'_>,
+    names_resource: bool,
+    visit: &Visit,
+    client: Option<RegisteredClient>,
+    around: &Surroundings<'_>,
+) -> TokenDraft {
+    let site = &visit.site;
+    let names_resource = names_resource && !around.config.omits_resource;
+    let resource = names_resource.then_some(site.resource.as_str());
+    let target = (&site.issuer.token_endpoint, site.issuer.issuer.as_str());
+    TokenDraft::new(grant, resource, client, target, site.binds)
+}
+
+/// The token of an answer, by the table.
+fn token(
+    request: GrantRequest,
+    answer: TokenAnswer,
+    visit: &Visit,
+    around: &mut Surroundings<'_>,
+) -> Result<granted::GrantedToken, AuthError> {
+    let (client, store) = (ClientOrigin::Given, StoredTokens::Same);
+    let row = granted::TABLE.find((request, answer.kind(), client, store, HeldAccess::Over));
+    around.outbox.decisions.record("granted", row.map_or("gap", |row| row.name));
+    let exchanges = request == GrantRequest::Exchange;
+    match (row.map(|row| row.then), answer) {
+        (Some(GrantStep::Ready), TokenAnswer::Token(token)) => Ok(token),
+        (Some(GrantStep::FailUnavailable), _) => {
+            let provider = around.config.provider.as_ref().filter(|_| exchanges);
+            let url = provider.map_or(visit.site.issuer.token_endpoint.as_str(), |provider| {
+                provider.token_endpoint.as_str()
+            });
+            Err(AuthError::Unavailable { url: shown(url) })
+        }
+        (_, TokenAnswer::Error(error, description)) => {
+            Err(AuthError::Refused { error, description })
+        }
+        _ => {
+            let error = "the answer of the token endpoint is no token".to_string();
+            Err(AuthError::Refused { error, description: None })
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A call of a token endpoint, with the signatures that it needs.
+//!
+//! In: a [`TokenDraft`], and events of the driver. Out: actions, and at the end the answer.
+//!
+//! | state | waits for | at most |
+//! |---|---|---|
+//! | `Asserting` | the signature of the client's assertion | 30 s |
+//! | `Proving` | the signature of the proof, if the token is to be bound to a key | 30 s |
+//! | `Sent` | the answer | 30 s |
+//!
+//! An endpoint that asks for a nonce is called once more, with other signatures.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use super::action::{FetchAnswer, FetchId, KeyRole, SignId};
+use super::error::AuthError;
+use super::event::{AuthEvent, StepProgress, Surroundings};
+use super::granted::{
+    self, ClientOrigin, GrantAnswer, GrantStep, HeldAccess, StoredTokens, TokenAnswer,
+};
+use super::jwt::{self, ProofTarget};
+use super::secret::Secret;
+use super::token_request::TokenDraft;
+
+/// A call under way.
+#[derive(Debug)]
+pub(super) struct TokenCall {
+    draft: Box<TokenDraft>,
+    /// True if the endpoint has asked for a nonce.
+    is_repeated: bool,
+    state: CallState,
+}
+
+#[derive(Debug)]
+enum CallState {
+    Asserting { sign: SignId, input: Secret },
+    Proving { sign: SignId, input: Secret, assertion: Option<Secret> },
+    Sent { fetch: FetchId },
+}
+
+type CallStep = Result<StepProgress<TokenCall, TokenAnswer>, AuthError>;
+
+impl TokenCall {
+    /// Starts with the signatures, or sends the request if it needs none.
+    pub(super) fn start(
+        draft: TokenDraft,
+        around: &mut Surroundings<'_>,
+    ) -> Result<Self, AuthError> {
+        Self::sign(Box::new(draft), false, around)
+    }
+
+    /// Goes on with an event; one of another step changes nothing.
+    pub(super) fn handle(self, event: AuthEvent<'_>, around: &mut Surroundings<'_>) -> CallStep {
+        let Self { draft, is_repeated, state } = self;
+        match (state, event) {
+            (CallState::Asserting { sign, input }, AuthEvent::Signed(id, signature))
+                if id == sign =>
+            {
+                let assertion = signed(&input, signature)?;
+                Self::prove(draft, is_repeated, Some(assertion), around).map(StepProgress::Wait)
+            }
+            (CallState::Proving { sign, input, assertion }, AuthEvent::Signed(id, signature))
+                if id == sign =>
+            {
+                let proof = signed(&input, signature)?;
+                Self::send(draft, is_repeated, assertion.as_ref(), Some(proof), around)
+                    .map(StepProgress::Wait)
+            }
+            (CallState::Asserting { .. } | CallState::Proving { .. }, AuthEvent::TimedOut) => {
+                Err(AuthError::Signature { reason: "nobody has signed within 30 seconds".into() })
+            }
+            (CallState::Sent { fetch }, AuthEvent::Fetched(id, answer)) if id == fetch => {
+                Self::read(draft, is_repeated, answer.as_ref(), around)
+            }
+            (CallState::Sent { .. }, AuthEvent::TimedOut) => {
+                Ok(StepProgress::Done(TokenAnswer::Unavailable))
+            }
+            (state, _) => Ok(StepProgress::Wait(Self { draft, is_repeated, state })),
+        }
+    }
+
+    fn sign(
+        draft: Box<TokenDraft>,
+        is_repeated: bool,
+        around: &mut Surroundings<'_>,
+    ) -> Result<Self, AuthError> {
+        let Some(client) = draft.signing_client() else {
+            return Self::prove(draft, is_repeated, None, around);
+        };
+        let Some(key) = &around.config.client_key else {
+            let reason = "private_key_jwt needs a key, and none is configured".into();
+            return Err(AuthError::Signature { reason });
+        };
+        let random = around.outbox.random();
+        let key_id = key.id.as_deref();
+        let input = jwt::assertion(&client.id, &draft.audience, key_id, around.unix, random);
+        let sign = around.outbox.sign(around.now, KeyRole::Client, input.clone());
+        Ok(Self { draft, is_repeated, state: CallState::Asserting { sign, input } })
+    }
+
+    fn prove(
+        draft: Box<TokenDraft>,
+        is_repeated: bool,
+        assertion: Option<Secret>,
+        around: &mut Surroundings<'_>,
+    ) -> Result<Self, AuthError> {
+        let Some(key) = around.config.proof_key.as_ref().filter(|_| draft.binds) else {
+            return Self::send(draft, is_repeated, assertion.as_ref(), None, around);
+        };
+        let nonce = around.nonces.of(&draft.endpoint);
+        let target = ProofTarget { method: "POST", url: &draft.endpoint, token: None, nonce };
+        let input = key.proof(&target, around.unix, around.outbox.random());
+        let sign = around.outbox.sign(around.now, KeyRole::Proof, input.clone());
+        Ok(Self { draft, is_repeated, state: CallState::Proving { sign, input, assertion } })
+    }
+
+    fn send(
+        draft: Box<TokenDraft>,
+        is_repeated: bool,
+        assertion: Option<&Secret>,
+        proof: Option<Secret>,
+        around: &mut Surroundings<'_>,
+    ) -> Result<Self, AuthError> {
+        let request = draft.request(assertion, proof);
+        let policy = &around.config.policy;
+        let fetch = around.outbox.post(around.now, &draft.endpoint, request, policy)?;
+        Ok(Self { draft, is_repeated, state: CallState::Sent { fetch } })
+    }
+
+    fn read(
+        draft: Box<TokenDraft>,
+        is_repeated: bool,
+        answer: Option<&FetchAnswer<'_>>,
+        around: &mut Surroundings<'_>,
+    ) -> CallStep {
+        let nonce = answer.and_then(|answer| answer.nonce);
+        if let Some(nonce) = nonce {
+            around.nonces.set(&draft.endpoint, nonce);
+        }
+        let answer = answer.map(|answer| (answer.status, answer.body));
+        let answer = TokenAnswer::read(answer, draft.expected());
+        let may_repeat = draft.binds && nonce.is_some() && !is_repeated;
+        if may_repeat && answer.wants_nonce() {
+            let (client, store) = (ClientOrigin::Given, StoredTokens::Same);
+            let case = (draft.kind, GrantAnswer::Nonce, client, store, HeldAccess::Over);
+            if let Some(row) = granted::TABLE.find(case).filter(|it| it.then == GrantStep::Repeat) {
+                around.outbox.decisions.record("granted", row.name);
+                return Self::sign(draft, true, around).map(StepProgress::Wait);
+            }
+        }
+        Ok(StepProgress::Done(answer))
+    }
+}
+
+/// The token of an input and its signature.
+pub(super) fn signed(
+    input: &Secret,
+    signature: Result<&[u8], String>,
+) -> Result<Secret, AuthError> {
+    let signature = signature.map_err(|reason| AuthError::Signature { reason })?;
+    let reason = || "a signature by ES256 has 64 bytes".into();
+    jwt::signed(input, signature).ok_or_else(|| AuthError::Signature { reason: reason() })
+}
