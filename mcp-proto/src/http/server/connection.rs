@@ -126,10 +126,8 @@ impl Connection {
     /// Visits the endpoint; see [`Exchange::visit`](super::Exchange::visit).
     pub fn visit<W: Clone>(&mut self, now: Instant, endpoint: &mut Endpoint<W>, me: &W) {
         self.now = now;
-        match self.state.exchange_mut() {
-            Some(exchange) => exchange.visit(now, endpoint, me),
-            None => endpoint.make_room(now),
-        }
+        let Some(exchange) = self.state.exchange_mut() else { return endpoint.make_room(now) };
+        exchange.visit(now, endpoint, me);
     }
 
     /// The server is to stop: what is in flight gets `Limits::drain`, and nothing more is read.
