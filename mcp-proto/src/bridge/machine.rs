@@ -179,7 +179,7 @@ impl Bridge {
     /// It is `now`; due deadlines take effect.
     pub fn handle_timeout(&mut self, now: Instant, client: &mut Client) {
         self.now = now;
-        for call in self.parked.expire(now) {
+        for call in self.parked.expired(now) {
             self.cancel(now, call, client);
         }
     }
@@ -368,7 +368,10 @@ impl Bridge {
     }
 
     pub(super) fn cancel(&mut self, now: Instant, call: CallId, client: &mut Client) {
-        self.parked.cancel(call);
+        for reply in self.parked.cancel(call) {
+            let error = ErrorData::internal("the request was cancelled");
+            client.answer(now, reply, Err(error));
+        }
         // It is over as far as anybody here is concerned, before the client says so.
         self.calls.remove(call);
         let _ = client.cancel(now, call);

@@ -173,23 +173,22 @@ impl Parked {
         }
     }
 
-    /// A call is cancelled.
-    pub(super) fn cancel(&mut self, call: CallId) {
-        let reference = self.calls.remove(&call).and_then(|wanting| wanting.until);
-        if let Some((reference, _)) = reference {
+    /// A call is cancelled; returns the inputs that nobody answers any more.
+    pub(super) fn cancel(&mut self, call: CallId) -> Vec<InputReply> {
+        let Some(Wanting { wants, until, .. }) = self.calls.remove(&call) else {
+            return Vec::new();
+        };
+        if let Some((reference, _)) = until {
             self.references.remove(&reference);
         }
+        wants.into_values().map(|want| want.reply).collect()
     }
 
-    /// The calls whose clients have not come back in time.
-    pub(super) fn expire(&mut self, now: Instant) -> Vec<CallId> {
+    /// The calls whose clients have not come back in time: they are to be cancelled.
+    pub(super) fn expired(&self, now: Instant) -> Vec<CallId> {
         let due = |wanting: &Wanting| wanting.until.as_ref().is_some_and(|(_, at)| *at <= now);
         let found = self.calls.iter().filter(|(_, wanting)| due(wanting));
-        let found: Vec<CallId> = found.map(|(call, _)| *call).collect();
-        for call in &found {
-            self.cancel(*call);
-        }
-        found
+        found.map(|(call, _)| *call).collect()
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {

@@ -104,3 +104,75 @@ fn refused_initialize_leaves_the_connection_unopened() {
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32603)));
     }
 }
+
+#[test]
+fn both_ends_at_once_leave_one_response_each() {
+    for (down, up) in pairs() {
+        for client_first in [true, false] {
+            let mut bridged = quiet(down, up);
+            for id in 1..4 {
+                forwarded(&mut bridged, down, id, "tools/call", json!({"name": "x"}));
+            }
+            if up == Era::Legacy {
+                bridged.server(
+                    r#"{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{}}"#,
+                );
+            }
+            if client_first {
+                bridged.client_ends();
+                bridged.server_ends();
+            } else {
+                bridged.server_ends();
+                bridged.client_ends();
+            }
+            bridged.pass(mcp_proto::Duration::from_secs(600));
+            let lines = bridged.to_client();
+            let answers: Vec<_> =
+                lines.iter().filter(|line| line.get("method").is_none()).collect();
+            for id in 1..4 {
+                let count = answers.iter().filter(|line| line["id"] == id).count();
+                assert_eq!(count, 1, "{down:?} {up:?} {client_first}: {lines:?}");
+            }
+            assert_eq!(answers.len(), 3, "{lines:?}");
+        }
+    }
+}
+
+#[test]
+fn silent_server_is_given_up_once_and_answers_too_late() {
+    for (down, up) in pairs() {
+        let mut bridged = quiet(down, up);
+        let asked = forwarded(&mut bridged, down, 1, "tools/call", json!({"name": "x"}));
+        bridged.pass(mcp_proto::Limits::default().handler_timeout);
+        let answer = only(bridged.to_client());
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)));
+        let cancelled = only(bridged.to_server());
+        assert_eq!(cancelled["params"]["requestId"], asked["id"]);
+        let late = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": []}});
+        bridged.server(&late.to_string());
+        assert_eq!(bridged.to_client(), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn flood_of_questions_is_answered_and_bounded() {
+    const QUESTIONS: usize = 5000;
+    for (down, up) in [(Era::Legacy, Era::Legacy), (Era::Modern, Era::Legacy)] {
+        let mut bridged = quiet(down, up);
+        forwarded(&mut bridged, down, 1, "tools/call", json!({"name": "x"}));
+        for id in 0..QUESTIONS {
+            let line = json!({"jsonrpc": "2.0", "id": id, "method": "roots/list", "params": {}});
+            bridged.server(&line.to_string());
+        }
+        let asked = bridged.to_client().len();
+        assert!(asked <= mcp_proto::Limits::default().max_in_flight, "{asked} questions");
+        bridged.client_ends();
+        bridged.pass(mcp_proto::Duration::from_secs(600));
+        let lines = bridged.to_server();
+        let mut answered = vec![0; QUESTIONS];
+        for line in lines.iter().filter(|line| line.get("method").is_none()) {
+            answered[usize::try_from(line["id"].as_u64().unwrap()).unwrap()] += 1;
+        }
+        assert!(answered.iter().all(|count| *count == 1), "{down:?}: {asked}");
+    }
+}
