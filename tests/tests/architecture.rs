@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use mcp_proto::auth::{flow, granted, redirect, refusal, registration};
+use mcp_proto::auth::{binding, flow, grant_kind, granted, redirect, refusal, registration};
 use mcp_proto::bridge;
 use mcp_proto::client::{probe, recovery};
 use mcp_proto::http::client::{answer, resume};
@@ -58,6 +58,8 @@ fn shows_the_tables_of_authorization() {
     for (mark, table) in [
         ("<!-- refusal table: auth::refusal::TABLE -->\n", refusal::TABLE.draw()),
         ("<!-- flow table: auth::flow::TABLE -->\n", flow::TABLE.draw()),
+        ("<!-- grant table: auth::grant_kind::TABLE -->\n", grant_kind::TABLE.draw()),
+        ("<!-- binding table: auth::binding::TABLE -->\n", binding::TABLE.draw()),
         ("<!-- client table: auth::registration::TABLE -->\n", registration::TABLE.draw()),
         ("<!-- iss table: auth::redirect::TABLE -->\n", redirect::TABLE.draw()),
         ("<!-- token table: auth::granted::TABLE -->\n", granted::TABLE.draw()),

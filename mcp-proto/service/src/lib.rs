@@ -85,6 +85,7 @@
 //! | `schemars` | `Registry::tool`: input and output schemas from Rust types |
 //! | `request-state` | `Context::binding`, for a `requestState` that clients cannot change |
 //! | `testing` | both sides in one place, with virtual time |
+//! | `sign` | keys of clients that sign for a sign-in |
 //! | `tls` | `https` URLs of clients, with rustls and the authorities that the platform trusts |
 //! | `tracing` | spans of requests and calls; see `Catalog::on_span` |
 //! | `validate` | JSON Schema for arguments, structured content and forms; see [`schema`] |

@@ -6,7 +6,7 @@ use mcp_proto::auth::granted::{
     ClientOrigin, GrantAnswer, GrantRequest, GrantStep, HeldAccess, StoredTokens,
 };
 use mcp_proto::auth::refusal::{RefusalChallenge, RefusalStep, SentToken};
-use mcp_proto::auth::{flow, granted, redirect, refusal, registration};
+use mcp_proto::auth::{binding, flow, grant_kind, granted, redirect, refusal, registration};
 
 macro_rules! covers {
     ($($test:ident $module:ident)*) => { $(
@@ -26,6 +26,8 @@ covers! {
     every_refusal_has_a_row refusal
     every_answer_with_metadata_has_a_row flow
     every_client_has_a_row registration
+    every_grant_has_a_row grant_kind
+    every_binding_has_a_row binding
     every_redirect_has_a_row redirect
     every_answer_with_a_token_has_a_row granted
 }
@@ -34,10 +36,32 @@ covers! {
 fn no_code_is_redeemed_twice_and_no_given_client_is_registered() {
     for ((request, answer, client, _, _), row) in granted::TABLE.cases() {
         let next = row.unwrap().then;
-        let redeems = request == GrantRequest::Redeem;
-        assert!(!redeems || next != GrantStep::Later);
+        let refreshes = request == GrantRequest::Refresh;
+        assert!(refreshes || next != GrantStep::Later);
         assert!(next != GrantStep::Reregister || client == ClientOrigin::Dynamic);
         assert_eq!(next == GrantStep::Ready, answer == GrantAnswer::Token);
+    }
+}
+
+#[test]
+fn a_key_is_never_ignored_and_never_made_up() {
+    for ((schemes, required, has_key), row) in binding::TABLE.cases() {
+        let asks = required || schemes == binding::ChallengeSchemes::ProofOnly;
+        let expected = match (asks, has_key) {
+            (true, true) => binding::BindingStep::Bind,
+            (true, false) => binding::BindingStep::FailNoKey,
+            (false, _) => binding::BindingStep::Bear,
+        };
+        assert_eq!(row.unwrap().then, expected);
+    }
+}
+
+#[test]
+fn only_codes_ask_a_person_and_only_if_there_is_one() {
+    use grant_kind::GrantKind::{ClientCredentials, Code};
+    for ((configured, person, codes), row) in grant_kind::TABLE.cases() {
+        let prefers_person = configured == ClientCredentials && person && codes;
+        assert_eq!(row.unwrap().then, if prefers_person { Code } else { configured });
     }
 }
 

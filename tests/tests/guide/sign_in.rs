@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use mcp_tokio::auth::{AuthState, FileVault, Loopback, MemoryVault, SignIn};
+use mcp_tokio::auth::{
+    AuthState, FileVault, IdentityProvider, Loopback, MemoryVault, Secret, SignIn,
+};
 use mcp_tokio::testing::{AuthServer, Pair};
 use mcp_tokio::{Client, HttpClientConfig, HttpConfig, Implementation, Registry, Url};
 
@@ -36,6 +38,31 @@ fn registered_by_hand(sign_in: SignIn) -> SignIn {
             // It refuses the parameter `resource`.
             .omits_resource()
     })
+}
+
+#[expect(dead_code, reason = "it compiles, which is what the page needs")]
+fn of_a_service() -> Result<SignIn, Box<dyn Error>> {
+    let vault = FileVault::open("/var/lib/my-service/credentials")?;
+    let secret = std::env::var("CLIENT_SECRET")?;
+    let sign_in = SignIn::new(vault).settings(move |settings| {
+        settings
+            .client("https://auth.example.com", "my-service", Some(&secret))
+            .client_credentials()
+    });
+    Ok(sign_in)
+}
+
+#[expect(dead_code, reason = "it compiles, which is what the page needs")]
+fn of_a_company(sign_in: SignIn) -> SignIn {
+    let sign_in = sign_in.subject(|| async { id_token() }).settings(|settings| {
+        let provider = IdentityProvider::new("https://idp.example.com/token", "my-app");
+        settings.client("https://auth.example.com", "my-app-there", None).enterprise(provider)
+    });
+    sign_in
+}
+
+fn id_token() -> std::io::Result<Secret> {
+    Ok(Secret::new("the ID token of the person"))
 }
 
 fn watch(client: &Client) {

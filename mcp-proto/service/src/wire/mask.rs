@@ -5,7 +5,8 @@ use alloc::string::String;
 use mcp_proto::internals::Raw;
 
 /// A key with one of these in its letters and digits has a secret for a value.
-const SECRETS: [&str; 10] = [
+const SECRETS: [&str; 11] = [
+    "dpop",
     "password",
     "passwd",
     "passphrase",
@@ -22,7 +23,7 @@ const SECRETS: [&str; 10] = [
 const SECRET_WORDS: [&str; 3] = ["pwd", "otp", "pin"];
 
 /// A value that begins like this, in capitals or not, holds credentials.
-const SECRET_VALUES: [&str; 2] = ["bearer ", "basic "];
+const SECRET_VALUES: [&str; 3] = ["bearer ", "basic ", "dpop "];
 
 /// The protocol's own keys that look like it and are none.
 const PUBLIC: [&str; 1] = ["progresstoken"];
