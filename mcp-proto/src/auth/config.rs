@@ -206,10 +206,10 @@ impl Config {
         self
     }
 
-    /// Says that a person has signed in at the identity provider of a company, and asks nobody else:
-    /// the application gives the ID token ([`AuthAction::Subject`](super::AuthAction::Subject)), the
-    /// provider an assertion, and the authorization server of the MCP server a token. It needs
-    /// [`client`](Self::client) for the latter.
+    /// Says that a person has signed in at the identity provider of a company, and asks nobody else.
+    /// The application gives the ID token ([`AuthAction::Subject`](super::AuthAction::Subject)). The
+    /// provider gives an assertion for it, and the authorization server a token for that. It needs
+    /// [`client`](Self::client) for the authorization server.
     ///
     /// [Specification: Enterprise-Managed
     /// Authorization](https://modelcontextprotocol.io/extensions/auth/enterprise-managed-authorization)

@@ -29,13 +29,13 @@ pub enum GrantKind {
     Workload,
 }
 
-type GrantCase = (Set<GrantKind>, Set<bool>, Set<bool>);
+type KindCase = (Set<GrantKind>, Set<bool>, Set<bool>);
 
 const ANY: Set<bool> = bool::ALL;
 const CREDENTIALS: Set<GrantKind> = &[GrantKind::ClientCredentials];
 
 /// The table; the first row that matches decides.
-pub const TABLE: Table<GrantCase, GrantKind> = Table::new(
+pub const TABLE: Table<KindCase, GrantKind> = Table::new(
     &["configured", "person", "gives codes", "grant"],
     &[
         row("code", (&[GrantKind::Code], ANY, ANY), GrantKind::Code),
