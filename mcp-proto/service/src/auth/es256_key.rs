@@ -119,7 +119,6 @@ fn invalid(reason: &str) -> io::Error {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::panic, reason = "a test ends here, and says why")]
 mod tests {
     use super::*;
     use crate::auth::MemoryVault;
