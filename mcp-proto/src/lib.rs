@@ -250,6 +250,7 @@
 //! | call servers over HTTP with any HTTP library | [`http::Client`] |
 //! | test a server in both eras | the crate `mcp-service`, feature `testing` |
 //! | say what a server offers | [`server::Registry`] |
+//! | require an extension | [`ext`] |
 //! | mirror arguments into HTTP headers | [`headers`] |
 //! | write async handlers | the crates `mcp-tokio` and `mcp-async-std`; for another runtime `mcp-service`, which they build on |
 //! | sign in to servers that want a token | the module `auth`, feature `auth` |
@@ -289,6 +290,7 @@ mod deadlines;
 #[doc(hidden)]
 pub mod decision_table;
 mod error;
+pub mod ext;
 pub mod frame;
 pub mod headers;
 pub mod http;

@@ -26,6 +26,7 @@ const LAYERS: &[&[&str]] = &[
         "challenge",
         "url",
         "change",
+        "ext",
         "progress",
         "trace",
         "headers",

@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use mcp_proto::ext::Feature;
 use mcp_proto::server::{self, Cacheable, Declaration, HandlerId, List};
 use mcp_proto::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
@@ -100,6 +101,7 @@ impl<H> Registry<H> {
     delegates_or_fails! {
         extension(identifier: impl Into<String>, settings: Json);
         experimental(name: impl Into<String>, settings: Json);
+        requires_extension(feature: Feature, identifier: impl Into<String>);
         add_resource(resource: Resource, handler: H);
         add_resource_template(template: ResourceTemplate, handler: H);
         add_prompt(prompt: Prompt, handler: H);

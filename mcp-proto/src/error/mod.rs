@@ -102,7 +102,7 @@ pub enum Rung {
     Method,
     /// Over HTTP: a header `Mcp-Param-…` does not repeat what the arguments say.
     ParamHeaders,
-    /// Its handler needs input that the client does not declare to give.
+    /// Its handler needs input, or an extension, that the client does not declare.
     Capability,
     /// The parameters are not those of the method.
     Params,

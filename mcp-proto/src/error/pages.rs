@@ -17,6 +17,7 @@ enum Subject {
     Completion,
     CustomTransports,
     Eras,
+    Extensions,
     HttpHeaders,
     Initialize,
     Input,
@@ -76,6 +77,7 @@ const TABLE: &[Row] = &[
     row(Subject::Completion, "2026-07-28/server/utilities/completion", legacy!("server/utilities/completion")),
     row(Subject::CustomTransports, "2026-07-28/basic/transports#custom-transports", legacy!("basic/transports#custom-transports")),
     row(Subject::Eras, "2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions", legacy!("basic/lifecycle#version-negotiation")),
+    row(Subject::Extensions, "2026-07-28/basic/versioning#extension-negotiation", legacy!("basic/lifecycle#capability-negotiation")),
     row(Subject::HttpHeaders, "2026-07-28/basic/transports/streamable-http#server-validation", legacy!("basic/transports#http-with-sse", "basic/transports#streamable-http", "basic/transports#protocol-version-header", "basic/transports#protocol-version-header")),
     row(Subject::Initialize, "2025-11-25/basic/lifecycle#initialization", legacy!("basic/lifecycle#initialization")),
     row(Subject::Input, "2026-07-28/basic/patterns/mrtr", legacy!("client/sampling", "client/sampling", "client/elicitation", "client/elicitation")),
@@ -163,6 +165,7 @@ impl ProtocolError {
             | Self::UnknownResultType { .. } => Subject::Responses,
             Self::UnexpectedRequest { .. } | Self::TooManyInputRounds { .. } => Subject::Input,
             Self::UndeclaredInput { .. } => Subject::ClientCapabilities,
+            Self::ExtensionsRequired { .. } => Subject::Extensions,
             Self::InvalidNotification { .. } => Subject::Notifications,
             Self::BeforeInitialize { .. } | Self::UnexpectedInitialize => Subject::Initialize,
             Self::ModernOnLegacy | Self::ModernNotServed | Self::TooMuchBeforeConnected => {

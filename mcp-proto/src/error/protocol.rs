@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::{ErrorCode, HeaderError, Rung};
 
@@ -286,6 +287,12 @@ pub enum ProtocolError {
     UndeclaredInput {
         /// The capability that is not declared.
         capability: &'static str,
+    },
+    /// The client does not declare extensions that a tool or a method needs. The code is -32021 in
+    /// the modern era, and -32603 in the legacy one, which has no code for it.
+    ExtensionsRequired {
+        /// The identifiers of the extensions that are missing.
+        identifiers: Vec<String>,
     },
 }
 

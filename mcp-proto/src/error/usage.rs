@@ -111,6 +111,16 @@ pub enum UsageError {
         /// The word.
         scope: String,
     },
+    /// No method of this name is registered.
+    UnknownMethod {
+        /// The method.
+        method: String,
+    },
+    /// A feature cannot need an extension that the registry does not declare.
+    UndeclaredExtension {
+        /// The identifier.
+        identifier: String,
+    },
     /// Settings of an extension, and parameters of a notification, must be a JSON object.
     NotAnObject {
         /// The extension's identifier, or the method.
@@ -210,6 +220,9 @@ texts! { UsageError:
     UnknownTool { name } => "no tool \"{name}\" is registered";
     InvalidScope { scope } =>
         "\"{scope}\" is no scope: it has 1 to 256 visible ASCII characters, no quotes or backslashes";
+    UnknownMethod { method } => "no method \"{method}\" is registered";
+    UndeclaredExtension { identifier } =>
+        "the extension \"{identifier}\" is not declared: call `Registry::extension` first";
     NotAnObject { name } => "\"{name}\": settings and parameters must be a JSON object";
     UnknownReference { name } => "no prompt or resource template \"{name}\" is registered";
     ReservedMethod { method } => "\"{method}\" is a method of the specification";

@@ -116,6 +116,8 @@ errors! {
     Params InvalidNotification { method } =>
         "{} is not as the schema says, or belongs to nothing", Quoted(method);
     Params UndeclaredInput { capability } => "the client does not declare `{capability}`";
+    Capability ExtensionsRequired { identifiers } =>
+        "the client must declare in `capabilities.extensions`: {}", identifiers.join(", ");
     Method LoggingNotDeclared =>
         "the server does not declare `logging`, so that it was sent no `logging/setLevel`";
     Result InvalidResult { expected } => "the result must be {expected}";

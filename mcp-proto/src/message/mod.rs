@@ -14,6 +14,7 @@ mod params;
 mod parse;
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -22,7 +23,7 @@ use bytes::Bytes;
 use crate::error::{ErrorCode, InRevision, ProtocolError};
 use crate::json::Json;
 use crate::json::write::List;
-use crate::version::ProtocolVersion;
+use crate::version::{Era, ProtocolVersion};
 
 pub use id::{ProgressToken, RequestId};
 pub(crate) use method::Capability;
@@ -165,11 +166,31 @@ impl ErrorData {
             object.text("requested", requested.as_deref().unwrap_or_default());
         } else if let ProtocolError::ResourceNotFound { uri } = error {
             object.text("uri", uri);
+        } else if let ProtocolError::ExtensionsRequired { identifiers } = error {
+            write_required(&mut object, identifiers);
         }
         object.end();
         let data = Some(Json::trusted(data)).filter(|data| *data != Json::EMPTY_OBJECT);
-        Self { data, ..Self::new(error.code(), alloc::format!("{}", InRevision(error, version))) }
+        let required = matches!(error, ProtocolError::ExtensionsRequired { .. });
+        let code = match version.era() {
+            Era::Legacy if required => ErrorCode::INTERNAL_ERROR,
+            Era::Legacy | Era::Modern => error.code(),
+        };
+        Self { data, ..Self::new(code, alloc::format!("{}", InRevision(error, version))) }
     }
+}
+
+/// The members of `MissingRequiredClientCapabilityErrorData` for these extensions.
+fn write_required(object: &mut List<'_, Vec<u8>>, identifiers: &[String]) {
+    object.key("requiredCapabilities");
+    let mut capabilities = List::object(object.out());
+    capabilities.key("extensions");
+    let mut extensions = List::object(capabilities.out());
+    for identifier in identifiers {
+        extensions.member(identifier, b"{}");
+    }
+    extensions.end();
+    capabilities.end();
 }
 
 impl fmt::Display for ErrorData {

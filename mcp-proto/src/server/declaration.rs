@@ -16,6 +16,7 @@ use super::result_prefix::{COMPLETE, result_prefix};
 use super::template::UriTemplate;
 use crate::change::{Change, List};
 use crate::error::UsageError;
+use crate::ext::Feature;
 use crate::headers::Plan;
 use crate::json::Json;
 use crate::json::write;
@@ -42,7 +43,7 @@ pub struct Declaration {
     templates: Vec<(UriTemplate, HandlerId)>,
     pub(super) prompts: BTreeMap<String, PromptEntry>,
     completions: BTreeMap<Reference, Completes>,
-    methods: BTreeMap<String, HandlerId>,
+    methods: BTreeMap<String, MethodEntry>,
     notifications: BTreeMap<String, HandlerId>,
     fallback: Option<HandlerId>,
     /// The handler of all requests and notifications, if this server forwards them.
@@ -70,6 +71,16 @@ pub(super) struct ToolEntry {
     pub(super) wraps: bool,
     /// Mapping from arguments to HTTP headers.
     pub(super) plan: Plan,
+    /// The extensions that a client must declare.
+    pub(super) required: Vec<String>,
+}
+
+/// A method with a handler of its own.
+#[derive(Debug)]
+struct MethodEntry {
+    handler: HandlerId,
+    /// The extensions that a client must declare.
+    required: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -109,7 +120,7 @@ impl Declaration {
             templates: templates(registered),
             prompts: prompts(registered),
             completions: completions(registered),
-            methods: registered.methods.clone(),
+            methods: methods(registered),
             notifications: registered.notifications.clone(),
             fallback: registered.fallback,
             forward: registered.forward,
@@ -148,9 +159,13 @@ impl Declaration {
         self.completions.get(reference).copied()
     }
 
-    /// The handler of a method that the specification does not have.
-    pub(super) fn method(&self, method: &str) -> Option<HandlerId> {
-        self.methods.get(method).copied().or(self.fallback)
+    /// The handler of a method that the specification does not have, and the extensions that a
+    /// client must declare for it.
+    pub(super) fn method(&self, method: &str) -> Option<(HandlerId, &[String])> {
+        match self.methods.get(method) {
+            Some(entry) => Some((entry.handler, &entry.required)),
+            None => Some((self.fallback?, &[])),
+        }
     }
 
     pub(super) fn notification(&self, method: &str) -> Option<HandlerId> {
@@ -280,9 +295,18 @@ fn tools(registered: &Registered) -> BTreeMap<String, ToolEntry> {
         let wraps = tool.output_schema.as_ref().is_some_and(|schema| !has_type_object(schema));
         // It was checked when the tool was added.
         let plan = Plan::compile(&tool.input_schema).unwrap_or_default();
-        (tool.name.clone(), ToolEntry { handler: *handler, wraps, plan })
+        let required = registered.required(&Feature::tool(&*tool.name));
+        (tool.name.clone(), ToolEntry { handler: *handler, wraps, plan, required })
     };
     registered.tools.iter().map(entry).collect()
+}
+
+fn methods(registered: &Registered) -> BTreeMap<String, MethodEntry> {
+    let entry = |(method, handler): (&String, &HandlerId)| {
+        let required = registered.required(&Feature::method(&**method));
+        (method.clone(), MethodEntry { handler: *handler, required })
+    };
+    registered.methods.iter().map(entry).collect()
 }
 
 fn prompts(registered: &Registered) -> BTreeMap<String, PromptEntry> {

@@ -10,6 +10,7 @@ use super::extensions::Extensions;
 use super::outcome::Input;
 use crate::budget::Charge;
 use crate::error::{ProtocolError, Rung};
+use crate::ext;
 use crate::frame::http1::Head;
 use crate::json::Json;
 use crate::message::{ErrorData, Method, Outgoing};
@@ -228,15 +229,10 @@ impl Peer {
         }
     }
 
-    /// The settings of an extension, if the client declares it.
+    /// The settings of an extension, an object, if the client declares it; [`ext`](crate::ext) has
+    /// the identifiers.
     pub fn extension(&self, identifier: &str) -> Option<Json> {
-        #[derive(serde::Deserialize)]
-        struct Capabilities {
-            #[serde(default)]
-            extensions: alloc::collections::BTreeMap<String, Json>,
-        }
-        let Capabilities { mut extensions } = self.capabilities.decode().ok()?;
-        extensions.remove(identifier)
+        ext::settings(&self.capabilities, identifier)
     }
 }
 

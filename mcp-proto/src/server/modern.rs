@@ -64,7 +64,7 @@ pub(super) fn serve(
         return Ok(Answer::Subscription);
     }
     declaration.check_capability(method)?;
-    match declaration.serve(Era::Modern, method, params, source.head)? {
+    match declaration.serve(Era::Modern, method, params, &meta.client_capabilities, source.head)? {
         Served::Page(list, result) => {
             Ok(Answer::Result { stamp: declaration.cache_stamp(list).clone(), result })
         }

@@ -5,11 +5,13 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::cacheable::Cacheable;
 use super::entries::Entries;
 use super::handler_id::HandlerId;
 use crate::change::List;
+use crate::ext::Feature;
 use crate::json::Json;
 use crate::scopes::Scopes;
 use crate::types::{
@@ -37,6 +39,8 @@ pub(super) struct Registered {
     pub(super) list_changed: BTreeSet<List>,
     pub(super) subscribe: bool,
     pub(super) extensions: BTreeMap<String, Json>,
+    /// The extensions that features need.
+    pub(super) required: BTreeMap<Feature, Vec<String>>,
     pub(super) experimental: BTreeMap<String, Json>,
     pub(super) cache: BTreeMap<Cacheable, CacheHint>,
 }
@@ -62,9 +66,15 @@ impl Registered {
             list_changed: BTreeSet::new(),
             subscribe: false,
             extensions: BTreeMap::new(),
+            required: BTreeMap::new(),
             experimental: BTreeMap::new(),
             cache: BTreeMap::new(),
         }
+    }
+
+    /// The extensions that a feature needs.
+    pub(super) fn required(&self, feature: &Feature) -> Vec<String> {
+        self.required.get(feature).cloned().unwrap_or_default()
     }
 }
 

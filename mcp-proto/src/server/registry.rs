@@ -14,6 +14,7 @@ use super::registered::{Reference, Registered};
 use super::template::UriTemplate;
 use crate::change::List;
 use crate::error::UsageError;
+use crate::ext::Feature;
 use crate::headers::Plan;
 use crate::json::Json;
 use crate::message::{Method, MethodRow};
@@ -114,6 +115,38 @@ impl<H> Registry<H> {
             return Err(UsageError::NotAnObject { name: identifier });
         }
         self.registered.extensions.insert(identifier, settings);
+        Ok(self)
+    }
+
+    /// Has requests for a tool or a method answered with -32021 unless their client declares an
+    /// extension; the handler is not called. Legacy clients declare extensions with `initialize`;
+    /// those that do not get -32603. A feature may need several extensions.
+    ///
+    /// Fails, and changes nothing, with [`UsageError::UndeclaredExtension`] unless
+    /// [`Registry::extension`] declares it, and with [`UsageError::UnknownTool`] or
+    /// [`UsageError::UnknownMethod`] if the feature is not registered.
+    pub fn requires_extension(
+        &mut self,
+        feature: Feature,
+        identifier: impl Into<String>,
+    ) -> Result<&mut Self, UsageError> {
+        let identifier = identifier.into();
+        if !self.registered.extensions.contains_key(&identifier) {
+            return Err(UsageError::UndeclaredExtension { identifier });
+        }
+        match &feature {
+            Feature::Tool(name) if !self.registered.tools.has(name) => {
+                return Err(UsageError::UnknownTool { name: name.clone() });
+            }
+            Feature::Method(method) if !self.registered.methods.contains_key(method) => {
+                return Err(UsageError::UnknownMethod { method: method.clone() });
+            }
+            Feature::Tool(_) | Feature::Method(_) => {}
+        }
+        let required = self.registered.required.entry(feature).or_default();
+        if !required.contains(&identifier) {
+            required.push(identifier);
+        }
         Ok(self)
     }
 
@@ -355,6 +388,7 @@ impl<H> Registry<H> {
     pub fn remove_tool(&mut self, name: &str) -> Option<H> {
         let handler = self.registered.tools.remove(name)?;
         self.registered.tool_scopes.remove(name);
+        self.registered.required.remove(&Feature::tool(name));
         self.handlers.remove(&handler.serial)
     }
 

@@ -15,6 +15,7 @@ use super::declaration::{Completes, Declaration, PromptEntry, ToolEntry};
 use super::handler_id::HandlerId;
 use super::registered::Reference;
 use crate::error::{ProtocolError, Rung};
+use crate::ext;
 use crate::headers::Mirrored;
 use crate::json::{Json, Raw};
 use crate::message::{Capability, Member, Method, Params};
@@ -50,17 +51,19 @@ pub(super) struct Target {
 }
 
 impl Declaration {
-    /// What answers a request of a method that both eras have.
+    /// What answers a request of a method that both eras have, from a client with these
+    /// capabilities.
     pub(super) fn serve(
         &self,
         era: Era,
         method: &Method,
         params: &Params,
+        capabilities: &Json,
         head: Option<&Mirrored<'_>>,
     ) -> Result<Served, ProtocolError> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others have a handler, or none")]
         match method {
-            Method::CallTool => self.tool(params, head),
+            Method::CallTool => self.tool(params, capabilities, head),
             Method::ListTools => self.list(era, Cacheable::Tools, params),
             Method::ListResources => self.list(era, Cacheable::Resources, params),
             Method::ListResourceTemplates => self.list(era, Cacheable::ResourceTemplates, params),
@@ -68,15 +71,22 @@ impl Declaration {
             Method::ListPrompts => self.list(era, Cacheable::Prompts, params),
             Method::GetPrompt => self.prompt(params),
             Method::Complete => self.complete(params),
-            _ => self.other(era, method, params),
+            _ => self.other(era, method, params, capabilities),
         }
     }
 
     /// A method with a handler that is registered under its name.
-    fn other(&self, era: Era, method: &Method, params: &Params) -> Result<Served, ProtocolError> {
+    fn other(
+        &self,
+        era: Era,
+        method: &Method,
+        params: &Params,
+        capabilities: &Json,
+    ) -> Result<Served, ProtocolError> {
         let is_served = method.row().is_none_or(|row| row.is_in(era));
-        let handler = self.method(method.name()).filter(|_| is_served);
-        let handler = handler.ok_or_else(|| not_found(method))?;
+        let entry = self.method(method.name()).filter(|_| is_served);
+        let (handler, required) = entry.ok_or_else(|| not_found(method))?;
+        check_extensions(required, capabilities)?;
         let arguments = params.json().clone();
         Ok(Served::Handler(Target { handler, kind: CallKind::Other, arguments }))
     }
@@ -114,9 +124,14 @@ impl Declaration {
         Ok(Served::Page(list, page.ok_or(ProtocolError::InvalidCursor)?))
     }
 
-    fn tool(&self, params: &Params, head: Option<&Mirrored<'_>>) -> Result<Served, ProtocolError> {
+    fn tool(
+        &self,
+        params: &Params,
+        capabilities: &Json,
+        head: Option<&Mirrored<'_>>,
+    ) -> Result<Served, ProtocolError> {
         let name = string(params, Member::Name)?;
-        let Some(ToolEntry { handler, wraps, plan }) = self.tools.get(&*name) else {
+        let Some(ToolEntry { handler, wraps, plan, required }) = self.tools.get(&*name) else {
             return Err(ProtocolError::UnknownTool { name: name.into_owned() });
         };
         let arguments = arguments(params)?;
@@ -126,6 +141,7 @@ impl Declaration {
             head.check_params(plan, &arguments)
                 .map_err(ProtocolError::header(Rung::ParamHeaders))?;
         }
+        check_extensions(required, capabilities)?;
         let handler = *handler;
         let kind = CallKind::Tool { wraps: *wraps };
         Ok(Served::Handler(Target { handler, kind, arguments }))
@@ -194,6 +210,18 @@ const NO_COMPLETIONS: Json = Json::constant(r#"{"completion":{"values":[]}}"#);
 
 pub(super) fn not_found(method: &Method) -> ProtocolError {
     ProtocolError::MethodNotFound { method: method.name().into() }
+}
+
+/// Fails with [`ProtocolError::ExtensionsRequired`] if a client with these capabilities lacks an
+/// extension.
+fn check_extensions(required: &[String], capabilities: &Json) -> Result<(), ProtocolError> {
+    let lacks = |identifier: &&String| ext::settings(capabilities, identifier).is_none();
+    let identifiers: alloc::vec::Vec<String> = required.iter().filter(lacks).cloned().collect();
+    if identifiers.is_empty() {
+        Ok(())
+    } else {
+        Err(ProtocolError::ExtensionsRequired { identifiers })
+    }
 }
 
 /// A member of the parameters that must be a string.

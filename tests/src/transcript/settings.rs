@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mcp_proto::ext::Feature;
 use mcp_proto::server::{Cacheable, List};
 use mcp_proto::types::CacheHint;
 use mcp_proto::{EraPolicy, Json, Limits};
@@ -28,6 +29,8 @@ pub(super) struct Settings {
     pub(super) subscribe: bool,
     pub(super) cache: Vec<(Cacheable, CacheHint)>,
     pub(super) extensions: BTreeMap<String, Json>,
+    /// Features, each with the extension that it needs.
+    pub(super) requires: Vec<(Feature, String)>,
     pub(super) experimental: BTreeMap<String, Json>,
     pub(super) page_size: Option<usize>,
     pub(super) instructions: Option<String>,
@@ -58,6 +61,7 @@ impl Default for Settings {
             subscribe: false,
             cache: Vec::new(),
             extensions: BTreeMap::new(),
+            requires: Vec::new(),
             experimental: BTreeMap::new(),
             page_size: None,
             instructions: None,
@@ -94,6 +98,7 @@ impl Settings {
             "subscribe" => self.subscribe = true,
             "cache" => self.cache.push(cache(value)?),
             "extension" => self.extensions.extend([named_json(value)?]),
+            "requires" => self.requires.push(required(value)?),
             "experimental" => self.experimental.extend([named_json(value)?]),
             "page-size" => self.page_size = Some(number(value)?),
             "instructions" => self.instructions = Some(value.into()),
@@ -101,6 +106,15 @@ impl Settings {
             _ => return Err(format!("no setting `{name}`")),
         }
         Ok(())
+    }
+}
+
+/// A kind of feature, its name, and the extension that it needs.
+fn required(text: &str) -> Result<(Feature, String)> {
+    match text.split_whitespace().collect::<Vec<_>>()[..] {
+        ["tool", name, identifier] => Ok((Feature::tool(name), identifier.into())),
+        ["method", name, identifier] => Ok((Feature::method(name), identifier.into())),
+        _ => Err("a feature is `tool` or `method`, its name and an extension".into()),
     }
 }
 

@@ -73,6 +73,12 @@ impl ServerInfo {
         self.version.era()
     }
 
+    /// The settings of an extension, an object, if the server declares it.
+    pub fn extension(&self, identifier: &str) -> Option<&Json> {
+        let settings = self.capabilities.extensions.get(identifier);
+        settings.filter(|settings| settings.raw().is_object())
+    }
+
     pub(in crate::client) fn discovered(
         version: ProtocolVersion,
         result: Option<&DiscoverResult>,

@@ -51,7 +51,6 @@ const INVALID: &[Rung] = &[
     Rung::Version,
     Rung::Headers,
     Rung::ParamHeaders,
-    Rung::Capability,
 ];
 const EITHER: &[Era] = Era::ALL;
 
@@ -62,9 +61,10 @@ pub const TABLE: Table<Sets, u16> = Table::new(&["step", "era", "status"], &[
     row("unsupported-media-type", (&[Rung::Media], EITHER), 415),
     row("not-acceptable",         (&[Rung::Accept], EITHER), 406),
     row("invalid",                (INVALID, EITHER), 400),
+    row("undeclared-capability",  (&[Rung::Capability], &[Era::Modern]), 400),
     row("unknown-session",        (&[Rung::Session], EITHER), 404),
     row("unknown-method",         (&[Rung::Method], &[Era::Modern]), 404),
-    row("error-of-a-method",      (&[Rung::Method, Rung::Params, Rung::Result], EITHER), 200),
+    row("error-of-a-method",      (&[Rung::Method, Rung::Capability, Rung::Params, Rung::Result], EITHER), 200),
     row("at-capacity",            (&[Rung::Capacity], EITHER), 503),
 ]);
 

@@ -84,13 +84,15 @@ pub(super) fn serve(
             subscriptions.unsubscribe(&string(params, Member::Uri)?);
             Json::EMPTY_OBJECT
         }
-        _ => match declaration.serve(Era::Legacy, method, params, None)? {
-            Served::Page(_, result) | Served::Result(result) => result,
-            Served::Handler(target) => {
-                let session = lifecycle.session().ok_or_else(|| not_found(method))?;
-                return Ok(Answer::Handler(target, session.requester(context, None)));
+        _ => {
+            let session = lifecycle.session().ok_or_else(|| not_found(method))?;
+            match declaration.serve(Era::Legacy, method, params, session.capabilities(), None)? {
+                Served::Page(_, result) | Served::Result(result) => result,
+                Served::Handler(target) => {
+                    return Ok(Answer::Handler(target, session.requester(context, None)));
+                }
             }
-        },
+        }
     };
     Ok(Answer::Result { stamp: Bytes::new(), result })
 }
@@ -106,7 +108,9 @@ pub(super) fn serve_again(
     input: Input,
 ) {
     let (Some(session), Some(again)) = (lifecycle.session(), &call.again) else { return };
-    let error = match context.declaration().serve(Era::Legacy, &again.method, &again.params, None) {
+    let (method, params) = (&again.method, &again.params);
+    let declaration = context.declaration();
+    let error = match declaration.serve(Era::Legacy, method, params, session.capabilities(), None) {
         Ok(Served::Handler(target)) => {
             let requester = session.requester(context, Some(Box::new(input)));
             return calls.restart(now, context, call, target, requester);

@@ -116,6 +116,11 @@ impl Session {
         info + self.capabilities.as_bytes().len()
     }
 
+    /// The client's `ClientCapabilities`.
+    pub(super) fn capabilities(&self) -> &Json {
+        &self.capabilities
+    }
+
     /// The sender of a request of the session.
     pub(super) fn requester(&self, context: &Context, input: Option<Box<Input>>) -> Requester {
         let declaration = context.declaration();
