@@ -21,6 +21,7 @@ pub(super) fn has_scheme(uri: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::error::UsageError;
+    use crate::ext::Feature;
     use crate::json::Json;
     use crate::server::Registry;
     use crate::types::{Implementation, Tool};
@@ -50,5 +51,31 @@ mod tests {
         assert_eq!(refused, Some(UsageError::InvalidExtension { identifier: "tasks".into() }));
         assert!(registry.extension("com.example/tasks", Json::EMPTY_OBJECT).is_ok());
         assert!(registry.registered.extensions.keys().eq(["com.example/tasks"]));
+    }
+
+    #[test]
+    fn required_extension_must_be_declared_and_its_feature_registered() {
+        let mut registry = registry();
+        let id = "com.example/tasks";
+        let tool = || Feature::tool("say");
+        let undeclared = UsageError::UndeclaredExtension { identifier: id.into() };
+        assert_eq!(registry.requires_extension(tool(), id).err(), Some(undeclared));
+        assert!(registry.extension(id, Json::EMPTY_OBJECT).is_ok());
+        let unknown = UsageError::UnknownTool { name: "say".into() };
+        assert_eq!(registry.requires_extension(tool(), id).err(), Some(unknown));
+        let unknown = UsageError::UnknownMethod { method: "say".into() };
+        let refused = registry.requires_extension(Feature::method("say"), id).err();
+        assert_eq!(refused, Some(unknown));
+        assert!(registry.registered.required.is_empty());
+
+        let schema = Json::constant(r#"{"type":"object"}"#);
+        assert!(registry.add_tool(Tool::new("say", schema), ()).is_ok());
+        for _ in 0..2 {
+            assert!(registry.requires_extension(tool(), id).is_ok());
+        }
+        assert_eq!(registry.registered.required(&tool()), [id]);
+        // A tool of the same name that is added later needs nothing.
+        registry.remove_tool("say");
+        assert!(registry.registered.required.is_empty());
     }
 }

@@ -133,3 +133,19 @@ impl ServerInfo {
         Some((protocol_version, server))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extension_of_a_server_has_an_object_as_its_settings() {
+        let mut server = ServerInfo::discovered(ProtocolVersion::LATEST_MODERN, None);
+        assert_eq!(server.extension("com.example/a"), None);
+        let settings = Json::constant(r#"{"x":1}"#);
+        server.capabilities.extensions.insert("com.example/a".into(), settings.clone());
+        server.capabilities.extensions.insert("com.example/b".into(), Json::constant("true"));
+        assert_eq!(server.extension("com.example/a"), Some(&settings));
+        assert_eq!(server.extension("com.example/b"), None);
+    }
+}
