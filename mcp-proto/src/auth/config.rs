@@ -6,7 +6,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::grant_kind::{GrantKind, IdentityProvider};
+use super::grant_kind::GrantKind;
+use super::identity_provider::IdentityProvider;
 use super::jwt::ProofKey;
 use super::metadata::IssuerMetadata;
 use super::policy::UrlPolicy;

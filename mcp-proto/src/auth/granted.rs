@@ -15,8 +15,10 @@ use alloc::string::String;
 use super::document::Document;
 use super::error::visible;
 use super::secret::Secret;
-use super::token_request::ID_JAG;
 use crate::decision_table::{Cells, Input, Set, Table, row};
+
+/// The type of an assertion of an identity provider.
+pub(super) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
 /// The request to the token endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

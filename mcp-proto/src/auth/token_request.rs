@@ -23,16 +23,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::form;
-use super::granted::{ExpectedToken, GrantRequest};
+use super::granted::{ExpectedToken, GrantRequest, ID_JAG};
 use super::registration::{AuthMethod, RegisteredClient};
 use super::secret::Secret;
 use crate::url::Url;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const CLIENT_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-
-/// The type of the assertion that the identity provider of a company gives.
-pub(super) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
 /// A grant that is exchanged for a token.
 pub(super) enum Grant<'a> {

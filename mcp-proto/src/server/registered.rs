@@ -11,6 +11,7 @@ use super::cacheable::Cacheable;
 use super::entries::Entries;
 use super::handler_id::HandlerId;
 use crate::change::List;
+use crate::error::UsageError;
 use crate::ext::Feature;
 use crate::json::Json;
 use crate::scopes::Scopes;
@@ -75,6 +76,46 @@ impl Registered {
     /// The extensions that a feature needs.
     pub(super) fn required(&self, feature: &Feature) -> Vec<String> {
         self.required.get(feature).cloned().unwrap_or_default()
+    }
+
+    /// Adds an extension that clients have to declare for a feature.
+    pub(super) fn require_extension(
+        &mut self,
+        feature: Feature,
+        identifier: String,
+    ) -> Result<(), UsageError> {
+        if !self.extensions.contains_key(&identifier) {
+            return Err(UsageError::UndeclaredExtension { identifier });
+        }
+        match &feature {
+            Feature::Tool(name) if !self.tools.has(name) => {
+                return Err(UsageError::UnknownTool { name: name.clone() });
+            }
+            Feature::Method(method) if !self.methods.contains_key(method) => {
+                return Err(UsageError::UnknownMethod { method: method.clone() });
+            }
+            Feature::Tool(_) | Feature::Method(_) => {}
+        }
+        let required = self.required.entry(feature).or_default();
+        if !required.contains(&identifier) {
+            required.push(identifier);
+        }
+        Ok(())
+    }
+
+    /// Sets the scopes that calls of a tool require.
+    pub(super) fn require_scopes(&mut self, tool: &str, scopes: &str) -> Result<(), UsageError> {
+        if !self.tools.has(tool) {
+            return Err(UsageError::UnknownTool { name: tool.into() });
+        }
+        let required = Scopes::words(scopes);
+        // A requirement that is lost would let everybody in.
+        let mut words = scopes.split_ascii_whitespace();
+        if let Some(scope) = words.find(|word| !required.contains(word)) {
+            return Err(UsageError::InvalidScope { scope: scope.into() });
+        }
+        self.tool_scopes.insert(tool.into(), required);
+        Ok(())
     }
 }
 

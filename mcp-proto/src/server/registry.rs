@@ -20,7 +20,6 @@ use crate::json::Json;
 use crate::message::{Method, MethodRow};
 use crate::meta;
 use crate::schema::{check_dialects, has_type_object};
-use crate::scopes::Scopes;
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
@@ -130,23 +129,7 @@ impl<H> Registry<H> {
         feature: Feature,
         identifier: impl Into<String>,
     ) -> Result<&mut Self, UsageError> {
-        let identifier = identifier.into();
-        if !self.registered.extensions.contains_key(&identifier) {
-            return Err(UsageError::UndeclaredExtension { identifier });
-        }
-        match &feature {
-            Feature::Tool(name) if !self.registered.tools.has(name) => {
-                return Err(UsageError::UnknownTool { name: name.clone() });
-            }
-            Feature::Method(method) if !self.registered.methods.contains_key(method) => {
-                return Err(UsageError::UnknownMethod { method: method.clone() });
-            }
-            Feature::Tool(_) | Feature::Method(_) => {}
-        }
-        let required = self.registered.required.entry(feature).or_default();
-        if !required.contains(&identifier) {
-            required.push(identifier);
-        }
+        self.registered.require_extension(feature, identifier.into())?;
         Ok(self)
     }
 
@@ -220,16 +203,7 @@ impl<H> Registry<H> {
     ///
     /// [Specification: Scope Challenge Handling](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling)
     pub fn require_scopes(&mut self, tool: &str, scopes: &str) -> Result<&mut Self, UsageError> {
-        if !self.registered.tools.has(tool) {
-            return Err(UsageError::UnknownTool { name: tool.into() });
-        }
-        let required = Scopes::words(scopes);
-        // A requirement that is lost would let everybody in.
-        let mut words = scopes.split_ascii_whitespace();
-        if let Some(scope) = words.find(|word| !required.contains(word)) {
-            return Err(UsageError::InvalidScope { scope: scope.into() });
-        }
-        self.registered.tool_scopes.insert(tool.into(), required);
+        self.registered.require_scopes(tool, scopes)?;
         Ok(self)
     }
 

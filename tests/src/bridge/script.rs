@@ -25,17 +25,20 @@ pub type CellSteps = Vec<(String, String)>;
 
 /// Takes all steps, and closes the client.
 pub async fn take(client: &Client, sleep: impl AsyncFn(Duration)) -> CellSteps {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let logs = seen.clone();
+    let logged = Arc::new(Mutex::new(Vec::new()));
+    let logs = logged.clone();
     client.on_log(move |log| logs.lock().unwrap().push(serde_json::to_string(log).unwrap()));
     let mut steps = CellSteps::new();
     let server = client.connected().await.unwrap();
     let known = json!([server.capabilities, server.implementation, server.instructions]);
     steps.push(("server".into(), known.to_string()));
     lists(client, &mut steps).await;
-    tools(client, &seen, &mut steps).await;
+    tools(client, &mut steps).await;
     others(client, &mut steps).await;
     changes(&sleep, client, &mut steps).await;
+    // A log message may come on another stream than the response of its call. That stream brings
+    // the changes as well, after it.
+    steps.push(("logs".into(), format!("{:?}", logged.lock().unwrap())));
     cancellation(&sleep, client, &mut steps).await;
     client.close().await;
     assert!(steps.len() > 50, "{} steps", steps.len());
@@ -69,7 +72,7 @@ async fn lists(client: &Client, steps: &mut CellSteps) {
 }
 
 /// Calls every tool.
-async fn tools(client: &Client, seen: &Arc<Mutex<Vec<String>>>, steps: &mut CellSteps) {
+async fn tools(client: &Client, steps: &mut CellSteps) {
     client.set_log_level(LoggingLevel::Debug).await.unwrap();
     let tools = client.list_tools().await.unwrap().tools;
     assert!(tools.len() > 30);
@@ -85,6 +88,7 @@ async fn tools(client: &Client, seen: &Arc<Mutex<Vec<String>>>, steps: &mut Cell
             "test_elicitation" => json!({"message": "Sure?"}),
             _ => json!({}),
         };
+        let seen = Arc::new(Mutex::new(Vec::new()));
         let progress = seen.clone();
         let call = client.call_tool(name, &arguments).on_progress(move |told| {
             progress.lock().unwrap().push(format!("{told:?}"));

@@ -91,34 +91,8 @@ impl Authorizing {
                     })
                 })
             }
-            AuthAction::Sign { id, key, input } => {
-                let key = match key {
-                    KeyRole::Client => &self.sign_in.client_key,
-                    KeyRole::Proof => &self.sign_in.proof_key,
-                };
-                let signed = key.as_ref().map(|key| key.sign(input.expose().as_bytes()));
-                Box::pin(async move {
-                    SignInStep::Signed(
-                        id,
-                        match signed {
-                            Some(signed) => signed.await,
-                            None => Err(io::Error::other("there is no key")),
-                        },
-                    )
-                })
-            }
-            AuthAction::Subject { id } => {
-                let given = self.sign_in.subject.as_ref().map(|subject| subject());
-                Box::pin(async move {
-                    SignInStep::Subject(
-                        id,
-                        match given {
-                            Some(given) => given.await,
-                            None => Err(io::Error::other("nothing gives it")),
-                        },
-                    )
-                })
-            }
+            AuthAction::Sign { id, key, input } => self.sign(id, key, &input),
+            AuthAction::Subject { id } => self.subject(id),
             AuthAction::StopListening => {
                 self.pending = None;
                 return;
@@ -126,6 +100,34 @@ impl Authorizing {
             _ => return,
         };
         self.tasks.push(task);
+    }
+
+    /// Signs by a key of the application.
+    fn sign(&self, id: SignId, key: KeyRole, input: &Secret) -> AuthFuture<SignInStep> {
+        let key = match key {
+            KeyRole::Client => &self.sign_in.client_key,
+            KeyRole::Proof => &self.sign_in.proof_key,
+        };
+        let signed = key.as_ref().map(|key| key.sign(input.expose().as_bytes()));
+        Box::pin(async move {
+            let signed = match signed {
+                Some(signed) => signed.await,
+                None => Err(io::Error::other("there is no key")),
+            };
+            SignInStep::Signed(id, signed)
+        })
+    }
+
+    /// Asks the application for the token of a workload or a person.
+    fn subject(&self, id: SubjectId) -> AuthFuture<SignInStep> {
+        let given = self.sign_in.subject.as_ref().map(|subject| subject());
+        Box::pin(async move {
+            let given = match given {
+                Some(given) => given.await,
+                None => Err(io::Error::other("nothing gives it")),
+            };
+            SignInStep::Subject(id, given)
+        })
     }
 
     /// Has all futures go on, and tells the authorizer what has come of them; false if nothing has.
