@@ -9,7 +9,7 @@
 //! | [`Raw`], [`mod@write`], [`raw`], [`trusted`] | reads results in place; writes params and results whose shape is fixed |
 //! | [`explain`], [`DecodeError`] | says where arguments and results do not fit |
 //! | [`Deadlines`] | the sleeps of handlers, the timeouts of exchanges |
-//! | [`Row`] | the calls that an application waits for |
+//! | [`SeqMap`] | the calls that an application waits for |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 
 pub use crate::deadlines::Deadlines;
@@ -17,7 +17,7 @@ pub use crate::http::server::alarms::Alarms;
 pub use crate::http::server::shares::{Holder, Shares};
 use crate::json::Json;
 pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, write};
-pub use crate::row::Row;
+pub use crate::seq_map::SeqMap;
 
 /// A view of a value.
 #[inline]

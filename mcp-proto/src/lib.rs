@@ -306,9 +306,9 @@ mod progress;
 #[cfg(feature = "request-state")]
 pub mod request_state;
 pub mod resource_server;
-mod row;
 pub mod schema;
 mod scopes;
+mod seq_map;
 pub mod server;
 pub mod stdio;
 pub mod stream;
@@ -319,7 +319,7 @@ mod url;
 mod version;
 
 pub use bytes::{Bytes, BytesMut};
-pub use error::{ErrorCode, ProtocolError, Rung, UsageError};
+pub use error::{ErrorCode, ProtocolError, UsageError, ValidationStep};
 pub use json::{InvalidJson, Json};
 pub use limits::Limits;
 pub use machine::{Action, Binding, Machine};

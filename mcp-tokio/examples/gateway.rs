@@ -47,7 +47,9 @@ use hyper_util::client;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use mcp_tokio::mcp_proto::headers::{BodyCheck, BodyError, HeaderError, METHOD, Mirrored, NAME};
+use mcp_tokio::mcp_proto::headers::{
+    BodyCheck, BodyError, HeaderError, METHOD, MirroredHeaders, NAME,
+};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -157,7 +159,7 @@ impl Gateway {
 
     fn modern(&self, head: &HeaderMap) -> Result<Route, HeaderError> {
         let fields = head.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        let mirrored = Mirrored::of(fields);
+        let mirrored = MirroredHeaders::of(fields);
         let claim = mirrored.claim()?;
         let tool = claim.name.as_deref().filter(|_| claim.method == "tools/call");
         let special = tool.and_then(|tool| {

@@ -62,7 +62,7 @@ mod axum {
 #[cfg(feature = "tower")]
 mod axum_auth {
     use mcp_tokio::mcp_proto::http::Unauthorized;
-    use mcp_tokio::{CallError, ConnectError, Unreached};
+    use mcp_tokio::{CallError, ConnectError, ConnectFailure};
 
     use super::*;
 
@@ -154,7 +154,7 @@ mod axum_auth {
             config = config.field("Authorization", token).unwrap();
         }
         let error = connect_http(&client, config).await.unwrap_err();
-        let error = error.into_inner().unwrap().downcast::<Unreached>().unwrap();
+        let error = error.into_inner().unwrap().downcast::<ConnectFailure>().unwrap();
         let ConnectError::Unauthorized(refused) = error.error else { panic!("{error}") };
         refused
     }

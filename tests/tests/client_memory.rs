@@ -20,7 +20,7 @@ use mcp_proto::client::{
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{ClientCapabilities, Implementation, SubscriptionFilter};
 use mcp_proto::{Action, Binding, Bytes, Instant, Json, Limits, Machine, ProtocolVersion};
-use mcp_service::{ClientService, Driven};
+use mcp_service::{ClientService, Drive};
 use peak_alloc::PeakAlloc;
 use serde_json::json;
 

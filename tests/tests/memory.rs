@@ -20,7 +20,7 @@ use mcp_proto::types::{
     Implementation, InputRequest, RequestParams, ResourceContents, ResourceTemplate,
 };
 use mcp_proto::{Action, Binding, Bytes, Instant, Json, Limits, Machine};
-use mcp_service::{Catalog, Driven, Handler, Registry, Service};
+use mcp_service::{Catalog, Drive, Handler, Registry, Service};
 use mcp_tests::fuzz;
 use peak_alloc::PeakAlloc;
 use serde_json::Value;

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::Registry;
 use super::lock::Lock;
-use super::port::Port;
+use super::service_mailbox::ServiceMailbox;
 use super::trace::Hook;
 use mcp_proto::UsageError;
 use mcp_proto::server::{Change, Declaration};
@@ -39,11 +39,11 @@ use mcp_proto::server::{Change, Declaration};
 /// ```
 #[derive(Clone)]
 pub struct Catalog {
-    shared: Arc<Shared>,
+    shared: Arc<CatalogShared>,
 }
 
-struct Shared {
-    state: Lock<State>,
+struct CatalogShared {
+    state: Lock<CatalogState>,
     /// That of the offer, to be seen without the lock.
     generation: AtomicU64,
     /// Held for as long as somebody changes the registry.
@@ -51,22 +51,22 @@ struct Shared {
     hook: Hook,
 }
 
-struct State {
-    offer: Offer,
+struct CatalogState {
+    offer: CatalogSnapshot,
     /// Those of the services that have joined, by their addresses.
-    ports: BTreeMap<usize, Weak<Port>>,
+    ports: BTreeMap<usize, Weak<ServiceMailbox>>,
 }
 
 /// A registry and what its machines know of it.
 #[derive(Clone, Debug)]
-pub(super) struct Offer {
+pub(super) struct CatalogSnapshot {
     pub(super) registry: Arc<Registry>,
     pub(super) declaration: Arc<Declaration>,
     /// The number of offers before it.
     pub(super) generation: u64,
 }
 
-impl Offer {
+impl CatalogSnapshot {
     fn new(registry: Registry, generation: u64) -> Self {
         let declaration = registry.declaration();
         Self { registry: Arc::new(registry), declaration, generation }
@@ -75,8 +75,9 @@ impl Offer {
 
 impl From<Registry> for Catalog {
     fn from(registry: Registry) -> Self {
-        let state = State { offer: Offer::new(registry, 0), ports: BTreeMap::new() };
-        let shared = Shared {
+        let state =
+            CatalogState { offer: CatalogSnapshot::new(registry, 0), ports: BTreeMap::new() };
+        let shared = CatalogShared {
             state: Lock::new(state),
             generation: AtomicU64::new(0),
             updating: Lock::new(()),
@@ -103,7 +104,7 @@ impl Catalog {
             let before = self.with(|state| state.offer.clone());
             let mut registry = Registry::clone(&before.registry);
             let result = change(&mut registry)?;
-            let offer = Offer::new(registry, before.generation + 1);
+            let offer = CatalogSnapshot::new(registry, before.generation + 1);
             let ports = self.with(|state| {
                 state.offer = offer.clone();
                 self.shared.generation.store(offer.generation, Ordering::Release);
@@ -156,7 +157,7 @@ impl Catalog {
     }
 
     /// Has `port` told of all that changes from now on, and says what is offered until then.
-    pub(super) fn join(&self, port: &Arc<Port>) -> Offer {
+    pub(super) fn join(&self, port: &Arc<ServiceMailbox>) -> CatalogSnapshot {
         self.with(|state| {
             state.ports.insert(address(port), Arc::downgrade(port));
             state.offer.clone()
@@ -164,7 +165,7 @@ impl Catalog {
     }
 
     /// The offer.
-    pub(super) fn offer(&self) -> Offer {
+    pub(super) fn offer(&self) -> CatalogSnapshot {
         self.with(|state| state.offer.clone())
     }
 
@@ -179,7 +180,7 @@ impl Catalog {
     }
 
     /// `port` is not to be told any more.
-    pub(super) fn leave(&self, port: &Arc<Port>) {
+    pub(super) fn leave(&self, port: &Arc<ServiceMailbox>) {
         // Nobody else knows those that have not joined.
         if Arc::weak_count(port) == 0 {
             return;
@@ -188,19 +189,19 @@ impl Catalog {
     }
 
     /// Nothing that may run code of others is called with this.
-    fn with<R>(&self, look: impl FnOnce(&mut State) -> R) -> R {
+    fn with<R>(&self, look: impl FnOnce(&mut CatalogState) -> R) -> R {
         look(&mut self.shared.state.lock())
     }
 }
 
-impl State {
-    fn ports(&self) -> Vec<Arc<Port>> {
+impl CatalogState {
+    fn ports(&self) -> Vec<Arc<ServiceMailbox>> {
         self.ports.values().filter_map(Weak::upgrade).collect()
     }
 }
 
 /// No other port has it for as long as anybody knows this one.
-fn address(port: &Arc<Port>) -> usize {
+fn address(port: &Arc<ServiceMailbox>) -> usize {
     Arc::as_ptr(port).addr()
 }
 

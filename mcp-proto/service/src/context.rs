@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::checks::Checks;
 use super::input::Round;
-use super::port::{Cancel, Command, Port};
+use super::service_mailbox::{Cancel, Command, ServiceMailbox};
 use super::{Catalog, MissingScopes, Session};
 use mcp_proto::Duration;
 use mcp_proto::Era;
@@ -25,15 +25,15 @@ use mcp_proto::types::{LoggingLevel, LoggingMessageNotificationParams};
 /// A handler's side of its request.
 #[derive(Clone, Debug)]
 pub struct Context {
-    port: Arc<Port>,
+    port: Arc<ServiceMailbox>,
     cancel: Arc<Cancel>,
     about: ReplyId,
-    pub(super) asked: Asked,
+    pub(super) asked: CallContext,
 }
 
 /// Context of a request.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct CallContext {
     pub(super) peer: Peer,
     pub(super) wants_progress: bool,
     pub(super) log_level: Option<LoggingLevel>,
@@ -46,7 +46,12 @@ pub(super) struct Asked {
 }
 
 impl Context {
-    pub(super) fn new(port: Arc<Port>, cancel: Arc<Cancel>, about: ReplyId, asked: Asked) -> Self {
+    pub(super) fn new(
+        port: Arc<ServiceMailbox>,
+        cancel: Arc<Cancel>,
+        about: ReplyId,
+        asked: CallContext,
+    ) -> Self {
         Self { port, cancel, about, asked }
     }
 
@@ -205,7 +210,7 @@ impl Drop for Cancelled {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Sleep {
-    port: Arc<Port>,
+    port: Arc<ServiceMailbox>,
     state: SleepState,
 }
 

@@ -17,7 +17,7 @@ pub(crate) const TURN_ROUNDS: usize = 16;
 
 /// One side of a conversation, to be driven; the two are [`Service`](super::Service) and
 /// [`ClientService`](super::ClientService).
-pub trait Driven {
+pub trait Drive {
     /// The peer sent `data`.
     fn handle_bytes(&mut self, now: Instant, data: Bytes);
 
@@ -37,37 +37,37 @@ pub trait Driven {
     /// The next bytes to write; empty if there are none.
     fn output(&self) -> &[u8];
 
-    /// The first `count` bytes of [`Driven::output`] are written.
+    /// The first `count` bytes of [`Drive::output`] are written.
     fn handle_written(&mut self, count: usize);
 
     /// The peer does not read any more. Returns whether what it still says is of interest all the
     /// same, as to a client that waits for answers.
-    fn handle_deaf(&mut self) -> bool;
+    fn handle_write_closed(&mut self) -> bool;
 
-    /// When [`Driven::turn`] is to be called at the latest.
+    /// When [`Drive::turn`] is to be called at the latest.
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// Returns whether the adapter should read.
     fn wants_read(&self) -> bool;
 
     /// Returns whether actions wait until some output is written.
-    fn is_clogged(&self) -> bool;
+    fn is_write_blocked(&self) -> bool;
 
-    /// Returns whether nothing more will be transmitted than what [`Driven::output`] has.
+    /// Returns whether nothing more will be transmitted than what [`Drive::output`] has.
     fn is_closed(&self) -> bool;
 
     /// Until when what was said last may take to be handed on, once all is said.
-    fn patience(&self) -> Option<Instant>;
+    fn flush_deadline(&self) -> Option<Instant>;
 
     /// Returns whether nobody waits any more for what was written to arrive.
-    fn has_given_up(&self) -> bool;
+    fn is_aborted(&self) -> bool;
 }
 
 /// Runs one side of a conversation on `io` until it has ended.
 ///
 /// Fails with what reading or writing failed with. A peer that stops reading ends the
 /// conversation without an error.
-pub async fn drive(service: &mut impl Driven, io: &mut impl Io) -> io::Result<()> {
+pub async fn drive(service: &mut impl Drive, io: &mut impl Io) -> io::Result<()> {
     let mut flushed = true;
     let ended = poll_fn(|context| poll_drive(service, io, &mut flushed, context)).await;
     ended.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
@@ -82,7 +82,7 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
 const ROUNDS: usize = 16;
 
 fn poll_drive(
-    service: &mut impl Driven,
+    service: &mut impl Drive,
     io: &mut impl Io,
     flushed: &mut bool,
     context: &mut Context<'_>,
@@ -101,7 +101,7 @@ fn poll_drive(
         }
         if !turns {
             // A stream that takes everything and hands nothing on has its time too.
-            let until = service.patience().filter(|_| !*flushed);
+            let until = service.flush_deadline().filter(|_| !*flushed);
             let due = service.poll_timeout().into_iter().chain(until).min();
             if due.is_some_and(|at| io.poll_timer(context, at).is_ready()) {
                 now = io.now();
@@ -110,9 +110,9 @@ fn poll_drive(
             }
         }
         service.turn(now, context.waker());
-        let mut again = service.is_clogged();
+        let mut again = service.is_write_blocked();
         let written = match poll_write(service, io, flushed, context) {
-            Poll::Ready(Err(error)) if is_gone(&error) && service.handle_deaf() => {
+            Poll::Ready(Err(error)) if is_gone(&error) && service.handle_write_closed() => {
                 *flushed = true;
                 // What it makes of that comes in its next turn.
                 again = true;
@@ -121,7 +121,7 @@ fn poll_drive(
             Poll::Ready(written) => Poll::Ready(written?),
             Poll::Pending => Poll::Pending,
         };
-        if service.has_given_up() || service.is_closed() && written.is_ready() {
+        if service.is_aborted() || service.is_closed() && written.is_ready() {
             return Poll::Ready(Ok(()));
         }
         turns = again && written.is_ready();
@@ -134,7 +134,7 @@ fn poll_drive(
 
 /// Ready when there is nothing left to write, nor to hand on.
 fn poll_write(
-    service: &mut impl Driven,
+    service: &mut impl Drive,
     io: &mut impl Io,
     flushed: &mut bool,
     context: &mut Context<'_>,
@@ -155,7 +155,7 @@ fn poll_write(
 
 /// Ready when something was read.
 fn poll_read(
-    service: &mut impl Driven,
+    service: &mut impl Drive,
     io: &mut impl Io,
     now: Instant,
     context: &mut Context<'_>,
@@ -174,7 +174,7 @@ fn poll_read(
 }
 
 fn poll_stop(
-    service: &mut impl Driven,
+    service: &mut impl Drive,
     io: &mut impl Io,
     now: Instant,
     context: &mut Context<'_>,

@@ -32,10 +32,10 @@ pub use crate::schema;
 #[cfg(feature = "testing")]
 pub use crate::testing;
 pub use crate::{
-    Bridge, BridgeConfig, Call, Catalog, Client, CloseCause, Closed, Command, Context, Handler,
-    HandlerKind, HandlerRequest, HttpClientConfig, InheritedEnv, Interrupt, IntoAnswer,
-    IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, MissingScopes, Next, Registry,
-    Session, SessionError, Sharing, Stderr, Subscription, Unreached, limit_concurrency, limit_rate,
+    Bridge, BridgeConfig, Call, Catalog, Client, CloseCause, Closed, Command, ConnectFailure,
+    Context, Handler, HandlerKind, HandlerRequest, HttpClientConfig, InheritedEnv, Interrupt,
+    IntoAnswer, IntoInterrupt, IntoResult, IntoToolError, IntoToolResult, MissingScopes, Next,
+    Registry, Session, SessionError, Sharing, Stderr, Subscription, limit_concurrency, limit_rate,
 };
 #[cfg(feature = "jwt")]
 pub use crate::{JwtAlgorithm, JwtVerifier, KeySource};

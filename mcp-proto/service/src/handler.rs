@@ -9,7 +9,7 @@ use core::future::Future;
 
 use serde::de::DeserializeOwned;
 
-use super::handler_call::{Given, Running};
+use super::handler_call::{HandlerArgs, HandlerCall};
 use super::mime_type::DeclaredMimeType;
 use super::misfit::{misfits, without_place};
 use super::result::{IntoResult, IntoToolResult, tool_outcome};
@@ -26,17 +26,17 @@ use mcp_proto::types::{
 
 /// A handler of requests, which is async, or of notifications, which is not.
 #[derive(Clone)]
-pub struct Handler(Kind);
+pub struct Handler(HandlerKind);
 
 #[derive(Clone)]
-enum Kind {
+enum HandlerKind {
     Request(Arc<Call>),
     Notification(Arc<Notify>),
     /// Of both, for a server that forwards.
     Forward(Arc<Call>, Arc<NotifyAny>, Option<Arc<EndSession>>),
 }
 
-type Call = dyn Fn(Given, Context) -> Running + Send + Sync;
+type Call = dyn Fn(HandlerArgs, Context) -> HandlerCall + Send + Sync;
 type Notify = dyn Fn(&Json, Session) + Send + Sync;
 type NotifyAny = dyn Fn(Method, Json, Session) + Send + Sync;
 type EndSession = dyn Fn(SessionRef) + Send + Sync;
@@ -57,12 +57,12 @@ impl Handler {
             Ok(arguments) => {
                 drop(given);
                 let future = f(arguments, context);
-                Running::Future(Box::pin(async move { future.await.into_tool_outcome() }))
+                HandlerCall::Future(Box::pin(async move { future.await.into_tool_outcome() }))
             }
             Err(error) => {
                 let what = misfits::<A>(&given.arguments, &error);
                 let text = alloc::format!("The arguments do not fit the input schema: {what}");
-                Running::Done(tool_outcome(Ok(CallToolResult::error(text))))
+                HandlerCall::Done(tool_outcome(Ok(CallToolResult::error(text))))
             }
         })
     }
@@ -87,9 +87,9 @@ impl Handler {
         Self::request(move |given, context| match given.params.decode() {
             Ok(ReadResourceRequestParams { uri, .. }) => {
                 let declared = declared.of(&uri);
-                Running::read(f(uri, context), declared)
+                HandlerCall::read(f(uri, context), declared)
             }
-            Err(error) => Running::invalid::<ReadResourceRequestParams>(&given.params, &error),
+            Err(error) => HandlerCall::invalid::<ReadResourceRequestParams>(&given.params, &error),
         })
     }
 
@@ -120,14 +120,14 @@ impl Handler {
             Ok(ReadResourceRequestParams { uri, .. }) => match given.arguments.decode() {
                 Ok(variables) => {
                     let declared = declared.of(&uri);
-                    Running::read(f(uri, variables, context), declared)
+                    HandlerCall::read(f(uri, variables, context), declared)
                 }
                 Err(error) => {
                     let error = misfit(&uri, known.as_deref(), &error);
-                    Running::Done(Outcome::Error(error))
+                    HandlerCall::Done(Outcome::Error(error))
                 }
             },
-            Err(error) => Running::invalid::<ReadResourceRequestParams>(&given.params, &error),
+            Err(error) => HandlerCall::invalid::<ReadResourceRequestParams>(&given.params, &error),
         })
     }
 
@@ -141,8 +141,8 @@ impl Handler {
         R: IntoResult<GetPromptResult>,
     {
         Self::request(move |given, context| match given.arguments.decode() {
-            Ok(arguments) => Running::to(f(arguments, context)),
-            Err(error) => Running::invalid::<A>(&given.arguments, &error),
+            Ok(arguments) => HandlerCall::to(f(arguments, context)),
+            Err(error) => HandlerCall::invalid::<A>(&given.arguments, &error),
         })
     }
 
@@ -155,8 +155,8 @@ impl Handler {
         R: IntoResult<CompleteResult>,
     {
         Self::request(move |given, context| match given.params.decode() {
-            Ok(params) => Running::to(f(params, context)),
-            Err(error) => Running::invalid::<CompleteRequestParams>(&given.params, &error),
+            Ok(params) => HandlerCall::to(f(params, context)),
+            Err(error) => HandlerCall::invalid::<CompleteRequestParams>(&given.params, &error),
         })
     }
 
@@ -170,8 +170,8 @@ impl Handler {
         R: IntoResult<Json>,
     {
         Self::request(move |given, context| match given.params.decode_arguments() {
-            Ok(params) => Running::to(f(params, context)),
-            Err(error) => Running::invalid::<P>(&given.params, &error),
+            Ok(params) => HandlerCall::to(f(params, context)),
+            Err(error) => HandlerCall::invalid::<P>(&given.params, &error),
         })
     }
 
@@ -182,7 +182,7 @@ impl Handler {
         P: DeserializeOwned,
         F: Fn(P) + Send + Sync + 'static,
     {
-        Self(Kind::Notification(Arc::new(move |params, _| drop(params.decode().map(&f)))))
+        Self(HandlerKind::Notification(Arc::new(move |params, _| drop(params.decode().map(&f)))))
     }
 
     /// The same with the session that the notification is of, to send something to a legacy client.
@@ -192,7 +192,7 @@ impl Handler {
         P: DeserializeOwned,
         F: Fn(P, Session) + Send + Sync + 'static,
     {
-        Self(Kind::Notification(Arc::new(move |params, session| {
+        Self(HandlerKind::Notification(Arc::new(move |params, session| {
             drop(params.decode().map(|params| f(params, session)));
         })))
     }
@@ -206,10 +206,10 @@ impl Handler {
         Fut: Future<Output = Outcome> + Send + 'static,
         N: Fn(Method, Json, Session) + Send + Sync + 'static,
     {
-        let call = move |Given { method, params, .. }: Given, context| {
-            Running::Future(Box::pin(request(method, params, context)))
+        let call = move |HandlerArgs { method, params, .. }: HandlerArgs, context| {
+            HandlerCall::Future(Box::pin(request(method, params, context)))
         };
-        Self(Kind::Forward(Arc::new(call), Arc::new(notification), None))
+        Self(HandlerKind::Forward(Arc::new(call), Arc::new(notification), None))
     }
 
     /// The same handler, which also is told of sessions of legacy clients that have ended, and of byte
@@ -218,35 +218,37 @@ impl Handler {
     #[must_use]
     pub fn on_session_end(self, f: impl Fn(SessionRef) + Send + Sync + 'static) -> Self {
         match self.0 {
-            Kind::Forward(call, notify, _) => Self(Kind::Forward(call, notify, Some(Arc::new(f)))),
-            other @ (Kind::Request(_) | Kind::Notification(_)) => Self(other),
+            HandlerKind::Forward(call, notify, _) => {
+                Self(HandlerKind::Forward(call, notify, Some(Arc::new(f))))
+            }
+            other @ (HandlerKind::Request(_) | HandlerKind::Notification(_)) => Self(other),
         }
     }
 
-    fn request(call: impl Fn(Given, Context) -> Running + Send + Sync + 'static) -> Self {
-        Self(Kind::Request(Arc::new(call)))
+    fn request(call: impl Fn(HandlerArgs, Context) -> HandlerCall + Send + Sync + 'static) -> Self {
+        Self(HandlerKind::Request(Arc::new(call)))
     }
 
-    pub(super) fn call(&self, given: Given, context: Context) -> Running {
+    pub(super) fn call(&self, given: HandlerArgs, context: Context) -> HandlerCall {
         match &self.0 {
-            Kind::Request(call) | Kind::Forward(call, _, _) => call(given, context),
-            Kind::Notification(_) => {
+            HandlerKind::Request(call) | HandlerKind::Forward(call, _, _) => call(given, context),
+            HandlerKind::Notification(_) => {
                 let error = ErrorData::internal("the handler is one of notifications");
-                Running::Done(Outcome::Error(error))
+                HandlerCall::Done(Outcome::Error(error))
             }
         }
     }
 
     pub(super) fn notify(&self, method: Method, params: Json, session: Session) {
         match &self.0 {
-            Kind::Notification(notify) => notify(&params, session),
-            Kind::Forward(_, notify, _) => notify(method, params, session),
-            Kind::Request(_) => {}
+            HandlerKind::Notification(notify) => notify(&params, session),
+            HandlerKind::Forward(_, notify, _) => notify(method, params, session),
+            HandlerKind::Request(_) => {}
         }
     }
 
     pub(super) fn end_session(&self, session: SessionRef) {
-        if let Kind::Forward(_, _, Some(end)) = &self.0 {
+        if let HandlerKind::Forward(_, _, Some(end)) = &self.0 {
             end(session);
         }
     }

@@ -18,7 +18,7 @@ use mcp_proto::types::ReadResourceResult;
 
 /// The content of a request. It may be the whole buffer that arrived, so it is dropped once it is
 /// typed.
-pub(super) struct Given {
+pub(super) struct HandlerArgs {
     pub(super) method: Method,
     pub(super) params: Json,
     pub(super) arguments: Json,
@@ -28,13 +28,13 @@ pub(super) struct Given {
 pub(super) type BoxFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// A handler that was called.
-pub(super) enum Running {
+pub(super) enum HandlerCall {
     /// It did not get as far as a future.
     Done(Outcome),
     Future(BoxFuture),
 }
 
-impl Running {
+impl HandlerCall {
     /// A handler on its way to a result of the type `T`.
     pub(super) fn to<T, R>(future: impl Future<Output = R> + Send + 'static) -> Self
     where

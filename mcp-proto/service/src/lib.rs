@@ -15,7 +15,7 @@
 //! use mcp_proto::server::Config;
 //! use mcp_proto::types::Implementation;
 //! use mcp_proto::{Bytes, Instant};
-//! use mcp_service::{Driven, Registry, Service};
+//! use mcp_service::{Drive, Registry, Service};
 //! use std::task::Waker;
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -68,11 +68,11 @@
 //!
 //! | verb | when |
 //! |---|---|
-//! | [`Driven::handle_bytes`], [`Driven::handle_eof`] | something was read; the input has ended |
-//! | [`Driven::handle_stop`] | a signal asks to stop |
-//! | [`Driven::turn`] | after each of these and after writing, when its waker was woken, and at [`Driven::poll_timeout`] |
-//! | [`Driven::output`], [`Driven::handle_written`] | until it is empty: bytes to write |
-//! | [`Driven::is_closed`] | all is said: flush and return |
+//! | [`Drive::handle_bytes`], [`Drive::handle_eof`] | something was read; the input has ended |
+//! | [`Drive::handle_stop`] | a signal asks to stop |
+//! | [`Drive::turn`] | after each of these and after writing, when its waker was woken, and at [`Drive::poll_timeout`] |
+//! | [`Drive::output`], [`Drive::handle_written`] | until it is empty: bytes to write |
+//! | [`Drive::is_closed`] | all is said: flush and return |
 //!
 //! # Features
 //!
@@ -127,7 +127,6 @@ mod misfit;
 mod missing_scopes;
 mod nearest;
 mod output;
-mod port;
 mod process_group;
 mod read_ahead;
 mod registry;
@@ -136,6 +135,7 @@ mod runner;
 pub mod runtime;
 pub mod schema;
 mod service;
+mod service_mailbox;
 mod session;
 mod stderr;
 mod tasks;
@@ -148,14 +148,14 @@ mod wire;
 pub use bridge::{Bridge, BridgeConfig, Sharing};
 pub use catalog::Catalog;
 pub use client::{
-    Call, Client, ClientService, CloseCause, Closed, Connecting, Connector, HttpClientConfig,
-    HttpClientService, IntoAnswer, Subscription, Unreached,
+    Call, Client, ClientService, CloseCause, Closed, ConnectFailure, Connecting, Connector,
+    HttpClientConfig, HttpClientService, IntoAnswer, Subscription,
 };
 pub use command::Command;
 pub use context::{Cancelled, Context, Sleep};
-pub use drive::{Driven, drive};
+pub use drive::{Drive, drive};
 pub use handler::Handler;
-pub use http::{Admission, Answering, HttpLink, HttpServer, Part, Visitor};
+pub use http::{Admission, Answering, EndpointWaker, HttpLink, HttpServer, Part};
 pub use inherited_env::InheritedEnv;
 pub use io::{BoxReader, BoxWriter, Clock, Duplex, Io, Reader, Socket, Writer};
 #[cfg(feature = "jwt")]

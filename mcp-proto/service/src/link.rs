@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use core::sync::atomic::AtomicU64;
 
-use super::Visitor;
+use super::EndpointWaker;
 use super::runner::Scope;
 use mcp_proto::server::{
     Change, Declaration, Notification, Outcome, Reply, ReplyId, Server, ServerEvent,
@@ -16,13 +16,13 @@ use mcp_proto::{RequestId, UsageError};
 /// A machine on a byte stream that a [`Service`](super::Service) drives.
 pub trait Link: Scope + Machine<Event = ServerEvent> {
     /// True if it has anything to do with others.
-    const MEETS: bool;
+    const USES_ENDPOINT: bool;
 
     /// The server is to stop.
     fn shutdown(&mut self, now: Instant);
 
     /// How long a peer may leave unread what is too much to say more; `None` is for ever.
-    fn patience(&self) -> Option<Duration>;
+    fn max_unread(&self) -> Option<Duration>;
 
     /// Nobody reads any more. Returns whether there is still something to do about it.
     fn handle_disconnect(&mut self, now: Instant) -> bool;
@@ -36,7 +36,7 @@ pub trait Link: Scope + Machine<Event = ServerEvent> {
 
     /// Does what is to be done with others; `woken` if they asked for it. Returns whether there
     /// may be actions.
-    fn meet(&mut self, now: Instant, woken: bool, port: &Visitor) -> bool;
+    fn sync_endpoint(&mut self, now: Instant, woken: bool, port: &EndpointWaker) -> bool;
 }
 
 impl Scope for Connection<Server> {
@@ -72,14 +72,14 @@ impl Scope for Connection<Server> {
 }
 
 impl Link for Connection<Server> {
-    const MEETS: bool = false;
+    const USES_ENDPOINT: bool = false;
 
     fn shutdown(&mut self, now: Instant) {
         Self::shutdown(self, now);
     }
 
     /// A pipe has one peer, which may take its time.
-    fn patience(&self) -> Option<Duration> {
+    fn max_unread(&self) -> Option<Duration> {
         None
     }
 
@@ -94,7 +94,7 @@ impl Link for Connection<Server> {
     }
 
     /// A stream has nobody to share anything with.
-    fn meet(&mut self, _now: Instant, _woken: bool, _port: &Visitor) -> bool {
+    fn sync_endpoint(&mut self, _now: Instant, _woken: bool, _port: &EndpointWaker) -> bool {
         false
     }
 }

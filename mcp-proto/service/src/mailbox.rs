@@ -32,11 +32,11 @@ pub(super) struct Mailbox<T>(Lock<Inner<T>>);
 #[derive(Debug, Default)]
 struct Inner<T> {
     value: T,
-    reader: Reader,
+    reader: MailboxReader,
 }
 
 #[derive(Debug, Default)]
-enum Reader {
+enum MailboxReader {
     #[default]
     Absent,
     Waiting(Waker),
@@ -46,7 +46,7 @@ enum Reader {
 
 impl<T> Mailbox<T> {
     pub(super) fn new(value: T) -> Self {
-        Self(Lock::new(Inner { value, reader: Reader::Absent }))
+        Self(Lock::new(Inner { value, reader: MailboxReader::Absent }))
     }
 
     /// Looks at the value, or changes it; wakes nobody.
@@ -84,8 +84,10 @@ impl<T> Mailbox<T> {
         let taken = take(&mut inner.value);
         let before = match (&taken, &inner.reader) {
             (Some(_), _) => mem::take(&mut inner.reader),
-            (None, Reader::Waiting(known)) if known.will_wake(waker) => Reader::Absent,
-            (None, _) => mem::replace(&mut inner.reader, Reader::Waiting(waker.clone())),
+            (None, MailboxReader::Waiting(known)) if known.will_wake(waker) => {
+                MailboxReader::Absent
+            }
+            (None, _) => mem::replace(&mut inner.reader, MailboxReader::Waiting(waker.clone())),
         };
         drop(inner);
         drop(before);
@@ -96,10 +98,12 @@ impl<T> Mailbox<T> {
     pub(super) fn begin_turn<R>(&self, waker: &Waker, look: impl FnOnce(&mut T) -> R) -> R {
         let mut inner = self.0.lock();
         let (reader, before) = match mem::take(&mut inner.reader) {
-            Reader::InTurn(known) | Reader::BetweenTurns(known) if known.will_wake(waker) => {
-                (Reader::InTurn(known), Reader::Absent)
+            MailboxReader::InTurn(known) | MailboxReader::BetweenTurns(known)
+                if known.will_wake(waker) =>
+            {
+                (MailboxReader::InTurn(known), MailboxReader::Absent)
             }
-            before => (Reader::InTurn(waker.clone()), before),
+            before => (MailboxReader::InTurn(waker.clone()), before),
         };
         inner.reader = reader;
         let result = look(&mut inner.value);
@@ -112,7 +116,7 @@ impl<T> Mailbox<T> {
     pub(super) fn end_turn(&self, has_work: impl FnOnce(&mut T) -> bool) {
         let mut inner = self.0.lock();
         inner.reader = match mem::take(&mut inner.reader) {
-            Reader::InTurn(waker) => Reader::BetweenTurns(waker),
+            MailboxReader::InTurn(waker) => MailboxReader::BetweenTurns(waker),
             reader => reader,
         };
         let woken = if has_work(&mut inner.value) { inner.reader.take_waker() } else { None };
@@ -121,7 +125,7 @@ impl<T> Mailbox<T> {
     }
 }
 
-impl Reader {
+impl MailboxReader {
     /// The waker to wake, without the lock, for what was put in.
     fn take_waker(&mut self) -> Option<Waker> {
         match self {

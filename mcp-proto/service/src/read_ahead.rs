@@ -25,11 +25,11 @@ const CHUNK_BYTES: usize = 64;
 /// Input that is read ahead.
 #[derive(Debug)]
 pub(super) struct ReadAhead {
-    state: State,
+    state: ReadState,
 }
 
 #[derive(Debug)]
-enum State {
+enum ReadState {
     Open(Chunks),
     Ended(Chunks),
     Done,
@@ -49,12 +49,12 @@ pub(super) enum Piece {
 
 impl ReadAhead {
     pub(super) fn new() -> Self {
-        Self { state: State::Open(Chunks::default()) }
+        Self { state: ReadState::Open(Chunks::default()) }
     }
 
     /// Holds a chunk.
     pub(super) fn push(&mut self, data: Bytes) {
-        if let State::Open(chunks) = &mut self.state {
+        if let ReadState::Open(chunks) = &mut self.state {
             chunks.bytes += data.len() + CHUNK_BYTES;
             chunks.queue.push_back(data);
         }
@@ -62,42 +62,44 @@ impl ReadAhead {
 
     /// Holds the end.
     pub(super) fn end(&mut self) {
-        self.state = match mem::replace(&mut self.state, State::Done) {
-            State::Open(chunks) | State::Ended(chunks) => State::Ended(chunks),
-            State::Done => State::Done,
+        self.state = match mem::replace(&mut self.state, ReadState::Done) {
+            ReadState::Open(chunks) | ReadState::Ended(chunks) => ReadState::Ended(chunks),
+            ReadState::Done => ReadState::Done,
         };
     }
 
     /// The next piece, if any is held.
     pub(super) fn next(&mut self) -> Option<Piece> {
-        let (State::Open(chunks) | State::Ended(chunks)) = &mut self.state else { return None };
+        let (ReadState::Open(chunks) | ReadState::Ended(chunks)) = &mut self.state else {
+            return None;
+        };
         if let Some(data) = chunks.queue.pop_front() {
             chunks.bytes -= data.len() + CHUNK_BYTES;
             return Some(Piece::Data(data));
         }
-        if matches!(self.state, State::Open(_)) {
+        if matches!(self.state, ReadState::Open(_)) {
             return None;
         }
-        self.state = State::Done;
+        self.state = ReadState::Done;
         Some(Piece::End)
     }
 
     /// Returns whether the end is held.
     pub(super) fn has_ended(&self) -> bool {
-        matches!(self.state, State::Ended(_))
+        matches!(self.state, ReadState::Ended(_))
     }
 
     /// Returns whether nothing is held.
     pub(super) fn is_empty(&self) -> bool {
         match &self.state {
-            State::Open(chunks) => chunks.queue.is_empty(),
-            State::Ended(_) => false,
-            State::Done => true,
+            ReadState::Open(chunks) => chunks.queue.is_empty(),
+            ReadState::Ended(_) => false,
+            ReadState::Done => true,
         }
     }
 
     /// Returns whether another chunk may be held.
     pub(super) fn has_room(&self) -> bool {
-        matches!(&self.state, State::Open(chunks) if chunks.bytes <= MAX_BYTES)
+        matches!(&self.state, ReadState::Open(chunks) if chunks.bytes <= MAX_BYTES)
     }
 }

@@ -8,15 +8,15 @@ use alloc::sync::Arc;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Spawned;
-use super::catalog::{Catalog, Offer};
+use super::catalog::{Catalog, CatalogSnapshot};
 use super::changes::Changes;
 use super::checks::Checks;
 use super::commands::Lost;
-use super::context::{Asked, Context};
-use super::handler_call::{Given, Running};
+use super::context::{CallContext, Context};
+use super::handler_call::{HandlerArgs, HandlerCall};
 use super::input::Round;
 use super::mailbox::wake;
-use super::port::{Cancel, Command, News, Port};
+use super::service_mailbox::{Cancel, CatalogUpdate, Command, ServiceMailbox};
 use super::session::{Questions, Session, SessionScope};
 use super::tasks::{Progressed, Tasks};
 use super::trace::{Span, fault};
@@ -57,9 +57,9 @@ pub trait Scope: SessionScope {
 }
 
 pub(super) struct Runner {
-    pub(super) offer: Offer,
+    pub(super) offer: CatalogSnapshot,
     pub(super) tasks: Tasks,
-    pub(super) port: Arc<Port>,
+    pub(super) port: Arc<ServiceMailbox>,
     pub(super) spawn: Option<Box<dyn FnMut(Spawned) + Send>>,
     /// What the client was not told because it does not read.
     lost: Lost,
@@ -68,7 +68,7 @@ pub(super) struct Runner {
 
 impl Runner {
     pub(super) fn new(catalog: &Catalog) -> Self {
-        let port = Arc::new(Port::new(catalog.clone()));
+        let port = Arc::new(ServiceMailbox::new(catalog.clone()));
         let offer = catalog.join(&port);
         Self::with(offer, port)
     }
@@ -76,12 +76,12 @@ impl Runner {
     /// One that the catalog does not know: it asks when it has something to do, or is gone before
     /// the catalog changes.
     pub(super) fn of_one(catalog: &Catalog) -> Self {
-        let port = Arc::new(Port::new(catalog.clone()));
+        let port = Arc::new(ServiceMailbox::new(catalog.clone()));
         let offer = catalog.offer();
         Self::with(offer, port)
     }
 
-    fn with(offer: Offer, port: Arc<Port>) -> Self {
+    fn with(offer: CatalogSnapshot, port: Arc<ServiceMailbox>) -> Self {
         let tasks = Tasks::new(port.clone());
         let lost = Lost::default();
         let questions = Questions::default();
@@ -89,7 +89,7 @@ impl Runner {
     }
 
     /// Something happened that concerns a handler.
-    pub(super) fn react(&mut self, event: ServerEvent) {
+    pub(super) fn handle_event(&mut self, event: ServerEvent) {
         match event {
             ServerEvent::Cancelled { about, .. } => {
                 self.lost.take(about);
@@ -111,7 +111,12 @@ impl Runner {
     }
 
     /// The catalog has changed.
-    pub(super) fn learn(&mut self, now: Instant, scope: &mut impl Scope, news: News) {
+    pub(super) fn apply_update(
+        &mut self,
+        now: Instant,
+        scope: &mut impl Scope,
+        news: CatalogUpdate,
+    ) {
         if let Some(offer) = news.offer
             && offer.generation > self.offer.generation
         {
@@ -139,7 +144,7 @@ impl Runner {
     }
 
     /// A handler wants something. While the client does not read it is told nothing but answers.
-    pub(super) fn obey(
+    pub(super) fn apply_command(
         &mut self,
         now: Instant,
         scope: &mut impl Scope,
@@ -159,7 +164,9 @@ impl Runner {
             }
             // What has a stream of its own is a session's request, and not here.
             Command::CloseStream(_) => {}
-            Command::Session(command) => wake(self.questions.obey(now, scope, *command, is_full)),
+            Command::Session(command) => {
+                wake(self.questions.apply_command(now, scope, *command, is_full));
+            }
         }
     }
 
@@ -175,7 +182,7 @@ impl Runner {
         let id = &|| scope.request_id(about);
         match self.offer.call(&self.port, request, Arc::new(Cancel::new()), now, id) {
             Err(reply) => scope.respond(now, reply, gone()),
-            Ok(Called { reply, cancel, call }) => {
+            Ok(PreparedCall { reply, cancel, call }) => {
                 let spawn = self.spawn.as_deref_mut();
                 let progressed = self.tasks.start(reply, cancel, call, spawn);
                 self.settle(now, scope, progressed, is_full);
@@ -206,10 +213,10 @@ impl Runner {
         let Progressed::Done(reply, outcome) = progressed else { return };
         if let Some((commands, news)) = self.port.take_commands() {
             if !news.is_empty() {
-                self.learn(now, scope, news);
+                self.apply_update(now, scope, news);
             }
             for command in commands {
-                self.obey(now, scope, command, is_full);
+                self.apply_command(now, scope, command, is_full);
             }
         }
         self.tell_lost(now, scope, reply.id());
@@ -234,22 +241,22 @@ impl Drop for Runner {
 }
 
 /// A handler that is about to be called.
-pub(super) struct Called<F> {
+pub(super) struct PreparedCall<F> {
     pub(super) reply: Reply,
     pub(super) cancel: Arc<Cancel>,
     pub(super) call: F,
 }
 
-impl Offer {
+impl CatalogSnapshot {
     /// The handler of a request with what it gets; the reply, if there is none any more.
     pub(super) fn call(
         &self,
-        port: &Arc<Port>,
+        port: &Arc<ServiceMailbox>,
         request: Request,
         cancel: Arc<Cancel>,
         now: Instant,
         id: &dyn Fn() -> Option<RequestId>,
-    ) -> Result<Called<impl FnOnce() -> Running + use<>>, Reply> {
+    ) -> Result<PreparedCall<impl FnOnce() -> HandlerCall + use<>>, Reply> {
         let Some(handler) = self.registry.handler(request.handler).cloned() else {
             return Err(request.reply);
         };
@@ -258,7 +265,7 @@ impl Offer {
         let layers = &self.registry.layers;
         let layered = layers.around(&self.registry, &request.method, request.handler, now);
         let Request { reply, method, params, arguments, peer, .. } = request;
-        let asked = Asked {
+        let asked = CallContext {
             checks: checks.clone(),
             peer: peer.detach(),
             wants_progress: request.wants_progress,
@@ -271,14 +278,14 @@ impl Offer {
         let context = Context::new(port.clone(), cancel.clone(), reply.id(), asked);
         let call = move || {
             span.run(|| {
-                let given = Given { method, params, arguments };
+                let given = HandlerArgs { method, params, arguments };
                 match layered {
                     None => checks.call(&handler, given, context),
                     Some(layered) => layered.run(&handler, checks, given, context),
                 }
             })
         };
-        Ok(Called { reply, cancel, call })
+        Ok(PreparedCall { reply, cancel, call })
     }
 
     /// Tells the handler that forwards that a session has ended.
@@ -291,7 +298,7 @@ impl Offer {
     /// Calls the handler of a notification. There is nobody to tell of a panic.
     pub(super) fn notify(
         &self,
-        port: &Arc<Port>,
+        port: &Arc<ServiceMailbox>,
         (session, handler): (SessionRef, HandlerId),
         method: Method,
         params: Json,

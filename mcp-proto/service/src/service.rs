@@ -18,20 +18,20 @@ use mcp_proto::{Duration, Instant};
 use crate::Clock;
 use crate::Spawned;
 use crate::catalog::Catalog;
-use crate::drive::{Driven, TURN_ROUNDS};
-use crate::http::Visitor;
+use crate::drive::{Drive, TURN_ROUNDS};
+use crate::http::EndpointWaker;
 use crate::link::Link;
 use crate::output::Output;
-use crate::port::Port;
 use crate::read_ahead::{Piece, ReadAhead};
 use crate::runner::Runner;
+use crate::service_mailbox::ServiceMailbox;
 use crate::wire::Wire;
 
 /// A connection and its handlers; see the [crate](crate).
 pub struct Service<L: Link = Connection<Server>> {
     link: L,
     runner: Runner,
-    visitor: Visitor,
+    visitor: EndpointWaker,
     wire: Option<Wire>,
     on_fault: Option<Box<OnFault>>,
     input: ReadAhead,
@@ -42,7 +42,7 @@ pub struct Service<L: Link = Connection<Server>> {
     /// its input has ended.
     stalled: Option<Instant>,
     drain: Duration,
-    life: Life,
+    life: ServicePhase,
     /// The endpoint asks for a visit.
     visits: bool,
     /// When it was last told.
@@ -52,7 +52,7 @@ pub struct Service<L: Link = Connection<Server>> {
 type OnFault = dyn FnMut(&ProtocolError) + Send;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Life {
+enum ServicePhase {
     Open,
     /// The input has ended.
     Ending,
@@ -82,12 +82,12 @@ impl<L: Link> Service<L> {
     pub(crate) fn with(
         catalog: &Catalog,
         config: &Config,
-        connect: impl FnOnce(Arc<Declaration>, &Arc<Port>) -> L,
+        connect: impl FnOnce(Arc<Declaration>, &Arc<ServiceMailbox>) -> L,
     ) -> Self {
-        let runner = if L::MEETS { Runner::of_one(catalog) } else { Runner::new(catalog) };
+        let runner = if L::USES_ENDPOINT { Runner::of_one(catalog) } else { Runner::new(catalog) };
         Self {
             link: connect(runner.offer.declaration.clone(), &runner.port),
-            visitor: Visitor(runner.port.clone()),
+            visitor: EndpointWaker(runner.port.clone()),
             runner,
             wire: None,
             on_fault: None,
@@ -96,7 +96,7 @@ impl<L: Link> Service<L> {
             written: false,
             stalled: None,
             drain: config.limits.drain,
-            life: Life::Open,
+            life: ServicePhase::Open,
             visits: false,
             now: Instant::ZERO,
         }
@@ -132,35 +132,38 @@ impl<L: Link> Service<L> {
     }
 
     /// A peer that reads nothing for so long is gone.
-    fn tire(&mut self, now: Instant) {
-        if !self.written && self.stalled.is_some_and(|until| until <= now) && !self.handle_deaf() {
-            self.life = Life::GivenUp;
+    fn check_write_timeout(&mut self, now: Instant) {
+        if !self.written
+            && self.stalled.is_some_and(|until| until <= now)
+            && !self.handle_write_closed()
+        {
+            self.life = ServicePhase::GivenUp;
         }
     }
 
     /// Drops what a peer has not read in time.
     fn give_up(&mut self, now: Instant) {
         let written = core::mem::take(&mut self.written);
-        let patience = if self.input.has_ended() {
+        let flush_deadline = if self.input.has_ended() {
             Some(self.drain)
         } else {
-            self.link.patience().filter(|_| self.is_clogged())
+            self.link.max_unread().filter(|_| self.is_write_blocked())
         };
         let since = self.stalled.filter(|_| !written);
-        self.stalled = patience.map(|patience| since.unwrap_or(now + patience));
-        if let Life::Closed { until, patient } = &mut self.life {
+        self.stalled = flush_deadline.map(|flush_deadline| since.unwrap_or(now + flush_deadline));
+        if let ServicePhase::Closed { until, patient } = &mut self.life {
             if *patient && written {
                 *until = now + self.drain;
             }
             if *until <= now {
                 self.output.clear();
-                self.life = Life::GivenUp;
+                self.life = ServicePhase::GivenUp;
             }
         }
     }
 
     fn act_on_all(&mut self, now: Instant) {
-        while !self.is_clogged()
+        while !self.is_write_blocked()
             && let Some(action) = self.link.poll_action()
         {
             self.act(now, action);
@@ -183,20 +186,20 @@ impl<L: Link> Service<L> {
                 if let Some(wire) = &mut self.wire {
                     wire.event(now, &event);
                 }
-                self.react(event);
+                self.handle_event(event);
             }
             Action::Close => {
-                let patient = self.life != Life::Stopping;
-                self.life = Life::Closed { until: now + self.drain, patient };
+                let patient = self.life != ServicePhase::Stopping;
+                self.life = ServicePhase::Closed { until: now + self.drain, patient };
             }
         }
     }
 
-    fn react(&mut self, event: ServerEvent) {
+    fn handle_event(&mut self, event: ServerEvent) {
         if let (ServerEvent::PeerFault(error), Some(on_fault)) = (&event, &mut self.on_fault) {
             on_fault(error);
         }
-        self.runner.react(event);
+        self.runner.handle_event(event);
     }
 
     /// Returns whether the machine takes input.
@@ -206,7 +209,9 @@ impl<L: Link> Service<L> {
 
     /// Returns whether input goes to the machine as it comes.
     fn passes_input(&self) -> bool {
-        L::MEETS || self.life != Life::Open || self.input.is_empty() && self.takes_input()
+        L::USES_ENDPOINT
+            || self.life != ServicePhase::Open
+            || self.input.is_empty() && self.takes_input()
     }
 
     /// Gives the machine what was read ahead. Returns whether there was anything.
@@ -224,8 +229,8 @@ impl<L: Link> Service<L> {
 
     fn handle_end(&mut self, now: Instant) {
         self.link.handle_eof(now);
-        if self.life == Life::Open {
-            self.life = Life::Ending;
+        if self.life == ServicePhase::Open {
+            self.life = ServicePhase::Ending;
         }
     }
 
@@ -235,12 +240,12 @@ impl<L: Link> Service<L> {
     }
 }
 
-impl<L: Link> Driven for Service<L> {
+impl<L: Link> Drive for Service<L> {
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         if let Some(wire) = &mut self.wire {
             wire.received(now, data.clone());
         }
-        if L::MEETS {
+        if L::USES_ENDPOINT {
             self.runner.refresh(now, &mut self.link);
         }
         if self.passes_input() {
@@ -264,20 +269,22 @@ impl<L: Link> Driven for Service<L> {
     fn handle_stop(&mut self, now: Instant) {
         self.link.shutdown(now);
         self.life = match self.life {
-            Life::Open | Life::Ending | Life::Stopping => Life::Stopping,
-            Life::Closed { until, .. } => Life::Closed { until, patient: false },
-            Life::GivenUp => Life::GivenUp,
+            ServicePhase::Open | ServicePhase::Ending | ServicePhase::Stopping => {
+                ServicePhase::Stopping
+            }
+            ServicePhase::Closed { until, .. } => ServicePhase::Closed { until, patient: false },
+            ServicePhase::GivenUp => ServicePhase::GivenUp,
         };
     }
 
     fn turn(&mut self, now: Instant, waker: &Waker) {
         self.now = now;
         self.runner.port.begin_turn(now, waker);
-        self.tire(now);
-        if L::MEETS {
+        self.check_write_timeout(now);
+        if L::USES_ENDPOINT {
             self.runner.refresh(now, &mut self.link);
         }
-        if self.has_given_up() {
+        if self.is_aborted() {
             return self.runner.port.end_turn();
         }
         if self.link.poll_timeout().is_some_and(|at| at <= now) {
@@ -289,8 +296,10 @@ impl<L: Link> Driven for Service<L> {
             if self.handle_input(now) {
                 continue;
             }
-            let meets = L::MEETS && !self.is_clogged();
-            if meets && self.link.meet(now, core::mem::take(&mut self.visits), &self.visitor) {
+            let meets = L::USES_ENDPOINT && !self.is_write_blocked();
+            if meets
+                && self.link.sync_endpoint(now, core::mem::take(&mut self.visits), &self.visitor)
+            {
                 continue;
             }
             // What is left after that many rounds has the driver woken again.
@@ -299,11 +308,11 @@ impl<L: Link> Driven for Service<L> {
             rounds += 1;
             self.visits |= work.visit;
             if !work.news.is_empty() {
-                self.runner.learn(now, &mut self.link, work.news);
+                self.runner.apply_update(now, &mut self.link, work.news);
             }
             let is_full = self.is_full();
             for command in work.commands {
-                self.runner.obey(now, &mut self.link, command, is_full);
+                self.runner.apply_command(now, &mut self.link, command, is_full);
             }
             for slot in work.ready {
                 self.runner.poll(now, &mut self.link, slot, is_full);
@@ -329,10 +338,12 @@ impl<L: Link> Driven for Service<L> {
     fn poll_timeout(&self) -> Option<Instant> {
         let sleep = self.runner.port.next_sleep();
         let until = match self.life {
-            Life::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
-            Life::Open | Life::Ending | Life::Stopping | Life::Closed { .. } | Life::GivenUp => {
-                None
-            }
+            ServicePhase::Closed { until, .. } if self.output.waiting() > 0 => Some(until),
+            ServicePhase::Open
+            | ServicePhase::Ending
+            | ServicePhase::Stopping
+            | ServicePhase::Closed { .. }
+            | ServicePhase::GivenUp => None,
         };
         let times = [self.link.poll_timeout(), sleep, until, self.stalled];
         times.into_iter().flatten().min()
@@ -342,37 +353,40 @@ impl<L: Link> Driven for Service<L> {
         if self.input.is_empty() && self.takes_input() {
             return true;
         }
-        !L::MEETS && self.life == Life::Open && self.input.has_room()
+        !L::USES_ENDPOINT && self.life == ServicePhase::Open && self.input.has_room()
     }
 
     fn is_closed(&self) -> bool {
-        matches!(self.life, Life::Closed { .. } | Life::GivenUp)
+        matches!(self.life, ServicePhase::Closed { .. } | ServicePhase::GivenUp)
     }
 
-    fn handle_deaf(&mut self) -> bool {
+    fn handle_write_closed(&mut self) -> bool {
         self.output.clear();
         self.link.handle_disconnect(self.now)
     }
 
-    fn is_clogged(&self) -> bool {
+    fn is_write_blocked(&self) -> bool {
         let may_wait = match self.life {
-            Life::Open => true,
+            ServicePhase::Open => true,
             // What a client is told over HTTP does not end with what it sends.
-            Life::Ending => L::MEETS,
-            Life::Stopping | Life::Closed { .. } | Life::GivenUp => false,
+            ServicePhase::Ending => L::USES_ENDPOINT,
+            ServicePhase::Stopping | ServicePhase::Closed { .. } | ServicePhase::GivenUp => false,
         };
         may_wait && self.is_full()
     }
 
-    fn patience(&self) -> Option<Instant> {
+    fn flush_deadline(&self) -> Option<Instant> {
         match self.life {
-            Life::Closed { until, .. } => Some(until),
-            Life::Open | Life::Ending | Life::Stopping | Life::GivenUp => None,
+            ServicePhase::Closed { until, .. } => Some(until),
+            ServicePhase::Open
+            | ServicePhase::Ending
+            | ServicePhase::Stopping
+            | ServicePhase::GivenUp => None,
         }
     }
 
-    fn has_given_up(&self) -> bool {
-        self.life == Life::GivenUp
+    fn is_aborted(&self) -> bool {
+        self.life == ServicePhase::GivenUp
     }
 }
 
@@ -380,7 +394,7 @@ impl<L: Link> Drop for Service<L> {
     /// Tells others that nobody is there any more.
     fn drop(&mut self) {
         if self.link.handle_disconnect(self.now) {
-            self.link.meet(self.now, true, &self.visitor);
+            self.link.sync_endpoint(self.now, true, &self.visitor);
         }
     }
 }

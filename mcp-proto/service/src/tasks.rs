@@ -15,8 +15,8 @@ use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Clock;
-use super::handler_call::{BoxFuture, Running};
-use super::port::{Cancel, Command, Port};
+use super::handler_call::{BoxFuture, HandlerCall};
+use super::service_mailbox::{Cancel, Command, ServiceMailbox};
 use mcp_proto::Duration;
 use mcp_proto::ErrorData;
 use mcp_proto::server::{Outcome, Reply, ReplyId};
@@ -41,20 +41,20 @@ pub(super) enum Progressed {
 }
 
 pub(super) struct Tasks {
-    port: Arc<Port>,
-    slots: Vec<Slot>,
+    port: Arc<ServiceMailbox>,
+    slots: Vec<HandlerSlot>,
     free: Vec<usize>,
     /// The jobs that were pending when they were last polled.
-    pending: BTreeMap<ReplyId, Place>,
+    pending: BTreeMap<ReplyId, HandlerPlace>,
 }
 
-struct Slot {
+struct HandlerSlot {
     job: Option<Job>,
     waker: Waker,
 }
 
-enum Place {
-    Slot(usize),
+enum HandlerPlace {
+    HandlerSlot(usize),
     Spawned(Arc<Cancel>),
 }
 
@@ -98,11 +98,11 @@ pub(super) enum Started {
 }
 
 /// Calls a handler. One that panics is done.
-fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Running) -> Started {
+fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> HandlerCall) -> Started {
     let running = catch_unwind(AssertUnwindSafe(call));
-    match running.unwrap_or_else(|_| Running::Done(panicked())) {
-        Running::Future(future) => Started::Pending(Job { reply, cancel, future }),
-        Running::Done(outcome) => {
+    match running.unwrap_or_else(|_| HandlerCall::Done(panicked())) {
+        HandlerCall::Future(future) => Started::Pending(Job { reply, cancel, future }),
+        HandlerCall::Done(outcome) => {
             cancel.set();
             Started::Done(reply, outcome)
         }
@@ -110,7 +110,11 @@ fn make(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Running) -> St
 }
 
 /// Calls a handler and polls it for the first time; what is pending then is to be spawned.
-pub(super) fn begin(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Running) -> Started {
+pub(super) fn begin(
+    reply: Reply,
+    cancel: Arc<Cancel>,
+    call: impl FnOnce() -> HandlerCall,
+) -> Started {
     match make(reply, cancel, call) {
         Started::Pending(job) => job.first(),
         done @ Started::Done(..) => done,
@@ -118,7 +122,7 @@ pub(super) fn begin(reply: Reply, cancel: Arc<Cancel>, call: impl FnOnce() -> Ru
 }
 
 impl Tasks {
-    pub(super) fn new(port: Arc<Port>) -> Self {
+    pub(super) fn new(port: Arc<ServiceMailbox>) -> Self {
         Self { port, slots: Vec::new(), free: Vec::new(), pending: BTreeMap::new() }
     }
 
@@ -128,7 +132,7 @@ impl Tasks {
         &mut self,
         reply: Reply,
         cancel: Arc<Cancel>,
-        call: impl FnOnce() -> Running,
+        call: impl FnOnce() -> HandlerCall,
         spawn: Option<&mut (dyn FnMut(Spawned) + Send + 'static)>,
     ) -> Progressed {
         let mut job = match make(reply, cancel, call) {
@@ -148,7 +152,7 @@ impl Tasks {
                 Progressed::Done(job.end(), outcome)
             }
             Poll::Pending => {
-                self.pending.insert(job.reply.id(), Place::Slot(at));
+                self.pending.insert(job.reply.id(), HandlerPlace::HandlerSlot(at));
                 slot.job = Some(job);
                 Progressed::Pending
             }
@@ -170,8 +174,8 @@ impl Tasks {
     pub(super) fn cancel(&mut self, id: ReplyId) {
         match self.pending.remove(&id) {
             None => {}
-            Some(Place::Spawned(cancel)) => cancel.set(),
-            Some(Place::Slot(at)) => {
+            Some(HandlerPlace::Spawned(cancel)) => cancel.set(),
+            Some(HandlerPlace::HandlerSlot(at)) => {
                 if let Some(mut job) = self.remove(at) {
                     job.cancel.set();
                     // What it answers now is of no interest to anybody.
@@ -208,8 +212,8 @@ impl Tasks {
         match job.first() {
             Started::Done(reply, outcome) => Progressed::Done(reply, outcome),
             Started::Pending(job) => {
-                self.pending.insert(job.id(), Place::Spawned(job.cancel()));
-                spawn(Box::pin(Elsewhere::new(job, self.port.clone())));
+                self.pending.insert(job.id(), HandlerPlace::Spawned(job.cancel()));
+                spawn(Box::pin(SpawnedHandler::new(job, self.port.clone())));
                 Progressed::Pending
             }
         }
@@ -226,7 +230,7 @@ impl Tasks {
         self.free.pop().unwrap_or_else(|| {
             let at = self.slots.len();
             let waker = Waker::from(Arc::new(SlotWaker { at, port: self.port.clone() }));
-            self.slots.push(Slot { job: None, waker });
+            self.slots.push(HandlerSlot { job: None, waker });
             at
         })
     }
@@ -236,7 +240,7 @@ impl Tasks {
 /// then, which is harmless.
 struct SlotWaker {
     at: usize,
-    port: Arc<Port>,
+    port: Arc<ServiceMailbox>,
 }
 
 impl Wake for SlotWaker {
@@ -250,14 +254,14 @@ impl Wake for SlotWaker {
 }
 
 /// A job that runs where the adapter spawned it.
-pub(super) struct Elsewhere {
+pub(super) struct SpawnedHandler {
     job: Option<Job>,
-    port: Arc<Port>,
+    port: Arc<ServiceMailbox>,
     watcher: Option<u64>,
 }
 
-impl Elsewhere {
-    pub(super) fn new(job: Job, port: Arc<Port>) -> Self {
+impl SpawnedHandler {
+    pub(super) fn new(job: Job, port: Arc<ServiceMailbox>) -> Self {
         port.add_handler();
         Self { job: Some(job), port, watcher: None }
     }
@@ -265,7 +269,7 @@ impl Elsewhere {
 
 /// Waits until all spawned handlers have ended, for 500 ms at most. They are cancelled: each is
 /// polled once more and dropped.
-pub(super) async fn handlers_ended(port: &Port, clock: &mut impl Clock) {
+pub(super) async fn handlers_ended(port: &ServiceMailbox, clock: &mut impl Clock) {
     let until = clock.now() + GRACE;
     poll_fn(|context| match port.poll_handlers_ended(context.waker()) {
         Poll::Ready(()) => Poll::Ready(()),
@@ -274,7 +278,7 @@ pub(super) async fn handlers_ended(port: &Port, clock: &mut impl Clock) {
     .await;
 }
 
-impl Future for Elsewhere {
+impl Future for SpawnedHandler {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -297,7 +301,7 @@ impl Future for Elsewhere {
     }
 }
 
-impl Drop for Elsewhere {
+impl Drop for SpawnedHandler {
     fn drop(&mut self) {
         if let Some(job) = self.job.take() {
             self.port.command(Command::Respond(job.end(), dropped()));

@@ -18,20 +18,20 @@ const MAX_BYTES: usize = 8 * 1024;
 
 /// What the values say, as far as it can be read and kept.
 pub(super) fn challenges<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<Challenge> {
-    let mut kept = Kept { challenges: Vec::new(), room: MAX_BYTES };
+    let mut kept = ChallengeReader { challenges: Vec::new(), room: MAX_BYTES };
     for value in values {
         kept.read(Cursor { rest: value });
     }
     kept.challenges
 }
 
-struct Kept {
+struct ChallengeReader {
     challenges: Vec<Challenge>,
     /// How many bytes of text may yet be kept.
     room: usize,
 }
 
-impl Kept {
+impl ChallengeReader {
     fn read(&mut self, mut cursor: Cursor<'_>) {
         // Whether parameters belong to the last challenge, and whether one may begin.
         let mut open = false;

@@ -4,7 +4,7 @@ use super::event::CallId;
 
 /// The way that a client's messages travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Binding {
+pub(super) enum TransportKind {
     /// One stream of them.
     Stream,
     /// Each request, and each notification, on an HTTP request of its own.
@@ -13,7 +13,7 @@ pub(super) enum Binding {
 
 /// Origin of a message, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Origin {
+pub(crate) struct MessageSource {
     /// The batch that it is part of.
     pub(super) batch: Option<u64>,
     /// The call whose HTTP response it came on.

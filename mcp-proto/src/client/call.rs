@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `Waiting` for the era to be known, or held by the `Outbox` | being sent; cancellation, its time |
 //! | `Sent` | a response, cancellation, its time |
-//! | `Asking` for input | the last input, which sends it again; cancellation, its time |
+//! | `AwaitingInput` for input | the last input, which sends it again; cancellation, its time |
 //! | `Parked`: refused, and may be repeated once the server is known | the end of the negotiation |
 //!
 //! A call that the server may have dispatched to a handler is parked only if its method is
@@ -72,7 +72,7 @@ pub(super) enum State {
         /// The era in which it was sent.
         era: Era,
     },
-    Asking(Asking),
+    AwaitingInput(AwaitingInput),
     Parked {
         error: CallError,
         /// The era in which it was sent.
@@ -82,7 +82,7 @@ pub(super) enum State {
 
 /// What a modern server wants before it answers.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct AwaitingInput {
     /// What is not there yet.
     pub(super) missing: BTreeSet<String>,
     pub(super) responses: InputResponses,
@@ -152,7 +152,7 @@ impl Call {
             Era::Modern | Era::Legacy => (self.method.clone(), self.params.clone()),
         };
         let params = match &self.state {
-            State::Asking(asking) => {
+            State::AwaitingInput(asking) => {
                 compose::with_input(&params, &asking.responses, asking.request_state.as_ref())
             }
             State::Waiting | State::Sent { .. } | State::Parked { .. } => params,
@@ -169,14 +169,14 @@ impl Call {
     pub(super) fn resumption(&self, era: Era, begun: bool) -> Resumption {
         match &self.state {
             State::Waiting => Resumption::Send,
-            State::Asking(asking) if asking.missing.is_empty() && era == Era::Modern => {
+            State::AwaitingInput(asking) if asking.missing.is_empty() && era == Era::Modern => {
                 Resumption::Send
             }
             // Its handler has begun, at a server that is another one by now.
-            State::Asking(_) if era == Era::Legacy && !self.is_idempotent() => {
+            State::AwaitingInput(_) if era == Era::Legacy && !self.is_idempotent() => {
                 Resumption::Fail(CallError::Interrupted)
             }
-            State::Asking(asking) if asking.missing.is_empty() => Resumption::SendAnew,
+            State::AwaitingInput(asking) if asking.missing.is_empty() => Resumption::SendAnew,
             // The same server would refuse it again.
             State::Parked { error, refused_as: Era::Modern }
                 if era == Era::Modern && !is_of_version(error) =>
@@ -187,7 +187,7 @@ impl Call {
             State::Sent { .. } if era == Era::Legacy && !begun && self.is_idempotent() => {
                 Resumption::Recall
             }
-            State::Sent { .. } | State::Asking(_) => Resumption::Stay,
+            State::Sent { .. } | State::AwaitingInput(_) => Resumption::Stay,
         }
     }
 
@@ -253,10 +253,10 @@ impl Call {
     }
 
     /// The server needs input first; returns whether all of it is there. The time of the call rests.
-    pub(super) fn ask(&mut self, asking: Asking) -> bool {
+    pub(super) fn ask(&mut self, asking: AwaitingInput) -> bool {
         let is_complete = asking.missing.is_empty();
         self.rounds += 1;
-        self.state = State::Asking(asking);
+        self.state = State::AwaitingInput(asking);
         if !is_complete {
             self.rest();
         }
@@ -265,7 +265,7 @@ impl Call {
 
     /// One of the inputs that it asks for is there; returns whether it is the last.
     pub(super) fn give(&mut self, key: String, answer: Json) -> bool {
-        let State::Asking(asking) = &mut self.state else { return false };
+        let State::AwaitingInput(asking) = &mut self.state else { return false };
         asking.missing.remove(&key);
         asking.responses.insert(key, InputResponse::from(answer));
         asking.missing.is_empty()
@@ -295,7 +295,7 @@ impl Call {
     pub(super) fn is_held(&self) -> bool {
         match &self.state {
             State::Waiting => true,
-            State::Asking(asking) => asking.missing.is_empty(),
+            State::AwaitingInput(asking) => asking.missing.is_empty(),
             State::Sent { .. } | State::Parked { .. } => false,
         }
     }

@@ -14,14 +14,14 @@ use crate::error::UsageError;
 use crate::limits::Limits;
 use crate::message::RequestId;
 use crate::progress::Progress;
-use crate::row::Row;
+use crate::seq_map::SeqMap;
 use crate::time::Instant;
 use crate::types::ProgressNotificationParams;
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// By the number that their request has on the wire.
-    table: Row<Call>,
+    table: SeqMap<Call>,
     /// The numbers of requests whose response is of no interest any more.
     abandoned: BTreeSet<u64>,
     /// When the next call may be due. It is looked up then, and not whenever a call is over, so

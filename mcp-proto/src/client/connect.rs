@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use super::binding::{Binding, Origin};
+use super::binding::{MessageSource, TransportKind};
 use super::call::{Call, Goal, State};
 use super::compose::Envelope;
 use super::connect_error::ConnectError;
@@ -16,7 +16,9 @@ use super::event::SubscriptionId;
 use super::legacy;
 use super::life::{Life, Modern};
 use super::negotiation::probe::{self, Move, Outcome, Step};
-use super::negotiation::{Before, Decision, Found, Negotiating, Negotiation, ServerInfo, Verdict};
+use super::negotiation::{
+    Before, Decision, Negotiating, Negotiation, ProbeResult, ServerInfo, Verdict,
+};
 use super::recovery::{self, Known, Recovery, Refusal, Repeats, Then};
 use super::unconnected::{Restart, Unconnected};
 use super::{CallError, Client, ClientEvent, Reason};
@@ -46,22 +48,22 @@ impl Client {
     /// The server has answered a call, as a modern one does.
     pub(super) fn served_typed(&mut self, now: Instant) {
         let found = match self.life.step() {
-            Some(Step::Unconfirmed) => Found::default(),
+            Some(Step::Unconfirmed) => ProbeResult::default(),
             // It was slow, and it will not like the `initialize` that is out.
             Some(Step::Silent | Step::Held) => {
                 let Some(verdict) = self.work.config.verdict.clone() else { return };
                 let version = Some(verdict.version);
                 let discover = verdict.discover;
-                Found { version, discover, ..Found::default() }
+                ProbeResult { version, discover, ..ProbeResult::default() }
             }
             Some(_) | None => return,
         };
-        self.judge_found(now, Outcome::Modern, found);
+        self.decide_with(now, Outcome::Modern, found);
     }
 
     /// The server has answered a call, and not as a modern one does.
     pub(super) fn served_untyped(&mut self, now: Instant) {
-        self.judge(now, Outcome::Untyped);
+        self.decide(now, Outcome::Untyped);
         if let Some(negotiating) = self.life.negotiating_mut() {
             negotiating.set_serves();
         }
@@ -82,17 +84,17 @@ impl Client {
     /// Nothing came of what is out, in its time.
     pub(super) fn judge_silence(&mut self, now: Instant) {
         match self.work.binding {
-            Binding::Http => self.judge(now, Outcome::NoAnswer),
-            Binding::Stream => self.judge(now, Outcome::Silence),
+            TransportKind::Http => self.decide(now, Outcome::NoAnswer),
+            TransportKind::Stream => self.decide(now, Outcome::Silence),
         }
     }
 
     /// Something came of what is out, or nothing.
-    pub(super) fn judge(&mut self, now: Instant, outcome: Outcome) {
-        self.judge_found(now, outcome, Found::default());
+    pub(super) fn decide(&mut self, now: Instant, outcome: Outcome) {
+        self.decide_with(now, outcome, ProbeResult::default());
     }
 
-    pub(super) fn judge_found(&mut self, now: Instant, outcome: Outcome, found: Found) {
+    pub(super) fn decide_with(&mut self, now: Instant, outcome: Outcome, found: ProbeResult) {
         let Some(step) = self.life.step() else { return };
         let falls_back = self.work.config.negotiation == Negotiation::Auto;
         let Some(row) = probe::TABLE.find((step, falls_back, outcome)) else { return };
@@ -133,7 +135,9 @@ impl Client {
 
     /// Nobody waits for what is out any more.
     fn abort_probe(&mut self) {
-        if let (Some(negotiating), Binding::Http) = (self.life.negotiating(), self.work.binding) {
+        if let (Some(negotiating), TransportKind::Http) =
+            (self.life.negotiating(), self.work.binding)
+        {
             negotiating.in_flight().for_each(|request| self.work.outbox.abort(request));
         }
     }
@@ -146,7 +150,7 @@ impl Client {
         self.work.outbox.event(ClientEvent::Reopen);
     }
 
-    fn found_modern(&mut self, now: Instant, found: Found) {
+    fn found_modern(&mut self, now: Instant, found: ProbeResult) {
         if let Life::Modern(modern) = &mut self.life {
             modern.confirmed = true;
             self.pace.connected(now);
@@ -204,30 +208,30 @@ impl Client {
         self.life = life;
         self.work.outbox.event(ClientEvent::Connected(server));
         self.send_waiting(now, negotiating.as_ref().is_some_and(Negotiating::serves));
-        for message in negotiating.into_iter().flat_map(Negotiating::into_kept) {
-            self.message(now, message, Origin::default());
+        for message in negotiating.into_iter().flat_map(Negotiating::into_early_messages) {
+            self.message(now, message, MessageSource::default());
         }
     }
 
     /// Capabilities have changed.
-    pub(super) fn envelop(&mut self) {
+    pub(super) fn rebuild_envelope(&mut self) {
         if let Life::Modern(modern) = &mut self.life {
             modern.envelope = Envelope::new(modern.server.version, &self.work.config);
         }
     }
 
     /// A server that gets further has more time to show that it is modern.
-    pub(super) fn doubt_anew(&mut self, now: Instant) {
-        if self.is_in_doubt() && self.work.binding == Binding::Stream {
+    pub(super) fn restart_confirmation_timer(&mut self, now: Instant) {
+        if self.is_in_doubt() && self.work.binding == TransportKind::Stream {
             self.deadlines.set(Reason::Negotiation, now + self.work.config.probe_timeout);
         }
     }
 
     /// A server that was modern once has time to show that it is. Over HTTP its answer shows it, and
     /// silence shows nothing.
-    pub(super) fn doubt(&mut self, now: Instant) {
+    pub(super) fn start_confirmation_timer(&mut self, now: Instant) {
         if self.life.is_unconfirmed()
-            && self.work.binding == Binding::Stream
+            && self.work.binding == TransportKind::Stream
             && !self.deadlines.has(Reason::Negotiation)
         {
             self.deadlines.set(Reason::Negotiation, now + self.work.config.probe_timeout);
@@ -277,7 +281,7 @@ impl Client {
         }
         let reason = error.into_connect_error().unwrap_or(ConnectError::Malformed);
         match (known, then) {
-            (Known::Unconfirmed, _) => self.judge(now, Outcome::Error),
+            (Known::Unconfirmed, _) => self.decide(now, Outcome::Error),
             (_, Then::NewSession) => self.recover(now, Era::Legacy, reason),
             (_, Then::Negotiate | Then::Deliver) => self.recover(now, Era::Modern, reason),
         }
@@ -329,14 +333,14 @@ impl Client {
     /// Returns whether there is a way to another connection, or another attempt on this one.
     fn may_recover(&self, now: Instant) -> bool {
         // A stream that goes on cannot be waited for: what was refused is delivered.
-        self.work.binding == Binding::Http || self.pace.next(now) <= now
+        self.work.binding == TransportKind::Http || self.pace.next(now) <= now
     }
 
     /// Returns whether the loss of the connection leaves the client unconnected, and does not close
     /// it.
     pub(super) fn recovers(&self) -> bool {
         let restarts = self.work.config.restart != Restart::Never;
-        (self.work.binding == Binding::Http || restarts) && self.pace.has_connected()
+        (self.work.binding == TransportKind::Http || restarts) && self.pace.has_connected()
     }
 
     /// The era or the session is not what it was: negotiates again, at once or when it may, from
@@ -409,7 +413,7 @@ impl Client {
         let is_refused = matches!(error, ConnectError::Unauthorized(_));
         let wants =
             |call: &Call| call.waits() && !(is_refused && matches!(call.goal, Goal::Listen { .. }));
-        let is_stream = self.work.binding == Binding::Stream;
+        let is_stream = self.work.binding == TransportKind::Stream;
         let restarts = is_stream && self.work.config.restart == Restart::Always;
         if restarts || self.work.calls.any(wants) {
             self.deadlines.set(Reason::Recovery, not_before);
@@ -434,8 +438,8 @@ impl Client {
         self.decisions.clear();
         let step = self.first_step(era);
         match self.work.binding {
-            Binding::Stream => self.reopen(now, step, Before::Earlier(era)),
-            Binding::Http => self.enter_after(now, step, Before::Earlier(era)),
+            TransportKind::Stream => self.reopen(now, step, Before::Earlier(era)),
+            TransportKind::Http => self.enter_after(now, step, Before::Earlier(era)),
         }
     }
 }

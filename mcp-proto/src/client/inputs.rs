@@ -10,7 +10,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::call::{Asking, Call};
+use super::call::{AwaitingInput, Call};
 use super::config::Config;
 use super::event::{CallId, ClientEvent, Input, InputId, InputReply};
 use super::outbox::Outbox;
@@ -107,7 +107,7 @@ impl Inputs {
         result: &Json,
         config: &Config,
         outbox: &mut Outbox,
-    ) -> Result<Asking, ProtocolError> {
+    ) -> Result<AwaitingInput, ProtocolError> {
         let max_input_rounds = config.limits.max_input_rounds;
         if call.rounds >= max_input_rounds {
             return Err(ProtocolError::TooManyInputRounds { max_input_rounds });
@@ -134,7 +134,7 @@ impl Inputs {
                 self.ask(requester, bytes, request, outbox);
             }
         }
-        Ok(Asking { missing, responses, request_state })
+        Ok(AwaitingInput { missing, responses, request_state })
     }
 
     /// The application has answered; returns who waits for that, unless nobody does any more.

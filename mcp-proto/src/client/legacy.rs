@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use super::binding::Origin;
+use super::binding::MessageSource;
 use super::config::Config;
 use super::inputs::{Inputs, Requester, lacks};
 use super::negotiation::ServerInfo;
@@ -90,12 +90,12 @@ impl Session {
     pub(super) fn handle_request(
         &mut self,
         request: Request,
-        origin: Origin,
+        origin: MessageSource,
         config: &Config,
         inputs: &mut Inputs,
         outbox: &mut Outbox,
     ) -> bool {
-        let Origin { batch, call, .. } = origin;
+        let MessageSource { batch, call, .. } = origin;
         if let Some(batch) = batch {
             self.batches.enter(batch);
         }

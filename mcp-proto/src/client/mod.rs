@@ -62,8 +62,8 @@ use crate::version::Era;
 
 pub use crate::change::{Change, List};
 pub use crate::progress::Progress;
-use binding::Binding;
-pub(crate) use binding::Origin;
+pub(crate) use binding::MessageSource;
+use binding::TransportKind;
 pub use cache::{Cache, CacheLimits, CacheTicket, Cached};
 pub use call_error::CallError;
 pub(crate) use compose::version_of;
@@ -108,15 +108,15 @@ enum Reason {
 impl Client {
     /// A client of a server that is yet to be connected.
     pub fn new(config: Config) -> Self {
-        Self::over(config, Binding::Stream)
+        Self::over(config, TransportKind::Stream)
     }
 
     /// A client whose binding is HTTP.
     pub(crate) fn over_http(config: Config) -> Self {
-        Self::over(config, Binding::Http)
+        Self::over(config, TransportKind::Http)
     }
 
-    fn over(config: Config, binding: Binding) -> Self {
+    fn over(config: Config, binding: TransportKind) -> Self {
         Self {
             life: Life::Unopened,
             pace: Pace::default(),
@@ -138,7 +138,7 @@ impl Client {
 
     /// The server sent a message.
     pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
-        self.handle_message_of(now, incoming, Origin::default());
+        self.handle_message_of(now, incoming, MessageSource::default());
     }
 
     /// The server sends nothing more, or is not listened to any more.
@@ -151,9 +151,9 @@ impl Client {
             Life::Negotiating(negotiating) => match negotiating.before() {
                 // It has been a server of this era, and may have begun with what it was asked.
                 Before::Here(era) => self.end_of_stream(now, era),
-                Before::Nothing | Before::Earlier(_) => self.judge(now, probe::Outcome::Eof),
+                Before::Nothing | Before::Earlier(_) => self.decide(now, probe::Outcome::Eof),
             },
-            Life::Modern(_) if self.is_in_doubt() => self.judge(now, probe::Outcome::Eof),
+            Life::Modern(_) if self.is_in_doubt() => self.decide(now, probe::Outcome::Eof),
             Life::Modern(_) => self.end_of_stream(now, Era::Modern),
             Life::Legacy(_) => self.end_of_stream(now, Era::Legacy),
             Life::Unconnected(_) | Life::Closed => {}
@@ -202,7 +202,7 @@ impl Client {
         if self.work.inputs.has_roots() && declared.roots.is_none() {
             declared.roots = roots;
         }
-        self.envelop();
+        self.rebuild_envelope();
     }
 
     /// The server, once the era is known.

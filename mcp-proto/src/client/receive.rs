@@ -8,14 +8,14 @@
 
 use bytes::Bytes;
 
-use super::binding::Origin;
+use super::binding::MessageSource;
 use super::call::{Call, Goal};
 use super::calls;
 use super::event::{InputId, SubscriptionId};
 use super::forward;
 use super::life::Life;
 use super::negotiation::probe::Outcome;
-use super::negotiation::{self, Found, Heard};
+use super::negotiation::{self, ProbeResult, ResponseMeaning};
 use super::recovery::Refusal;
 use super::result::ResultType;
 use super::work::Work;
@@ -30,7 +30,12 @@ use crate::time::Instant;
 use crate::version::ProtocolVersion;
 
 impl Client {
-    pub(crate) fn handle_message_of(&mut self, now: Instant, incoming: Incoming, origin: Origin) {
+    pub(crate) fn handle_message_of(
+        &mut self,
+        now: Instant,
+        incoming: Incoming,
+        origin: MessageSource,
+    ) {
         if !self.life.is_open() {
             return;
         }
@@ -43,7 +48,7 @@ impl Client {
         }
     }
 
-    pub(super) fn message(&mut self, now: Instant, message: Message, origin: Origin) {
+    pub(super) fn message(&mut self, now: Instant, message: Message, origin: MessageSource) {
         if let Message::Response(response) = message {
             return self.response(now, response, origin);
         }
@@ -64,20 +69,20 @@ impl Client {
                     work.notification(now, &mut self.life, &notification)
                 };
                 if has_advanced {
-                    self.doubt_anew(now);
+                    self.restart_confirmation_timer(now);
                 }
             }
             Message::Request(_) | Message::Response(_) => {}
         }
     }
 
-    fn batch(&mut self, now: Instant, batch: &Batch, origin: Origin) {
+    fn batch(&mut self, now: Instant, batch: &Batch, origin: MessageSource) {
         let Life::Legacy(session) = &mut self.life else { return };
         let (id, texts) = match session.begin_batch(batch, &self.work.config.limits) {
             Ok(begun) => begun,
             Err(error) => return self.work.outbox.fault(error),
         };
-        let origin = Origin { batch: Some(id), ..origin };
+        let origin = MessageSource { batch: Some(id), ..origin };
         for text in texts {
             match message::parse(&text, &self.work.config.limits) {
                 Ok(Incoming::Message(message)) => self.message(now, message, origin),
@@ -98,22 +103,24 @@ impl Client {
         let Some(id) = id.filter(|_| !answerable) else { return };
         // It is a response.
         if let Some(outcome) = self.life.negotiating().and_then(|it| it.unreadable(&id)) {
-            self.judge(now, outcome);
+            self.decide(now, outcome);
         } else if let Some(number) = self.work.calls.awaited(&id) {
             self.work.fail(now, &mut self.life, number, CallError::Protocol(error));
         }
     }
 
-    fn response(&mut self, now: Instant, response: Response, origin: Origin) {
+    fn response(&mut self, now: Instant, response: Response, origin: MessageSource) {
         let chosen = self.work.config.negotiation;
         let heard = match self.life.negotiating_mut() {
             Some(negotiating) => negotiating.response(response, chosen),
-            None => Heard::OfCall(response),
+            None => ResponseMeaning::OfCall(response),
         };
         let Response { id, body, .. } = match heard {
-            Heard::OfCall(response) => response,
-            Heard::Outcome(outcome, found) => return self.judge_found(now, outcome, *found),
-            Heard::Nothing => return,
+            ResponseMeaning::OfCall(response) => response,
+            ResponseMeaning::Outcome(outcome, found) => {
+                return self.decide_with(now, outcome, *found);
+            }
+            ResponseMeaning::Nothing => return,
         };
         let Some(id) = id else {
             return self.work.outbox.fault(ProtocolError::UnexpectedResponse);
@@ -136,10 +143,10 @@ impl Client {
     }
 
     /// The server has answered with an error.
-    fn refused(&mut self, now: Instant, number: u64, error: ErrorData, origin: Origin) {
-        let Origin { status, is_resumed, .. } = origin;
+    fn refused(&mut self, now: Instant, number: u64, error: ErrorData, origin: MessageSource) {
+        let MessageSource { status, is_resumed, .. } = origin;
         if negotiation::is_modern(error.code) && self.life.is_unconfirmed() {
-            self.judge(now, Outcome::Modern);
+            self.decide(now, Outcome::Modern);
         }
         let refusal = if is_resumed {
             Refusal::Unavailable
@@ -176,8 +183,8 @@ impl Client {
     ) {
         if self.is_probe(id) {
             let discovers = calls::number(id).is_none();
-            let (outcome, found) = Found::lost(error, discovers);
-            self.judge_found(now, outcome, found);
+            let (outcome, found) = ProbeResult::lost(error, discovers);
+            self.decide_with(now, outcome, found);
         } else if let Some(number) = self.work.calls.awaited(id) {
             self.refuse_call(now, number, refusal, error);
         }
@@ -230,9 +237,14 @@ impl Client {
     }
 
     /// The origin of what came on the HTTP response to the request with this id.
-    pub(crate) fn origin(&self, id: Option<&RequestId>, status: u16, is_resumed: bool) -> Origin {
+    pub(crate) fn origin(
+        &self,
+        id: Option<&RequestId>,
+        status: u16,
+        is_resumed: bool,
+    ) -> MessageSource {
         let call = id.and_then(|id| self.call_of(id)).map(|call| call.id);
-        Origin { batch: None, call, status: Some(status), is_resumed }
+        MessageSource { batch: None, call, status: Some(status), is_resumed }
     }
 
     fn call_of(&self, id: &RequestId) -> Option<&Call> {

@@ -8,7 +8,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::binding::Binding;
+use super::binding::TransportKind;
 use super::call::{Call, Goal, Resumption, State};
 use super::event::{InputReply, Listing, SubscriptionId};
 use super::inputs::Requester;
@@ -109,7 +109,7 @@ impl Client {
         let declared = &mut self.work.config.capabilities.roots;
         if declared.is_none() {
             *declared = Some(ListChangedCapability { list_changed: true });
-            self.envelop();
+            self.rebuild_envelope();
         }
         if self.life.legacy().is_some_and(Session::tells_roots) {
             let method = "notifications/roots/list_changed";
@@ -129,7 +129,7 @@ impl Client {
         method: impl Into<Cow<'static, str>>,
         params: Json,
     ) -> Result<(), UsageError> {
-        if self.work.binding == Binding::Http {
+        if self.work.binding == TransportKind::Http {
             self.work.outbox.admit(self.work.config.limits.max_in_flight)?;
         }
         let method = method.into();
@@ -212,7 +212,7 @@ impl Client {
         };
         match requester {
             Requester::Request { id, batch, .. } => {
-                if work.binding == Binding::Http {
+                if work.binding == TransportKind::Http {
                     work.inputs.record_answer(id.clone(), reply.id);
                 }
                 if let Life::Legacy(session) = &mut self.life {
@@ -325,11 +325,11 @@ impl Client {
 
     fn send_call(&mut self, now: Instant, number: u64, call: Call) {
         match self.work.send(now, &mut self.life, number, call) {
-            Sending::Sent => self.doubt(now),
+            Sending::Sent => self.start_confirmation_timer(now),
             Sending::Settled => {}
             // It wants a connection, if there is none.
             Sending::Unconnected => self.call_unconnected(now),
-            Sending::Unproven => self.judge(now, Outcome::NotIdempotent),
+            Sending::Unproven => self.decide(now, Outcome::NotIdempotent),
         }
     }
 

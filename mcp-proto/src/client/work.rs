@@ -13,7 +13,7 @@
 
 use alloc::vec::Vec;
 
-use super::binding::{Binding, Origin};
+use super::binding::{MessageSource, TransportKind};
 use super::call::{Call, Completed, Goal, State};
 use super::call_error::CallError;
 use super::calls::{self, Calls};
@@ -38,7 +38,7 @@ use crate::version::Era;
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) config: Config,
-    pub(super) binding: Binding,
+    pub(super) binding: TransportKind,
     /// The least severe log messages that are wanted; none said yet if `None`.
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) calls: Calls,
@@ -61,7 +61,7 @@ pub(super) enum Sending {
 }
 
 impl Work {
-    pub(super) fn new(config: Config, binding: Binding) -> Self {
+    pub(super) fn new(config: Config, binding: TransportKind) -> Self {
         Self {
             config,
             binding,
@@ -154,7 +154,7 @@ impl Work {
             }
         }
         // Over HTTP each request says its version in a header, and a refusal has a status.
-        let is_unproven = self.binding == Binding::Stream && life.is_unconfirmed();
+        let is_unproven = self.binding == TransportKind::Stream && life.is_unconfirmed();
         if is_unproven && !call.is_idempotent() {
             call.wait();
             self.calls.insert(number, call);
@@ -169,7 +169,7 @@ impl Work {
 
     /// The stream of a request is of no interest any more.
     pub(super) fn abort(&mut self, number: u64) {
-        if self.binding == Binding::Http {
+        if self.binding == TransportKind::Http {
             self.outbox.abort(compose::id(number));
         }
     }
@@ -181,7 +181,7 @@ impl Work {
         if call.is_sent() {
             self.abort(number);
             // Over HTTP the end of its stream tells a modern server.
-            if life.understands() && (self.binding == Binding::Stream || life.is_legacy()) {
+            if life.understands() && (self.binding == TransportKind::Stream || life.is_legacy()) {
                 self.outbox.send(Outgoing::cancelled(&compose::id(number)));
             }
         }
@@ -206,7 +206,7 @@ impl Work {
         let id = call.id;
         // Over HTTP a legacy server cannot say that it needs no input any more: the stream of the
         // call is closed.
-        if matches!(call.state, State::Asking(_)) || result.is_err() {
+        if matches!(call.state, State::AwaitingInput(_)) || result.is_err() {
             while let Some(dropped) = self.inputs.drop_of_call(id) {
                 self.drop_input(life, dropped);
             }
@@ -235,7 +235,7 @@ impl Work {
     }
 
     /// A request of the server; a modern one has none.
-    pub(super) fn request(&mut self, life: &mut Life, request: Request, origin: Origin) {
+    pub(super) fn request(&mut self, life: &mut Life, request: Request, origin: MessageSource) {
         let Life::Legacy(session) = life else {
             let method = request.method.name().into();
             return self.outbox.fault(ProtocolError::UnexpectedRequest { method });

@@ -1,6 +1,6 @@
 //! Whose fault it is: [`ProtocolError`] is the peer's, [`UsageError`] the caller's.
 //!
-//! A `ProtocolError` teaches: it prints the rung at which a message failed, what is wrong with
+//! A `ProtocolError` teaches: it prints the step at which a message failed, what is wrong with
 //! it, the page of the specification in the revision that is spoken and, where there is one, the setting to change. The text
 //! goes out as the `message` of the JSON-RPC error, and to the application in a `PeerFault`.
 
@@ -68,10 +68,10 @@ impl ErrorCode {
     pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
 }
 
-/// The step of the validation of a message at which it failed; the first failing rung answers.
+/// The step of the validation of a message at which it failed; the first failing step answers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
-pub enum Rung {
+pub enum ValidationStep {
     /// Over HTTP: the `Host` is not one of this server's.
     Host,
     /// Over HTTP: the page that asks is of an `Origin` that is not allowed.
@@ -106,13 +106,13 @@ pub enum Rung {
     Capability,
     /// The parameters are not those of the method.
     Params,
-    /// The result of a request cannot be used; a client's rung.
+    /// The result of a request cannot be used; a client's step.
     Result,
     /// A limit is reached.
     Capacity,
 }
 
-impl fmt::Display for Rung {
+impl fmt::Display for ValidationStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Host => "host",

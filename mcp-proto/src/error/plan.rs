@@ -66,28 +66,28 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAString { at } => {
-                write!(f, "`x-mcp-header` at {} must be a string", Excerpt(at))
+                write!(f, "`x-mcp-header` at {} must be a string", PlanExcerpt(at))
             }
             Self::InvalidName { at, name } => write!(
                 f,
                 "`x-mcp-header` \"{}\" at {} must have one or more of the characters \
                  A-Z a-z 0-9 ! # $ % & ' * + - . ^ _ ` | ~",
-                Excerpt(name),
-                Excerpt(at)
+                PlanExcerpt(name),
+                PlanExcerpt(at)
             ),
             Self::DuplicateName { at, name, other } => write!(
                 f,
                 "`x-mcp-header` \"{}\" at {} stands at {} too; names that differ in case alone \
                  are the same header",
-                Excerpt(name),
-                Excerpt(at),
-                Excerpt(other)
+                PlanExcerpt(name),
+                PlanExcerpt(at),
+                PlanExcerpt(other)
             ),
             Self::InvalidType { at, declared } => write!(
                 f,
                 "the property at {} has an `x-mcp-header` and the type {}; it must be a string, \
                  an integer or a boolean",
-                Excerpt(at),
+                PlanExcerpt(at),
                 // JSON as it stands, but for its length.
                 declared.chars().take(EXCERPT).collect::<String>()
             ),
@@ -96,10 +96,10 @@ impl fmt::Display for PlanError {
                 "`x-mcp-header` at {} is not reached from the root by `properties` alone; \
                  annotate a property of the root or of an object nested in place (in Rust, give \
                  the nested type `#[schemars(inline)]`)",
-                Excerpt(at)
+                PlanExcerpt(at)
             ),
             Self::DuplicateKey { at, key } => {
-                write!(f, "\"{}\" stands twice at {}", Excerpt(key), Excerpt(at))
+                write!(f, "\"{}\" stands twice at {}", PlanExcerpt(key), PlanExcerpt(at))
             }
             Self::TooDeep => f.write_str("the schema is nested more than 128 deep"),
             Self::TooLarge { max_bytes } => write!(
@@ -127,9 +127,9 @@ impl core::error::Error for PlanError {}
 const EXCERPT: usize = 200;
 
 /// Foreign text, shown on one line.
-struct Excerpt<'a>(&'a str);
+struct PlanExcerpt<'a>(&'a str);
 
-impl fmt::Display for Excerpt<'_> {
+impl fmt::Display for PlanExcerpt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut characters = self.0.chars();
         for character in characters.by_ref().take(EXCERPT) {

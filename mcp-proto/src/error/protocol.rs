@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{ErrorCode, HeaderError, Rung};
+use super::{ErrorCode, HeaderError, ValidationStep};
 
 /// The peer's fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -219,7 +219,7 @@ pub enum ProtocolError {
     /// Over HTTP: a header does not repeat what the body says.
     HeaderMismatch {
         /// The step of the validation.
-        rung: Rung,
+        step: ValidationStep,
         /// The reason.
         error: Box<HeaderError>,
     },
@@ -297,14 +297,14 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// A header that does not repeat the body, at this rung.
-    pub(crate) fn header(rung: Rung) -> impl FnOnce(HeaderError) -> Self {
-        move |error| Self::HeaderMismatch { rung, error: Box::new(error) }
+    /// A header that does not repeat the body, at this step.
+    pub(crate) fn header(step: ValidationStep) -> impl FnOnce(HeaderError) -> Self {
+        move |error| Self::HeaderMismatch { step, error: Box::new(error) }
     }
 
-    /// The rung at which the message failed.
-    pub fn rung(&self) -> Rung {
-        if let Self::HeaderMismatch { rung, .. } = self { *rung } else { self.step() }
+    /// The step at which the message failed.
+    pub fn step(&self) -> ValidationStep {
+        if let Self::HeaderMismatch { step, .. } = self { *step } else { self.row_step() }
     }
 
     /// The code of the JSON-RPC error that answers it; for a resource that does not exist that is
@@ -316,23 +316,23 @@ impl ProtocolError {
         if let Self::HeaderMismatch { .. } = self {
             return ErrorCode::HEADER_MISMATCH;
         }
-        match self.rung() {
-            Rung::Json => ErrorCode::PARSE_ERROR,
-            Rung::Host
-            | Rung::Origin
-            | Rung::Scope
-            | Rung::Media
-            | Rung::Accept
-            | Rung::Shape
-            | Rung::Era
-            | Rung::Session
-            | Rung::Resumption => ErrorCode::INVALID_REQUEST,
-            Rung::Headers | Rung::ParamHeaders => ErrorCode::HEADER_MISMATCH,
-            Rung::Capability => ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
-            Rung::Envelope | Rung::Params => ErrorCode::INVALID_PARAMS,
-            Rung::Version => ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
-            Rung::Method => ErrorCode::METHOD_NOT_FOUND,
-            Rung::Result | Rung::Capacity => ErrorCode::INTERNAL_ERROR,
+        match self.step() {
+            ValidationStep::Json => ErrorCode::PARSE_ERROR,
+            ValidationStep::Host
+            | ValidationStep::Origin
+            | ValidationStep::Scope
+            | ValidationStep::Media
+            | ValidationStep::Accept
+            | ValidationStep::Shape
+            | ValidationStep::Era
+            | ValidationStep::Session
+            | ValidationStep::Resumption => ErrorCode::INVALID_REQUEST,
+            ValidationStep::Headers | ValidationStep::ParamHeaders => ErrorCode::HEADER_MISMATCH,
+            ValidationStep::Capability => ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
+            ValidationStep::Envelope | ValidationStep::Params => ErrorCode::INVALID_PARAMS,
+            ValidationStep::Version => ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
+            ValidationStep::Method => ErrorCode::METHOD_NOT_FOUND,
+            ValidationStep::Result | ValidationStep::Capacity => ErrorCode::INTERNAL_ERROR,
         }
     }
 }

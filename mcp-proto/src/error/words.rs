@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::fmt;
 
 use super::quote::{Excerpt, Quoted};
-use super::{ProtocolError, Rung};
+use super::{ProtocolError, ValidationStep};
 use crate::version::ProtocolVersion;
 
 impl fmt::Display for ProtocolError {
@@ -20,7 +20,7 @@ pub(crate) struct InRevision<'a>(pub(crate) &'a ProtocolError, pub(crate) Protoc
 impl fmt::Display for InRevision<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(error, version) = *self;
-        write!(f, "{}: ", error.rung())?;
+        write!(f, "{}: ", error.step())?;
         error.write(f)?;
         // It names its page by itself.
         if matches!(error, ProtocolError::HeaderMismatch { .. }) {
@@ -37,9 +37,9 @@ macro_rules! errors {
 
         impl ProtocolError {
             /// The step of the error's row.
-            pub(super) fn step(&self) -> Rung {
+            pub(super) fn row_step(&self) -> ValidationStep {
                 match self {
-                    $(Self::$name { .. } => Rung::$step,)*
+                    $(Self::$name { .. } => ValidationStep::$step,)*
                 }
             }
         }

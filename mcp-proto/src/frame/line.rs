@@ -29,11 +29,11 @@ pub struct LineReader {
     input: Bytes,
     /// The beginning of a line whose end has not come.
     partial: BytesMut,
-    state: State,
+    state: LineState,
 }
 
 #[derive(Debug)]
-enum State {
+enum LineState {
     /// Nothing but a part of a byte order mark has come.
     Start,
     /// In lines.
@@ -49,7 +49,7 @@ impl LineReader {
             max: max_line_bytes.min(u32::MAX as usize - 1),
             input: Bytes::new(),
             partial: BytesMut::new(),
-            state: State::Start,
+            state: LineState::Start,
         }
     }
 
@@ -71,13 +71,13 @@ impl LineReader {
         loop {
             self.skip_bom();
             let end = memchr::memchr(b'\n', &self.input);
-            if let State::Skipping = self.state {
+            if let LineState::Skipping = self.state {
                 match end {
                     Some(end) => self.input.advance(end + 1),
                     None => self.input.clear(),
                 }
                 end?;
-                self.state = State::Lines;
+                self.state = LineState::Lines;
                 continue;
             }
             let Some(end) = end else {
@@ -96,13 +96,13 @@ impl LineReader {
     pub fn finish(&mut self) -> Option<Line> {
         self.partial.put(core::mem::take(&mut self.input));
         match self.state {
-            State::Skipping => None,
-            State::Start | State::Lines => self.complete(Bytes::new()),
+            LineState::Skipping => None,
+            LineState::Start | LineState::Lines => self.complete(Bytes::new()),
         }
     }
 
     fn complete(&mut self, piece: Bytes) -> Option<Line> {
-        self.state = State::Lines;
+        self.state = LineState::Lines;
         let mut line = piece;
         if !self.partial.is_empty() {
             self.partial.put(line);
@@ -122,7 +122,7 @@ impl LineReader {
     /// Returns whether the unfinished line is too long even if a `\r` at its end is dropped. What
     /// may be a byte order mark is no line yet.
     fn overlong(&self) -> bool {
-        if let State::Start = self.state {
+        if let LineState::Start = self.state {
             return false;
         }
         self.partial.len() > self.max.saturating_add(1)
@@ -132,21 +132,21 @@ impl LineReader {
     fn too_long(&mut self) -> Line {
         let mut line = core::mem::take(&mut self.partial);
         line.truncate(self.max);
-        self.state = State::Skipping;
+        self.state = LineState::Skipping;
         Line::TooLong(line.freeze())
     }
 
     fn skip_bom(&mut self) {
-        let State::Start = self.state else { return };
+        let LineState::Start = self.state else { return };
         if !self.partial.is_empty() {
             self.partial.put(core::mem::take(&mut self.input));
             self.input = core::mem::take(&mut self.partial).freeze();
         }
         if self.input.starts_with(BOM) {
             self.input.advance(BOM.len());
-            self.state = State::Lines;
+            self.state = LineState::Lines;
         } else if !BOM.starts_with(&self.input) {
-            self.state = State::Lines;
+            self.state = LineState::Lines;
         }
     }
 }

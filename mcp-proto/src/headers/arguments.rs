@@ -46,7 +46,7 @@ pub(super) fn values<'p, 'a>(
     arguments: &'a Json,
 ) -> impl Iterator<Item = (&'p Entry, Value<'a>)> {
     let text = arguments.as_bytes();
-    let mut walk = Walk { plan, text, found: vec![Span::default(); plan.entries().len()] };
+    let mut walk = ArgumentWalk { plan, text, found: vec![Span::default(); plan.entries().len()] };
     if !plan.is_empty() && arguments.raw().is_object() {
         // The text is JSON: it cannot fail.
         let _ = walk.object(&mut Scanner::new(text, MAX_DEPTH), 0, 0..plan.entries().len());
@@ -55,14 +55,14 @@ pub(super) fn values<'p, 'a>(
     plan.entries().iter().zip(walk.found.into_iter().map(value))
 }
 
-struct Walk<'p, 'a> {
+struct ArgumentWalk<'p, 'a> {
     plan: &'p Plan,
     text: &'a [u8],
     /// The value of each entry; empty if it has none.
     found: Vec<Span>,
 }
 
-impl Walk<'_, '_> {
+impl ArgumentWalk<'_, '_> {
     /// An object that the paths of `range` lead into, in `depth` steps. Ranges are of the order by
     /// path.
     fn object(
@@ -73,11 +73,11 @@ impl Walk<'_, '_> {
     ) -> Result<Span, ScanError> {
         scanner.members(|scanner, key| {
             let key = Raw(key.of(self.text)).string();
-            let below = key.map_or(0..0, |key| self.below(&key, depth, range.clone()));
-            if below.is_empty() {
+            let nested = key.map_or(0..0, |key| self.nested(&key, depth, range.clone()));
+            if nested.is_empty() {
                 scanner.skim().map(drop)
             } else {
-                self.value(scanner, depth, below)
+                self.value(scanner, depth, nested)
             }
         })
     }
@@ -109,7 +109,7 @@ impl Walk<'_, '_> {
     }
 
     /// Those paths of `range` whose step after `depth` others is `key`.
-    fn below(&self, key: &str, depth: usize, range: Range<usize>) -> Range<usize> {
+    fn nested(&self, key: &str, depth: usize, range: Range<usize>) -> Range<usize> {
         let indices = self.plan.by_path().get(range.clone()).unwrap_or_default();
         let step = |index: &usize| {
             let entry = self.plan.entries().get(*index)?;

@@ -9,7 +9,7 @@ use core::fmt;
 
 use bytes::Bytes;
 
-use super::check::Mirrored;
+use super::check::MirroredHeaders;
 use super::name::name_member;
 use super::plan::Plan;
 use crate::error::{ErrorCode, HeaderError, ProtocolError};
@@ -26,7 +26,7 @@ pub enum BodyError {
     Header(HeaderError),
 }
 
-impl Mirrored<'_> {
+impl MirroredHeaders<'_> {
     /// Checks the headers against a whole body: version, method, name, and the arguments of a
     /// tool by the plan that `plan_of` has for it. (A tool that it does not know is left to the
     /// server, as is whether the version is served.)
@@ -34,7 +34,7 @@ impl Mirrored<'_> {
     /// Notifications pass: this revision requires no headers with them, and gives none a meaning.
     ///
     /// ```
-    /// use mcp_proto::headers::{Mirrored, Plan};
+    /// use mcp_proto::headers::{MirroredHeaders, Plan};
     /// use mcp_proto::{Bytes, Json, Limits};
     ///
     /// let schema = Json::parse(
@@ -47,7 +47,7 @@ impl Mirrored<'_> {
     ///     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     ///     r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
     /// ));
-    /// let head = |n: &'static [u8]| Mirrored::of([
+    /// let head = |n: &'static [u8]| MirroredHeaders::of([
     ///     ("MCP-Protocol-Version", &b"2026-07-28"[..]),
     ///     ("Mcp-Method", b"tools/call"),
     ///     ("Mcp-Name", b"add"),

@@ -23,9 +23,9 @@ use crate::version::{Era, ProtocolVersion};
 /// The fields of SEP-2243, in which a head repeats the message in the body.
 ///
 /// ```
-/// use mcp_proto::headers::Mirrored;
+/// use mcp_proto::headers::MirroredHeaders;
 ///
-/// let head = Mirrored::of([
+/// let head = MirroredHeaders::of([
 ///     ("host", &b"example.com"[..]),
 ///     ("mcp-protocol-version", b"2026-07-28"),
 ///     ("mcp-method", b"tools/call"),
@@ -41,17 +41,17 @@ use crate::version::{Era, ProtocolVersion};
 /// # Ok::<(), mcp_proto::headers::HeaderError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Mirrored<'a> {
-    protocol_version: Field<'a>,
-    method: Field<'a>,
-    name: Field<'a>,
+pub struct MirroredHeaders<'a> {
+    protocol_version: MirroredField<'a>,
+    method: MirroredField<'a>,
+    name: MirroredField<'a>,
     /// `Mcp-Param-*`, in the order of the head, without what all of them begin with.
     params: SmallVec<[(&'a str, &'a [u8]); 4]>,
 }
 
 /// The claim of a head alone: nobody has compared it with the body.
 ///
-/// A server behind the gateway that speaks the version does compare; see [`Mirrored::claim`].
+/// A server behind the gateway that speaks the version does compare; see [`MirroredHeaders::claim`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Claim<'a> {
@@ -64,7 +64,7 @@ pub struct Claim<'a> {
     pub name: Option<Cow<'a, str>>,
 }
 
-impl<'a> Mirrored<'a> {
+impl<'a> MirroredHeaders<'a> {
     /// Finds the fields of a head that count, in one pass. The case of names does not matter.
     pub fn of(fields: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         Self::of_raw(fields.into_iter().map(|(name, value)| (name.as_bytes(), value)))
@@ -117,9 +117,9 @@ impl<'a> Mirrored<'a> {
     pub fn param(&self, name: &str) -> Result<Option<Cow<'_, str>>, HeaderError> {
         let header = || [PREFIX, &excerpt(name)].concat().into();
         match self.params(name) {
-            Field::Absent => Ok(None),
-            Field::Repeated => Err(HeaderError::Repeated { header: header() }),
-            Field::Once(value) => match decode(value) {
+            MirroredField::Absent => Ok(None),
+            MirroredField::Repeated => Err(HeaderError::Repeated { header: header() }),
+            MirroredField::Once(value) => match decode(value) {
                 Ok(text) => Ok(Some(text)),
                 Err(reason) => Err(HeaderError::NotDecodable { header: header(), reason }),
             },
@@ -185,9 +185,9 @@ impl<'a> Mirrored<'a> {
     fn check_param(&self, entry: &Entry, value: &Value<'_>) -> Result<(), HeaderError> {
         let header = || Cow::Owned(entry.header().to_owned());
         let found = match self.params(entry.name()) {
-            Field::Absent => None,
-            Field::Repeated => return Err(HeaderError::Repeated { header: header() }),
-            Field::Once(value) => match decode(value) {
+            MirroredField::Absent => None,
+            MirroredField::Repeated => return Err(HeaderError::Repeated { header: header() }),
+            MirroredField::Once(value) => match decode(value) {
                 Ok(text) => Some(text),
                 Err(reason) => return Err(HeaderError::NotDecodable { header: header(), reason }),
             },
@@ -213,8 +213,8 @@ impl<'a> Mirrored<'a> {
     }
 
     /// The headers with this name, whatever its case.
-    fn params(&self, name: &str) -> Field<'a> {
-        let mut field = Field::Absent;
+    fn params(&self, name: &str) -> MirroredField<'a> {
+        let mut field = MirroredField::Absent;
         for (_, value) in self.params.iter().filter(|(found, _)| found.eq_ignore_ascii_case(name)) {
             field.add(value);
         }
@@ -224,14 +224,14 @@ impl<'a> Mirrored<'a> {
 
 /// A header that may stand once.
 #[derive(Clone, Copy, Debug, Default)]
-enum Field<'a> {
+enum MirroredField<'a> {
     #[default]
     Absent,
     Once(&'a [u8]),
     Repeated,
 }
 
-impl<'a> Field<'a> {
+impl<'a> MirroredField<'a> {
     fn add(&mut self, value: &'a [u8]) {
         *self = if let Self::Absent = self { Self::Once(value) } else { Self::Repeated };
     }

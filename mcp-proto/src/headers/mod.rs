@@ -7,8 +7,8 @@
 //! listed.
 //!
 //! A client takes the headers of a request from [`standard`] and [`Plan::emit`]. A server gives the
-//! fields of a head to [`Mirrored::of`] and checks them against the body; a gateway, too, or it
-//! takes the head's word with [`Mirrored::claim`] and has a [`BodyCheck`] hold the body against it
+//! fields of a head to [`MirroredHeaders::of`] and checks them against the body; a gateway, too, or it
+//! takes the head's word with [`MirroredHeaders::claim`] and has a [`BodyCheck`] hold the body against it
 //! while it is forwarded. Nothing here reads from a connection, and whichever HTTP library has
 //! parsed the head will do.
 //!
@@ -25,22 +25,22 @@ mod check;
 mod emit;
 mod integer;
 mod name;
-mod passing;
 mod plan;
+mod streaming_check;
 #[cfg(feature = "schemars")]
 mod typed;
 mod value;
 
 pub use body::{BodyError, name_in};
-pub use check::{Claim, Mirrored};
+pub use check::{Claim, MirroredHeaders};
 pub use emit::standard;
 pub use integer::{Integer, MAX_SAFE};
 #[cfg(feature = "schemars")]
 pub(crate) use name::ANNOTATION;
 pub(crate) use name::is_tchar;
 pub use name::{METHOD, NAME, PREFIX, PROTOCOL_VERSION, is_name, name_member};
-pub use passing::BodyCheck;
 pub use plan::{Declared, Entry, Kind, Plan, PlanWarning};
+pub use streaming_check::BodyCheck;
 #[cfg(feature = "schemars")]
 pub use typed::{Header, HeaderName, HeaderValue};
 pub use value::{decode, encode};

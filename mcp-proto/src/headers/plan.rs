@@ -50,7 +50,7 @@ impl Plan {
     /// [Specification: x-mcp-header](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header)
     pub fn compile(schema: &Json) -> Result<Self, PlanError> {
         let text = schema.as_bytes();
-        let mut walk = Walk::new(text);
+        let mut walk = SchemaWalk::new(text);
         // The text is JSON: it can fail by its depth alone.
         walk.schema(&mut Scanner::new(text, MAX_DEPTH), Reach::Properties)
             .map_err(|_| PlanError::TooDeep)?;
@@ -193,7 +193,7 @@ enum Reach {
     Otherwise,
 }
 
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     text: &'a [u8],
     /// Keys and indices that lead to where the walk is. Reached by `properties` alone, every
     /// second one is the name of a property.
@@ -209,7 +209,7 @@ struct Walk<'a> {
     duplicate: Option<PlanError>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SchemaWalk<'a> {
     fn new(text: &'a [u8]) -> Self {
         Self {
             text,
@@ -229,7 +229,7 @@ impl<'a> Walk<'a> {
             Some(b'[') => {
                 let mut index = 0_usize;
                 let elements = scanner.elements(|scanner| {
-                    self.below(index.to_string().into(), |walk| {
+                    self.nested(index.to_string().into(), |walk| {
                         walk.schema(scanner, Reach::Otherwise)
                     })?;
                     index += 1;
@@ -254,12 +254,12 @@ impl<'a> Walk<'a> {
                 ANNOTATION => annotation = Some(self.raw(scanner.skim()?)),
                 "type" => declared = Some(self.raw(scanner.skim()?)),
                 "const" | "default" | "enum" | "examples" => drop(scanner.skim()?),
-                "properties" => self.below(key, |walk| walk.map(scanner, reach))?,
+                "properties" => self.nested(key, |walk| walk.map(scanner, reach))?,
                 "$defs" | "definitions" | "patternProperties" | "dependencies"
                 | "dependentRequired" | "dependentSchemas" => {
-                    self.below(key, |walk| walk.map(scanner, Reach::Otherwise))?;
+                    self.nested(key, |walk| walk.map(scanner, Reach::Otherwise))?;
                 }
-                _ => self.below(key, |walk| walk.schema(scanner, Reach::Otherwise))?,
+                _ => self.nested(key, |walk| walk.schema(scanner, Reach::Otherwise))?,
             }
             Ok(())
         })?;
@@ -285,7 +285,7 @@ impl<'a> Walk<'a> {
             if reach == Reach::Properties && !names.insert(name.clone()) {
                 self.duplicate_key(&name);
             }
-            self.below(name, |walk| walk.schema(scanner, reach))
+            self.nested(name, |walk| walk.schema(scanner, reach))
         });
         members.map(drop)
     }
@@ -328,7 +328,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Does something one step further down.
-    fn below<T>(&mut self, step: Cow<'a, str>, then: impl FnOnce(&mut Self) -> T) -> T {
+    fn nested<T>(&mut self, step: Cow<'a, str>, then: impl FnOnce(&mut Self) -> T) -> T {
         self.at.push(step);
         let done = then(self);
         self.at.pop();

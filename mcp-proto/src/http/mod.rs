@@ -17,9 +17,9 @@
 //!
 //! # Which answer
 //!
-//! The first rung that fails answers:
+//! The first step that fails answers:
 //!
-//! | rung | fails if | answer |
+//! | step | fails if | answer |
 //! |---|---|---|
 //! | path | it is not [`Config::path`], if that says any; the query is ignored | 404 |
 //! | host | it is not among [`Config::allowed_hosts`] | 403, an error without id |

@@ -36,7 +36,7 @@ struct Writer<'a> {
 }
 
 /// Byte offsets in the output of one written member, `key:value,`.
-struct Member {
+struct CanonicalMember {
     start: usize,
     colon: usize,
     end: usize,
@@ -79,7 +79,7 @@ impl Writer<'_> {
             self.out.push(b':');
             self.value(scanner)?;
             self.out.push(b',');
-            members.push(Member { start, colon, end: self.out.len() });
+            members.push(CanonicalMember { start, colon, end: self.out.len() });
             Ok(())
         })?;
         self.sort(&mut members);
@@ -107,9 +107,10 @@ impl Writer<'_> {
     }
 
     /// Sorts the members of the object that was written last by key.
-    fn sort(&mut self, members: &mut [Member]) {
+    fn sort(&mut self, members: &mut [CanonicalMember]) {
         let out = &self.out;
-        let key = |member: &Member| out.get(member.start..member.colon).unwrap_or_default();
+        let key =
+            |member: &CanonicalMember| out.get(member.start..member.colon).unwrap_or_default();
         let Some(start) = members.first().map(|first| first.start) else { return };
         if members.is_sorted_by(|a, b| key(a) <= key(b)) {
             return;

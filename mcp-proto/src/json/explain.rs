@@ -358,7 +358,7 @@ mod tests {
         #[derive(Deserialize)]
         #[serde(rename_all = "lowercase")]
         #[expect(dead_code, reason = "nothing of it is read")]
-        enum Kind {
+        enum ValueKind {
             Plain,
             Sized(u8),
             Named { name: String },
@@ -371,7 +371,7 @@ mod tests {
             #[serde(default)]
             counts: BTreeMap<u8, bool>,
             strict: Option<Strict>,
-            kind: Option<Kind>,
+            kind: Option<ValueKind>,
             raw: Option<Json>,
             pair: Option<(u8, String)>,
             query: String,

@@ -35,7 +35,7 @@ pub(crate) enum Part<'a> {
 /// A walk over one value.
 #[derive(Clone, Debug)]
 pub(crate) struct Walker {
-    state: State,
+    state: WalkState,
     /// One bit for each open container, the innermost lowest: 1 is an object.
     open: u128,
     depth: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Walker {
 
 /// What may come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum WalkState {
     Value,
     /// A value, or the end of an empty array.
     Element,
@@ -67,7 +67,13 @@ enum State {
 
 impl Walker {
     pub(crate) fn new(max_depth: usize) -> Self {
-        Self { state: State::Value, open: 0, depth: 0, max_depth: max_depth.min(MAX_DEPTH), at: 0 }
+        Self {
+            state: WalkState::Value,
+            open: 0,
+            depth: 0,
+            max_depth: max_depth.min(MAX_DEPTH),
+            at: 0,
+        }
     }
 
     /// Goes on with the next bytes, up to the first error, after which it is not to be asked again.
@@ -78,7 +84,7 @@ impl Walker {
     ) -> Result<(), E> {
         let mut rest = piece;
         while let Some(byte) = rest.first() {
-            let (part, length) = if let State::Text { is_key, escaped } = self.state {
+            let (part, length) = if let WalkState::Text { is_key, escaped } = self.state {
                 self.text(rest, is_key, escaped)
             } else {
                 (self.step(*byte)?, 1)
@@ -103,54 +109,54 @@ impl Walker {
             Some(_) if escaped => (1, false),
             Some(b'\\') => (1, true),
             Some(b'"') => {
-                self.state = if is_key { State::Colon } else { State::After };
+                self.state = if is_key { WalkState::Colon } else { WalkState::After };
                 return (Some(Part::TextEnd), 1);
             }
             _ => (memchr2(b'"', b'\\', rest).unwrap_or(rest.len()), false),
         };
-        self.state = State::Text { is_key, escaped: is_escape };
+        self.state = WalkState::Text { is_key, escaped: is_escape };
         (rest.get(..length).map(Part::Text), length)
     }
 
     /// One byte that is no text.
     fn step(&mut self, byte: u8) -> Result<Option<Part<'static>>, ScanError> {
         let is_blank = matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-        self.state = match (self.state, byte) {
-            (State::Scalar, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.') => {
-                State::Scalar
-            }
-            (State::Scalar, _) if is_blank => State::After,
-            (state, _) if is_blank => state,
-            (State::Colon, b':') => State::Value,
-            (State::After | State::Scalar, b',') if self.depth > 0 => {
-                if self.in_object() {
-                    State::Key
-                } else {
-                    State::Value
+        self.state =
+            match (self.state, byte) {
+                (
+                    WalkState::Scalar,
+                    b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.',
+                ) => WalkState::Scalar,
+                (WalkState::Scalar, _) if is_blank => WalkState::After,
+                (state, _) if is_blank => state,
+                (WalkState::Colon, b':') => WalkState::Value,
+                (WalkState::After | WalkState::Scalar, b',') if self.depth > 0 => {
+                    if self.in_object() { WalkState::Key } else { WalkState::Value }
                 }
-            }
-            (State::Member, b'}') | (State::Element, b']') => return Ok(Some(self.close())),
-            (State::After | State::Scalar, b'}' | b']')
-                if self.depth > 0 && self.in_object() == (byte == b'}') =>
-            {
-                return Ok(Some(self.close()));
-            }
-            (State::Member | State::Key, b'"') => {
-                self.state = State::Text { is_key: true, escaped: false };
-                return Ok(Some(Part::Key));
-            }
-            (State::Value | State::Element, _) => return self.begin(byte).map(Some),
-            _ => return Err(ScanError::Syntax(self.at)),
-        };
+                (WalkState::Member, b'}') | (WalkState::Element, b']') => {
+                    return Ok(Some(self.close()));
+                }
+                (WalkState::After | WalkState::Scalar, b'}' | b']')
+                    if self.depth > 0 && self.in_object() == (byte == b'}') =>
+                {
+                    return Ok(Some(self.close()));
+                }
+                (WalkState::Member | WalkState::Key, b'"') => {
+                    self.state = WalkState::Text { is_key: true, escaped: false };
+                    return Ok(Some(Part::Key));
+                }
+                (WalkState::Value | WalkState::Element, _) => return self.begin(byte).map(Some),
+                _ => return Err(ScanError::Syntax(self.at)),
+            };
         Ok(None)
     }
 
     fn begin(&mut self, byte: u8) -> Result<Part<'static>, ScanError> {
         let (state, part) = match byte {
-            b'{' => (State::Member, Part::Object),
-            b'[' => (State::Element, Part::Array),
-            b'"' => (State::Text { is_key: false, escaped: false }, Part::String),
-            b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => (State::Scalar, Part::Scalar),
+            b'{' => (WalkState::Member, Part::Object),
+            b'[' => (WalkState::Element, Part::Array),
+            b'"' => (WalkState::Text { is_key: false, escaped: false }, Part::String),
+            b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => (WalkState::Scalar, Part::Scalar),
             _ => return Err(ScanError::Syntax(self.at)),
         };
         if let Part::Object | Part::Array = part {
@@ -167,7 +173,7 @@ impl Walker {
     fn close(&mut self) -> Part<'static> {
         self.depth -= 1;
         self.open >>= 1;
-        self.state = State::After;
+        self.state = WalkState::After;
         Part::Close
     }
 

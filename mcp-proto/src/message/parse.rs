@@ -67,13 +67,13 @@ pub(crate) fn unreadable(text: &[u8], limits: &Limits, error: ProtocolError) -> 
     let mut method = false;
     let mut answers = false;
     let _ = scanner.members(|scanner, key| {
-        let key = Raw(key.of(text)).lookup(Key::of);
-        answers |= matches!(key, Some(Key::Result | Key::Error));
+        let key = Raw(key.of(text)).lookup(EnvelopeKey::of);
+        answers |= matches!(key, Some(EnvelopeKey::Result | EnvelopeKey::Error));
         let value = scanner.skim()?;
         match key {
-            Some(Key::Id) if id.is_some() => twice = true,
-            Some(Key::Id) => id = Some(value),
-            Some(Key::Method) => method = true,
+            Some(EnvelopeKey::Id) if id.is_some() => twice = true,
+            Some(EnvelopeKey::Id) => id = Some(value),
+            Some(EnvelopeKey::Method) => method = true,
             _ => {}
         }
         Ok(())
@@ -113,7 +113,7 @@ impl Malformed {
 
 /// A member of the top level that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Key {
+enum EnvelopeKey {
     JsonRpc,
     Id,
     Method,
@@ -122,7 +122,7 @@ enum Key {
     Error,
 }
 
-impl Key {
+impl EnvelopeKey {
     const COUNT: usize = Self::Error as usize + 1;
 
     /// The member with this key, quotes included.
@@ -153,17 +153,17 @@ impl Key {
 /// The top level of an object.
 #[derive(Default)]
 struct Envelope {
-    places: [Span; Key::COUNT],
+    places: [Span; EnvelopeKey::COUNT],
     members: Members,
-    duplicate: Option<Key>,
+    duplicate: Option<EnvelopeKey>,
 }
 
 impl Envelope {
     fn scan(scanner: &mut Scanner<'_>, text: &[u8]) -> Result<Self, ScanError> {
         let mut envelope = Self::default();
         scanner.members(|scanner, key| {
-            let key = Raw(key.of(text)).lookup(Key::of);
-            let value = if key == Some(Key::Params) && scanner.peek() == Some(b'{') {
+            let key = Raw(key.of(text)).lookup(EnvelopeKey::of);
+            let value = if key == Some(EnvelopeKey::Params) && scanner.peek() == Some(b'{') {
                 envelope.members = Members::default();
                 envelope.members.scan(scanner, text)?
             } else {
@@ -177,7 +177,7 @@ impl Envelope {
         Ok(envelope)
     }
 
-    fn set(&mut self, key: Key, span: Span) {
+    fn set(&mut self, key: EnvelopeKey, span: Span) {
         if let Some(place) = self.places.get_mut(key as usize) {
             if !place.is_empty() {
                 self.duplicate = Some(key);
@@ -187,40 +187,41 @@ impl Envelope {
     }
 
     /// Span of a member; `None` if the member is absent.
-    fn place(&self, key: Key) -> Option<Span> {
+    fn place(&self, key: EnvelopeKey) -> Option<Span> {
         self.places.get(key as usize).copied().filter(|span| !span.is_empty())
     }
 
-    fn has(&self, key: Key) -> bool {
+    fn has(&self, key: EnvelopeKey) -> bool {
         self.place(key).is_some()
     }
 
     /// A member as it was written.
-    fn get<'a>(&self, key: Key, text: &'a [u8]) -> Option<Raw<'a>> {
+    fn get<'a>(&self, key: EnvelopeKey, text: &'a [u8]) -> Option<Raw<'a>> {
         self.place(key).map(|span| Raw(span.of(text)))
     }
 
     /// A member, shared with the text.
-    fn json(&self, key: Key, text: &Bytes) -> Option<Json> {
+    fn json(&self, key: EnvelopeKey, text: &Bytes) -> Option<Json> {
         self.place(key).map(|span| Json::slice(text, span))
     }
 
     fn message(mut self, text: &Bytes, limits: &Limits) -> Result<Message, Malformed> {
-        let answers = self.has(Key::Result) || self.has(Key::Error);
-        let kind = match (self.has(Key::Method), answers) {
+        let answers = self.has(EnvelopeKey::Result) || self.has(EnvelopeKey::Error);
+        let kind = match (self.has(EnvelopeKey::Method), answers) {
             (true, false) => self.call(text, limits),
             (false, true) => self.response(text, limits).map(Message::Response),
             (true, true) | (false, false) => Err(ProtocolError::AmbiguousKind),
         };
         kind.map_err(|error| {
             // What has a `method` asks, whatever else it has; an id that stands twice names nobody.
-            let is_response = answers && !self.has(Key::Method);
+            let is_response = answers && !self.has(EnvelopeKey::Method);
             let id = self.request_id(text, limits).unwrap_or_default();
-            let id = id.filter(|_| self.duplicate != Some(Key::Id));
+            let id = id.filter(|_| self.duplicate != Some(EnvelopeKey::Id));
             Malformed {
                 error,
                 id,
-                answerable: !is_response && (self.has(Key::Id) || !self.has(Key::Method)),
+                answerable: !is_response
+                    && (self.has(EnvelopeKey::Id) || !self.has(EnvelopeKey::Method)),
             }
         })
     }
@@ -229,10 +230,10 @@ impl Envelope {
         self.check(text)?;
         let id = self.request_id(text, limits)?;
         let method = self
-            .get(Key::Method, text)
+            .get(EnvelopeKey::Method, text)
             .and_then(Method::from_raw)
             .ok_or(ProtocolError::InvalidMethod)?;
-        let params = match self.json(Key::Params, text) {
+        let params = match self.json(EnvelopeKey::Params, text) {
             None => Json::EMPTY_OBJECT,
             Some(json) if json.raw().is_object() => json,
             Some(_) => return Err(ProtocolError::ParamsNotObject),
@@ -246,11 +247,12 @@ impl Envelope {
 
     fn response(&self, text: &Bytes, limits: &Limits) -> Result<Response, ProtocolError> {
         self.check(text)?;
-        let id = match self.get(Key::Id, text) {
+        let id = match self.get(EnvelopeKey::Id, text) {
             Some(Raw(b"null")) => None,
             _ => self.request_id(text, limits)?,
         };
-        let body = match (self.json(Key::Result, text), self.get(Key::Error, text)) {
+        let body = match (self.json(EnvelopeKey::Result, text), self.get(EnvelopeKey::Error, text))
+        {
             (Some(result), None) if id.is_some() => Ok(result),
             (Some(_), None) => return Err(ProtocolError::InvalidId),
             (None, Some(error)) => Err(error_data(error.0)?),
@@ -260,20 +262,20 @@ impl Envelope {
     }
 
     fn check(&self, text: &[u8]) -> Result<(), ProtocolError> {
-        let version = self.get(Key::JsonRpc, text);
+        let version = self.get(EnvelopeKey::JsonRpc, text);
         let is_2_0 = |raw: Raw<'_>| raw.0 == b"\"2.0\"" || raw.string().as_deref() == Some("2.0");
         if !version.is_some_and(is_2_0) {
             return Err(ProtocolError::NotJsonRpc2);
         }
         let inner = self.members.duplicate.map(super::Member::name);
-        match self.duplicate.map(Key::name).or(inner) {
+        match self.duplicate.map(EnvelopeKey::name).or(inner) {
             Some(member) => Err(ProtocolError::DuplicateMember { member }),
             None => Ok(()),
         }
     }
 
     fn request_id(&self, text: &[u8], limits: &Limits) -> Result<Option<RequestId>, ProtocolError> {
-        let Some(token) = self.get(Key::Id, text) else { return Ok(None) };
+        let Some(token) = self.get(EnvelopeKey::Id, text) else { return Ok(None) };
         if token.0.len() > limits.max_token_bytes {
             return Err(ProtocolError::TokenTooLong { max_token_bytes: limits.max_token_bytes });
         }

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::{CLOCK_SKEW, MAX_REQUEST_STATE_BYTES};
-use crate::error::{ErrorCode, Rung};
+use crate::error::{ErrorCode, ValidationStep};
 use crate::message::ErrorData;
 
 const PAGE: &str = "2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow";
@@ -45,7 +45,7 @@ pub enum RequestStateError {
 
 impl fmt::Display for RequestStateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: `requestState` ", Rung::Params)?;
+        write!(f, "{}: `requestState` ", ValidationStep::Params)?;
         match self {
             Self::TooLong => {
                 write!(f, "is longer than MAX_REQUEST_STATE_BYTES = {MAX_REQUEST_STATE_BYTES}")

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 
 use super::calls::Calls;
 use super::config::Config;
-use super::context::{Binding, Context};
+use super::context::{Context, ServerChannel};
 use super::declaration::Declaration;
 use super::event::{CancelCause, ReplyId, ServerAction, StreamId};
 use super::extensions::Extensions;
@@ -57,7 +57,7 @@ impl Server {
         principal: Option<Arc<str>>,
         lifecycle: Lifecycle,
     ) -> Self {
-        let context = Context::new(declaration, config, Binding::Exchange, principal);
+        let context = Context::new(declaration, config, ServerChannel::Exchange, principal);
         Self::with(context, lifecycle, Calls::with_capacity(1))
     }
 
@@ -67,7 +67,7 @@ impl Server {
         config: Arc<Config>,
         principal: Option<Arc<str>>,
     ) -> Self {
-        let context = Context::new(declaration, config, Binding::Session, principal);
+        let context = Context::new(declaration, config, ServerChannel::Session, principal);
         Self::with(context, Lifecycle::undecided(), Calls::default())
     }
 

@@ -15,12 +15,12 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::call::{Call, CallKind, Forward, PER_CALL, ReplyPath, Requester, RetryContext};
-use super::context::{Binding, Context};
+use super::context::{Context, ServerChannel};
 use super::event::{CancelCause, Reply, Request, ServerEvent};
 use super::forward;
 use super::serve::Target;
 use crate::budget::{Charge, SMALL};
-use crate::error::{ProtocolError, Rung};
+use crate::error::{ProtocolError, ValidationStep};
 use crate::limits::Limits;
 use crate::message::batches::Batches;
 use crate::message::{self, ErrorData, Method, Outgoing, Params, RequestId};
@@ -160,7 +160,7 @@ impl Calls {
             return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
         }
         // A connection has one modern request in flight, and a session as many as it likes.
-        if size <= SMALL && context.binding() != Binding::Session {
+        if size <= SMALL && context.binding() != ServerChannel::Session {
             return Ok(None);
         }
         context.config().admit(size.saturating_add(PER_CALL)).map(Some)
@@ -244,11 +244,11 @@ impl Calls {
         &mut self,
         context: &mut Context,
         call: Call,
-        rung: Option<Rung>,
+        step: Option<ValidationStep>,
         error: ErrorData,
     ) {
         self.settle(&call);
-        context.deliver(call.path, rung, Outgoing::Error { id: Some(call.id), error });
+        context.deliver(call.path, step, Outgoing::Error { id: Some(call.id), error });
     }
 
     /// The request has no handler, but its id is in use.

@@ -16,14 +16,14 @@ use super::event::{ReplyId, ServerAction, ServerEvent, SessionRef, StreamId};
 use super::extensions::Extensions;
 use super::outbox::Outbox;
 use crate::budget::Charge;
-use crate::error::Rung;
+use crate::error::ValidationStep;
 use crate::limits::Limits;
 use crate::message::batches::Batches;
 use crate::message::{ErrorData, Outgoing};
 
 /// What a server's messages travel on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Binding {
+pub(super) enum ServerChannel {
     /// One stream of them.
     Stream,
     /// One HTTP request and its answer; modern, or legacy without a session.
@@ -39,7 +39,7 @@ pub(super) struct Context {
     config: Arc<Config>,
     /// Tells the replies of this machine from those of all others.
     scope: usize,
-    binding: Binding,
+    binding: ServerChannel,
     /// On whose behalf the peer acts.
     principal: Option<Arc<str>>,
     /// The values that came with the HTTP request that is handled.
@@ -59,15 +59,15 @@ impl Context {
     pub(super) fn new(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
-        binding: Binding,
+        binding: ServerChannel,
         principal: Option<Arc<str>>,
     ) -> Self {
         // It is compared and never shown, so that no output depends on it.
         static SCOPES: AtomicUsize = AtomicUsize::new(0);
         let outbox = match binding {
             // It has one request, and says few things.
-            Binding::Exchange => Outbox::with_capacity(2),
-            Binding::Stream | Binding::Session => Outbox::default(),
+            ServerChannel::Exchange => Outbox::with_capacity(2),
+            ServerChannel::Stream | ServerChannel::Session => Outbox::default(),
         };
         let extensions = Extensions::default();
         let scope = SCOPES.fetch_add(1, Ordering::Relaxed);
@@ -91,13 +91,13 @@ impl Context {
         &self.config.limits
     }
 
-    pub(super) fn binding(&self) -> Binding {
+    pub(super) fn binding(&self) -> ServerChannel {
         self.binding
     }
 
     /// True over HTTP, false on a byte stream.
     pub(super) fn is_http(&self) -> bool {
-        self.binding != Binding::Stream
+        self.binding != ServerChannel::Stream
     }
 
     pub(super) fn principal(&self) -> Option<&Arc<str>> {
@@ -120,7 +120,7 @@ impl Context {
 
     /// The name of a request, by its serial number.
     pub(super) fn reply_id(&self, serial: u64) -> ReplyId {
-        ReplyId { scope: self.scope, serial, shared: self.binding == Binding::Session }
+        ReplyId { scope: self.scope, serial, shared: self.binding == ServerChannel::Session }
     }
 
     /// The serial number of a request, unless it is another machine's.
@@ -139,7 +139,7 @@ impl Context {
 
     /// Closes the connection; nothing follows.
     pub(super) fn close(&mut self) {
-        if let (Some(handler), Binding::Stream | Binding::Session) =
+        if let (Some(handler), ServerChannel::Stream | ServerChannel::Session) =
             (self.declaration.forward, self.binding)
         {
             self.event(ServerEvent::SessionEnded { session: SessionRef(self.scope), handler });
@@ -148,9 +148,14 @@ impl Context {
         self.outbox.push(ServerAction::Close);
     }
 
-    /// Sends an answer, or keeps it until its batch is complete. `rung` is where its request
+    /// Sends an answer, or keeps it until its batch is complete. `step` is where its request
     /// failed, if it did.
-    pub(super) fn answer(&mut self, path: ReplyPath, rung: Option<Rung>, answer: Outgoing) {
+    pub(super) fn answer(
+        &mut self,
+        path: ReplyPath,
+        step: Option<ValidationStep>,
+        answer: Outgoing,
+    ) {
         let answer = match (path.batch, &mut self.batches) {
             (Some(id), Some(batches)) => {
                 let all = batches.answered(id).saturating_add(answer.size_hint());
@@ -160,13 +165,18 @@ impl Context {
             (None, _) | (_, None) => Some(answer),
         };
         if let Some(message) = answer {
-            self.outbox.send(&self.config, message, path.stream, rung);
+            self.outbox.send(&self.config, message, path.stream, step);
         }
     }
 
     /// Sends the answer to a request that [entered](Self::enter) a handler.
-    pub(super) fn deliver(&mut self, path: ReplyPath, rung: Option<Rung>, answer: Outgoing) {
-        self.answer(path, rung, answer);
+    pub(super) fn deliver(
+        &mut self,
+        path: ReplyPath,
+        step: Option<ValidationStep>,
+        answer: Outgoing,
+    ) {
+        self.answer(path, step, answer);
         self.leave(path);
     }
 

@@ -5,7 +5,7 @@
 use super::call::ReplyPath;
 use super::event::StreamId;
 use crate::error::ProtocolError;
-use crate::headers::Mirrored;
+use crate::headers::MirroredHeaders;
 use crate::json::Raw;
 use crate::message::{Incoming, Member, Message, Method, Params, RequestId};
 use crate::meta;
@@ -17,7 +17,7 @@ use crate::version::EraPolicy;
 pub(crate) struct MessageSource<'a, 'h> {
     pub(super) path: ReplyPath,
     /// Headers of its HTTP request that mirror members of the message.
-    pub(super) head: Option<&'a Mirrored<'h>>,
+    pub(super) head: Option<&'a MirroredHeaders<'h>>,
     /// The eras that its HTTP endpoint serves, which may be fewer than those of the machine.
     pub(super) policy: Option<EraPolicy>,
     /// The route that its HTTP exchange found. The machine classifies all other messages, and
@@ -33,7 +33,7 @@ impl<'a, 'h> MessageSource<'a, 'h> {
     }
 
     /// The HTTP request of a modern client, with its head, at an endpoint of this policy.
-    pub(crate) fn modern(head: &'a Mirrored<'h>, policy: EraPolicy) -> Self {
+    pub(crate) fn modern(head: &'a MirroredHeaders<'h>, policy: EraPolicy) -> Self {
         let route = Some(Route::Modern);
         Self { path: ReplyPath::default(), head: Some(head), policy: Some(policy), route }
     }

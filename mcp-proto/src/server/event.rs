@@ -9,7 +9,7 @@ use super::HandlerId;
 use super::extensions::Extensions;
 use super::outcome::Input;
 use crate::budget::Charge;
-use crate::error::{ProtocolError, Rung};
+use crate::error::{ProtocolError, ValidationStep};
 use crate::ext;
 use crate::frame::http1::Head;
 use crate::json::Json;
@@ -29,9 +29,9 @@ pub enum ServerAction {
         message: Outgoing,
         /// The destination, over HTTP: `None` is the stream that belongs to no request.
         stream: Option<StreamId>,
-        /// Of an error with which the machine itself refuses a request: the rung at which it
+        /// Of an error with which the machine itself refuses a request: the step at which it
         /// failed.
-        rung: Option<Rung>,
+        step: Option<ValidationStep>,
     },
     /// Over HTTP: nothing answers what came in with this stream.
     Unanswered(StreamId),

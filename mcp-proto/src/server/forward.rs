@@ -23,7 +23,7 @@ use super::call::{Call, CallKind, Forward};
 use super::declaration::Declaration;
 use super::legacy::Session;
 use super::serve::{Target, not_found};
-use crate::error::{ErrorCode, ProtocolError, Rung, UsageError};
+use crate::error::{ErrorCode, ProtocolError, UsageError, ValidationStep};
 use crate::json::write::{self, List};
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Method, Outgoing, Params, RequestId};
@@ -90,11 +90,11 @@ pub(super) fn outgoing(
 }
 
 /// The step at which another server has refused a request, by which HTTP chooses the status.
-pub(super) fn rung(kind: CallKind, answer: &Outgoing) -> Option<Rung> {
+pub(super) fn step(kind: CallKind, answer: &Outgoing) -> Option<ValidationStep> {
     match (kind, answer) {
         (CallKind::Forwarded(_), Outgoing::Error { error, .. }) => match error.code {
-            ErrorCode::METHOD_NOT_FOUND => Some(Rung::Method),
-            ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => Some(Rung::Capability),
+            ErrorCode::METHOD_NOT_FOUND => Some(ValidationStep::Method),
+            ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => Some(ValidationStep::Capability),
             _ => None,
         },
         _ => None,

@@ -14,7 +14,7 @@ use super::calls::Calls;
 use super::context::Context;
 use super::inputs::Inputs;
 use super::outcome::{Input, InputRequired};
-use crate::error::{ErrorCode, ProtocolError, Rung};
+use crate::error::{ErrorCode, ProtocolError, ValidationStep};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Member, Outgoing, Params};
@@ -45,7 +45,7 @@ pub(super) fn require(
         }
         Err(error) => {
             let undeclared = error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
-            calls.fail(context, call, undeclared.then_some(Rung::Capability), error);
+            calls.fail(context, call, undeclared.then_some(ValidationStep::Capability), error);
         }
     }
     None

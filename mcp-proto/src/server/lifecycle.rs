@@ -17,7 +17,7 @@
 
 use super::call::{CallKind, Forward};
 use super::calls::Calls;
-use super::context::{Binding, Context};
+use super::context::{Context, ServerChannel};
 use super::legacy::Session;
 use crate::error::UsageError;
 use crate::message::Outgoing;
@@ -29,7 +29,7 @@ use crate::version::{Era, ProtocolVersion};
 #[derive(Debug)]
 pub(super) struct Lifecycle {
     opening: Opening,
-    life: Life,
+    life: LifecycleState,
 }
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ enum Opening {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Life {
+enum LifecycleState {
     Open,
     Draining { until: Instant },
     Closed,
@@ -48,15 +48,15 @@ enum Life {
 
 impl Lifecycle {
     pub(super) fn undecided() -> Self {
-        Self { opening: Opening::Undecided, life: Life::Open }
+        Self { opening: Opening::Undecided, life: LifecycleState::Open }
     }
 
     pub(super) fn modern() -> Self {
-        Self { opening: Opening::Modern, life: Life::Open }
+        Self { opening: Opening::Modern, life: LifecycleState::Open }
     }
 
     pub(super) fn legacy(session: Session) -> Self {
-        Self { opening: Opening::Legacy(session), life: Life::Open }
+        Self { opening: Opening::Legacy(session), life: LifecycleState::Open }
     }
 
     /// A modern request was served.
@@ -83,15 +83,15 @@ impl Lifecycle {
 
     /// No more input comes; what is in flight has until then to be answered.
     pub(super) fn drain(&mut self, until: Instant) {
-        self.life = Life::Draining { until };
+        self.life = LifecycleState::Draining { until };
     }
 
     /// Closes a connection that drains, once no handler is at work.
     pub(super) fn close_if_drained(&mut self, context: &mut Context, calls: &Calls) {
-        if let Life::Draining { .. } = self.life
+        if let LifecycleState::Draining { .. } = self.life
             && calls.is_idle()
         {
-            self.life = Life::Closed;
+            self.life = LifecycleState::Closed;
             context.close();
         }
     }
@@ -99,17 +99,17 @@ impl Lifecycle {
     /// Deadline of running handlers after the end of input.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         match self.life {
-            Life::Draining { until } if until != Instant::NEVER => Some(until),
-            Life::Open | Life::Draining { .. } | Life::Closed => None,
+            LifecycleState::Draining { until } if until != Instant::NEVER => Some(until),
+            LifecycleState::Open | LifecycleState::Draining { .. } | LifecycleState::Closed => None,
         }
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.life == Life::Open
+        self.life == LifecycleState::Open
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.life == Life::Closed
+        self.life == LifecycleState::Closed
     }
 
     /// The opening as the table of eras knows it.
@@ -158,7 +158,7 @@ impl Lifecycle {
         if !self.is_open() {
             return Err(UsageError::Closed);
         }
-        let session = self.session().filter(|_| context.binding() != Binding::Exchange);
+        let session = self.session().filter(|_| context.binding() != ServerChannel::Exchange);
         session.ok_or(UsageError::NoServerRequests)
     }
 }

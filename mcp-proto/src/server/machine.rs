@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use super::call::ReplyPath;
 use super::calls::Calls;
 use super::config::Config;
-use super::context::{Binding, Context};
+use super::context::{Context, ServerChannel};
 use super::declaration::Declaration;
 use super::dispatch::{MessageSource, message_facts, refused};
 use super::event::{CancelCause, Reply, ReplyId, ServerAction, ServerEvent, SessionRef};
@@ -54,7 +54,7 @@ pub struct Server {
 
 /// The part of a server whose deadline is next; of several at a time, the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum DuePart {
     Lifecycle,
     Calls,
     ServerRequests,
@@ -63,7 +63,7 @@ enum Due {
 impl Server {
     /// A server for a peer that has not said anything yet.
     pub fn new(declaration: Arc<Declaration>, config: Config) -> Self {
-        let context = Context::new(declaration, Arc::new(config), Binding::Stream, None);
+        let context = Context::new(declaration, Arc::new(config), ServerChannel::Stream, None);
         Self::with(context, Lifecycle::undecided(), Calls::default())
     }
 
@@ -131,9 +131,9 @@ impl Server {
         {
             let Self { context, calls, to_client, .. } = self;
             match due {
-                Due::Lifecycle => calls.cancel_all(context, &CancelCause::Closed),
-                Due::Calls => calls.handle_timeout(now, context),
-                Due::ServerRequests => to_client.handle_timeout(now, context, calls),
+                DuePart::Lifecycle => calls.cancel_all(context, &CancelCause::Closed),
+                DuePart::Calls => calls.handle_timeout(now, context),
+                DuePart::ServerRequests => to_client.handle_timeout(now, context, calls),
             }
             self.close_if_drained();
         }
@@ -171,7 +171,7 @@ impl Server {
         let kind = call.kind;
         let answer = stamp::outgoing(call, context.declaration(), result, version);
         lifecycle.handle_answer(kind, &answer);
-        context.deliver(path, forward::rung(kind, &answer), answer);
+        context.deliver(path, forward::step(kind, &answer), answer);
         self.close_if_drained();
     }
 
@@ -263,7 +263,7 @@ impl Server {
         match self.context.outbox.pop() {
             None if self.subscriptions.has_news() => {
                 let message = self.subscriptions.next()?;
-                Some(ServerAction::Send { message, stream: None, rung: None })
+                Some(ServerAction::Send { message, stream: None, step: None })
             }
             action => action,
         }
@@ -425,9 +425,9 @@ impl Server {
 
     pub(super) fn refuse(&mut self, path: ReplyPath, id: Option<RequestId>, error: &ProtocolError) {
         let version = self.lifecycle.spoken_version();
-        let rung = error.rung();
+        let step = error.step();
         let error = stamp::permitted(version.era(), ErrorData::in_revision(error, version));
-        self.context.answer(path, Some(rung), Outgoing::Error { id, error });
+        self.context.answer(path, Some(step), Outgoing::Error { id, error });
     }
 
     fn fault(&mut self, error: ProtocolError) {
@@ -435,10 +435,10 @@ impl Server {
     }
 
     /// The earliest deadline, and the part whose it is.
-    fn next_deadline(&self) -> Option<(Instant, Due)> {
-        let lifecycle = self.lifecycle.next_deadline().map(|at| (at, Due::Lifecycle));
-        let calls = self.calls.next_deadline().map(|at| (at, Due::Calls));
-        let requests = self.to_client.next_deadline().map(|at| (at, Due::ServerRequests));
+    fn next_deadline(&self) -> Option<(Instant, DuePart)> {
+        let lifecycle = self.lifecycle.next_deadline().map(|at| (at, DuePart::Lifecycle));
+        let calls = self.calls.next_deadline().map(|at| (at, DuePart::Calls));
+        let requests = self.to_client.next_deadline().map(|at| (at, DuePart::ServerRequests));
         lifecycle.into_iter().chain(calls).chain(requests).min()
     }
 

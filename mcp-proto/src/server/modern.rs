@@ -1,6 +1,6 @@
 //! Requests of the modern era: every one says everything about itself.
 //!
-//! The rungs, in order: envelope, version, headers (over HTTP), method, the name of a tool and its
+//! The steps, in order: envelope, version, headers (over HTTP), method, the name of a tool and its
 //! arguments, param-headers (over HTTP), the rest of params, capacity. A request that passes all of
 //! them opens the connection as modern, unless it is `server/discover`.
 //!
@@ -18,8 +18,8 @@ use super::input;
 use super::inputs::Inputs;
 use super::outcome::Input;
 use super::serve::{Answer, Served};
-use crate::error::{ProtocolError, Rung};
-use crate::headers::{self, Mirrored};
+use crate::error::{ProtocolError, ValidationStep};
+use crate::headers::{self, MirroredHeaders};
 use crate::json::Raw;
 use crate::message::{Member, Method, Request, Subject};
 use crate::meta::RequestMeta;
@@ -43,7 +43,7 @@ pub(super) fn serve(
     let claim = params.raw(Member::MetaProtocolVersion);
     let claim = claim.and_then(Raw::string).unwrap_or_default();
     if let Some(head) = source.head {
-        head.check_version(&claim).map_err(ProtocolError::header(Rung::Version))?;
+        head.check_version(&claim).map_err(ProtocolError::header(ValidationStep::Version))?;
     }
     let policy = source.policy.unwrap_or(served);
     let version = negotiate::modern_version(&claim, policy)?;
@@ -98,9 +98,9 @@ fn requester(
 }
 
 /// `Mcp-Method` and `Mcp-Name` repeat what the body says.
-fn check_standard(head: &Mirrored<'_>, request: &Request) -> Result<(), ProtocolError> {
+fn check_standard(head: &MirroredHeaders<'_>, request: &Request) -> Result<(), ProtocolError> {
     let method = request.method.name();
-    head.check_method(method).map_err(ProtocolError::header(Rung::Headers))?;
+    head.check_method(method).map_err(ProtocolError::header(ValidationStep::Headers))?;
     let name = match request.method.row().map(|row| row.subject) {
         Some(None) => return Ok(()),
         Some(Some(Subject::Name)) => request.params.raw(Member::Name),
@@ -108,12 +108,12 @@ fn check_standard(head: &Mirrored<'_>, request: &Request) -> Result<(), Protocol
         None => {
             let name = headers::name_in(method, request.params.json());
             let checked = head.check_name(method, name.as_deref());
-            return checked.map_err(ProtocolError::header(Rung::Headers));
+            return checked.map_err(ProtocolError::header(ValidationStep::Headers));
         }
     };
     if name.is_some_and(|name| head.repeats(name)) {
         return Ok(());
     }
     let name = name.and_then(Raw::string);
-    head.check_name(method, name.as_deref()).map_err(ProtocolError::header(Rung::Headers))
+    head.check_name(method, name.as_deref()).map_err(ProtocolError::header(ValidationStep::Headers))
 }

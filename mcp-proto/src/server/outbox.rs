@@ -10,7 +10,7 @@ use alloc::collections::VecDeque;
 use super::event::{ServerAction, StreamId};
 use super::{Config, ServerEvent};
 use crate::budget::{Account, SMALL};
-use crate::error::Rung;
+use crate::error::ValidationStep;
 use crate::machine::Action;
 use crate::message::{ErrorData, Outgoing};
 
@@ -37,13 +37,13 @@ impl Outbox {
         Self { actions: VecDeque::with_capacity(capacity), ..Self::default() }
     }
 
-    /// Adds a message. `rung` is where the request failed that it answers, if it did.
+    /// Adds a message. `step` is where the request failed that it answers, if it did.
     pub(super) fn send(
         &mut self,
         config: &Config,
         mut message: Outgoing,
         stream: Option<StreamId>,
-        rung: Option<Rung>,
+        step: Option<ValidationStep>,
     ) {
         let size = message.size_hint();
         if size > SMALL {
@@ -58,7 +58,7 @@ impl Outbox {
                 self.counted.get_or_insert_with(none).set(bytes);
             }
         }
-        self.actions.push_back(ServerAction::Send { message, stream, rung });
+        self.actions.push_back(ServerAction::Send { message, stream, step });
     }
 
     /// Adds an action that sends nothing.

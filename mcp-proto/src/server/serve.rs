@@ -1,7 +1,7 @@
 //! What both eras have: from a request to its answer, or to the handler that will make it.
 //!
 //! In: a request whose era is known and whose envelope is good. Out: a page of a list, an empty
-//! completion, or a [`Target`]; or the rung at which it fails, method or params.
+//! completion, or a [`Target`]; or the step at which it fails, method or params.
 //!
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 
@@ -14,9 +14,9 @@ use super::call::{CallKind, Requester};
 use super::declaration::{Completes, Declaration, PromptEntry, ToolEntry};
 use super::handler_id::HandlerId;
 use super::registered::Reference;
-use crate::error::{ProtocolError, Rung};
+use crate::error::{ProtocolError, ValidationStep};
 use crate::ext;
-use crate::headers::Mirrored;
+use crate::headers::MirroredHeaders;
 use crate::json::{Json, Raw};
 use crate::message::{Capability, Member, Method, Params};
 use crate::types::CompleteRequestParams;
@@ -59,7 +59,7 @@ impl Declaration {
         method: &Method,
         params: &Params,
         capabilities: &Json,
-        head: Option<&Mirrored<'_>>,
+        head: Option<&MirroredHeaders<'_>>,
     ) -> Result<Served, ProtocolError> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others have a handler, or none")]
         match method {
@@ -128,7 +128,7 @@ impl Declaration {
         &self,
         params: &Params,
         capabilities: &Json,
-        head: Option<&Mirrored<'_>>,
+        head: Option<&MirroredHeaders<'_>>,
     ) -> Result<Served, ProtocolError> {
         let name = string(params, Member::Name)?;
         let Some(ToolEntry { handler, wraps, plan, required }) = self.tools.get(&*name) else {
@@ -139,7 +139,7 @@ impl Declaration {
             && !plan.is_empty()
         {
             head.check_params(plan, &arguments)
-                .map_err(ProtocolError::header(Rung::ParamHeaders))?;
+                .map_err(ProtocolError::header(ValidationStep::ParamHeaders))?;
         }
         check_extensions(required, capabilities)?;
         let handler = *handler;

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use super::calls::Calls;
-use super::context::{Binding, Context};
+use super::context::{Context, ServerChannel};
 use super::declaration::Declaration;
 use super::names::has_scheme;
 use crate::change::{Change, List};
@@ -22,7 +22,7 @@ use crate::json::{Json, Raw, write};
 use crate::limits::Limits;
 use crate::message::{Capability, Outgoing, Params, RequestId};
 use crate::meta::{SERVER_INFO, SUBSCRIPTION_ID};
-use crate::row::Row;
+use crate::seq_map::SeqMap;
 use crate::types::SubscriptionFilter;
 
 /// The listener that is a legacy session; requests are counted from 1.
@@ -31,9 +31,9 @@ const SESSION: u64 = 0;
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     /// By the serial numbers of their requests.
-    listeners: Row<Listener>,
+    listeners: SeqMap<Listener>,
     /// Those that have something to be told, each once.
-    stirred: VecDeque<u64>,
+    dirty: VecDeque<u64>,
     /// The subscriptions in all, and the bytes of their URIs.
     count: usize,
     bytes: usize,
@@ -46,7 +46,7 @@ struct Listener {
     /// True if it may be told anything yet.
     ready: bool,
     filter: Filter,
-    untold: BTreeSet<Change>,
+    pending: BTreeSet<Change>,
 }
 
 impl Listener {
@@ -72,17 +72,17 @@ impl Subscriptions {
     /// A legacy session has begun; it is told of all lists, once it is ready.
     pub(super) fn open_session(&mut self) {
         let filter = Filter { lists: List::ALL.into_iter().collect(), uris: BTreeSet::new() };
-        let untold = BTreeSet::new();
-        self.listeners.insert(SESSION, Listener { id: None, ready: false, filter, untold });
+        let pending = BTreeSet::new();
+        self.listeners.insert(SESSION, Listener { id: None, ready: false, filter, pending });
     }
 
     /// The client of a legacy session has said that it is initialized.
     pub(super) fn start_session(&mut self) {
         if let Some(session) = self.listeners.get_mut(SESSION)
             && !core::mem::replace(&mut session.ready, true)
-            && !session.untold.is_empty()
+            && !session.pending.is_empty()
         {
-            self.stirred.push_back(SESSION);
+            self.dirty.push_back(SESSION);
         }
     }
 
@@ -107,7 +107,7 @@ impl Subscriptions {
         if let Some(session) = self.listeners.get_mut(SESSION)
             && session.filter.uris.remove(uri)
         {
-            session.untold.remove(&Change::ResourceUpdated(uri.into()));
+            session.pending.remove(&Change::ResourceUpdated(uri.into()));
             self.count -= 1;
             self.bytes -= uri.len();
         }
@@ -115,12 +115,12 @@ impl Subscriptions {
 
     /// Gives back the memory that only pending changes need. (An empty set keeps a node.)
     pub(super) fn shrink(&mut self) {
-        if self.stirred.is_empty() {
-            self.stirred = VecDeque::new();
+        if self.dirty.is_empty() {
+            self.dirty = VecDeque::new();
         }
         for listener in self.listeners.values_mut() {
-            if listener.untold.is_empty() {
-                listener.untold = BTreeSet::new();
+            if listener.pending.is_empty() {
+                listener.pending = BTreeSet::new();
             }
             if listener.filter.uris.is_empty() {
                 listener.filter.uris = BTreeSet::new();
@@ -131,10 +131,10 @@ impl Subscriptions {
     pub(super) fn publish(&mut self, change: &Change) {
         for (serial, listener) in self.listeners.iter_mut() {
             if listener.filter.has(change) {
-                if listener.ready && listener.untold.is_empty() {
-                    self.stirred.push_back(serial);
+                if listener.ready && listener.pending.is_empty() {
+                    self.dirty.push_back(serial);
                 }
-                listener.untold.insert(change.clone());
+                listener.pending.insert(change.clone());
             }
         }
     }
@@ -142,27 +142,27 @@ impl Subscriptions {
     /// All that anybody has subscribed to has changed, as far as it is declared to change.
     pub(super) fn publish_all(&mut self, declaration: &Declaration) {
         for (serial, listener) in self.listeners.iter_mut() {
-            let silent = listener.untold.is_empty();
+            let silent = listener.pending.is_empty();
             let changes = listener.filter.changes();
-            listener.untold.extend(changes.filter(|change| declaration.check(change).is_ok()));
-            if listener.ready && silent && !listener.untold.is_empty() {
-                self.stirred.push_back(serial);
+            listener.pending.extend(changes.filter(|change| declaration.check(change).is_ok()));
+            if listener.ready && silent && !listener.pending.is_empty() {
+                self.dirty.push_back(serial);
             }
         }
     }
 
     /// Returns whether there is something to tell.
     pub(super) fn has_news(&self) -> bool {
-        !self.stirred.is_empty()
+        !self.dirty.is_empty()
     }
 
     /// The next notification.
     pub(super) fn next(&mut self) -> Option<Outgoing> {
-        while let Some(serial) = self.stirred.pop_front() {
+        while let Some(serial) = self.dirty.pop_front() {
             let Some(listener) = self.listeners.get_mut(serial) else { continue };
-            let Some(change) = listener.untold.pop_first() else { continue };
-            if !listener.untold.is_empty() {
-                self.stirred.push_back(serial);
+            let Some(change) = listener.pending.pop_first() else { continue };
+            if !listener.pending.is_empty() {
+                self.dirty.push_back(serial);
             }
             return Some(listener.tell(&change));
         }
@@ -201,7 +201,7 @@ impl Subscriptions {
         while let Some(serial) = self.oldest() {
             let Some(id) = self.close(serial) else { continue };
             calls.release(&id);
-            let is_stream = context.binding() == Binding::Stream;
+            let is_stream = context.binding() == ServerChannel::Stream;
             let cancelled = is_stream.then(|| Outgoing::cancelled(&id));
             let end = end_of_subscription(context, id);
             context.send(None, end);
@@ -304,8 +304,8 @@ impl Subscriptions {
         self.count += filter.count();
         self.bytes += filter.bytes();
         let id = Some(id);
-        let untold = BTreeSet::new();
-        self.listeners.insert(serial, Listener { id, ready: true, filter, untold });
+        let pending = BTreeSet::new();
+        self.listeners.insert(serial, Listener { id, ready: true, filter, pending });
     }
 
     fn close(&mut self, serial: u64) -> Option<RequestId> {

@@ -109,7 +109,8 @@ impl HttpService {
         let server = http_server(&runtime, catalog, config);
         let tended = server.clone();
         let mut timer = runtime.timer();
-        let background = tokio::spawn(async move { tended.tend(&mut timer).await }).abort_handle();
+        let background =
+            tokio::spawn(async move { tended.run_background(&mut timer).await }).abort_handle();
         let (stopping, _) = watch::channel(false);
         let peer = |extensions: &Extensions| extensions.get::<SocketAddr>().map(SocketAddr::ip);
         let shared = Arc::new(Shared { server, runtime, stopping, background });

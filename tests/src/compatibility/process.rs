@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use libtest_mimic::{Failed, Trial};
 use mcp_proto::Instant;
-use mcp_service::{Client, Command, Driven, Stderr};
+use mcp_service::{Client, Command, Drive, Stderr};
 
 use super::{Cell, Met, ServerKind, Tell, answer};
 
@@ -82,7 +82,7 @@ fn serve_as(kind: ServerKind) -> io::Result<()> {
     }
 }
 
-fn write(server: &mut dyn Driven) -> io::Result<()> {
+fn write(server: &mut dyn Drive) -> io::Result<()> {
     let mut output = io::stdout().lock();
     server.turn(Instant::ZERO, Waker::noop());
     while !server.output().is_empty() {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use mcp_proto::server::Config;
 use mcp_proto::types::{ElicitRequestFormParams, Implementation, RequestedSchema, StringSchema};
 use mcp_proto::{EraPolicy, Instant, UsageError};
-use mcp_service::{Context, Driven, Handler, Interrupt, Registry, Service};
+use mcp_service::{Context, Drive, Handler, Interrupt, Registry, Service};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -49,7 +49,7 @@ impl ServerKind {
     /// Starts one.
     ///
     /// Fails if its tools cannot be declared.
-    pub fn start(self, tell: &Tell) -> Result<Box<dyn Driven>, UsageError> {
+    pub fn start(self, tell: &Tell) -> Result<Box<dyn Drive>, UsageError> {
         tell("started");
         let mut config = Config::default();
         config.era_policy = self.policy().unwrap_or(EraPolicy::LegacyOnly);
@@ -112,7 +112,7 @@ enum Door {
     Broken,
 }
 
-impl Driven for Porter {
+impl Drive for Porter {
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         let breaks = matches!(self.door, Door::Breaks(_));
         let line = match &mut self.door {
@@ -157,8 +157,8 @@ impl Driven for Porter {
         self.service.handle_written(count);
     }
 
-    fn handle_deaf(&mut self) -> bool {
-        self.service.handle_deaf()
+    fn handle_write_closed(&mut self) -> bool {
+        self.service.handle_write_closed()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -169,19 +169,19 @@ impl Driven for Porter {
         !matches!(self.door, Door::Broken) && self.service.wants_read()
     }
 
-    fn is_clogged(&self) -> bool {
-        self.service.is_clogged()
+    fn is_write_blocked(&self) -> bool {
+        self.service.is_write_blocked()
     }
 
     fn is_closed(&self) -> bool {
         matches!(self.door, Door::Broken) || self.service.is_closed()
     }
 
-    fn patience(&self) -> Option<Instant> {
-        self.service.patience()
+    fn flush_deadline(&self) -> Option<Instant> {
+        self.service.flush_deadline()
     }
 
-    fn has_given_up(&self) -> bool {
-        matches!(self.door, Door::Broken) || self.service.has_given_up()
+    fn is_aborted(&self) -> bool {
+        matches!(self.door, Door::Broken) || self.service.is_aborted()
     }
 }

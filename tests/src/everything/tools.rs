@@ -43,7 +43,7 @@ struct MirroredValue {
 
 /// Arguments of every type that can stand in a header.
 #[derive(Serialize, Deserialize, JsonSchema)]
-struct Mirrored {
+struct MirroredHeaders {
     #[serde(default, skip_serializing_if = "is_none")]
     text: Header<Option<String>, TextName>,
     #[serde(default, skip_serializing_if = "is_none")]
@@ -125,9 +125,11 @@ pub(super) fn register(registry: &mut Registry<Handler>) -> Result<(), UsageErro
         .tool("test_x_mcp_header", "Returns its argument", |mirrored: MirroredValue, _| async {
             mirrored.value.into_inner()
         })?
-        .tool("test_header_types", "Returns its arguments", |mirrored: Mirrored, _| async move {
-            json(&mirrored)
-        })?
+        .tool(
+            "test_header_types",
+            "Returns its arguments",
+            |mirrored: MirroredHeaders, _| async move { json(&mirrored) },
+        )?
         .tool_with(
             Tool::new("test_header_union", constant(HEADER_UNION))
                 .description("Returns its arguments"),

@@ -4,8 +4,8 @@
 //! makes of arguments, what a head says, and whether both agree is found here by other means.
 
 use mcp_proto::headers::{
-    BodyError, Declared, EmitError, Entry, HeaderError, Integer, Kind, MAX_SAFE, Mirrored, Place,
-    Plan, decode, encode,
+    BodyError, Declared, EmitError, Entry, HeaderError, Integer, Kind, MAX_SAFE, MirroredHeaders,
+    Place, Plan, decode, encode,
 };
 use mcp_proto::{Bytes, Json, Limits};
 
@@ -53,7 +53,8 @@ fn arguments(schema: &[u8], arguments: &[u8], head: &[u8]) {
     let checked = mirrored(&fields).check_params(&plan, &arguments);
     let emitted = plan.emit(&arguments);
     if let Ok(emitted) = &emitted {
-        let sent = Mirrored::of(emitted.iter().map(|(name, value)| (*name, value.as_bytes())));
+        let sent =
+            MirroredHeaders::of(emitted.iter().map(|(name, value)| (*name, value.as_bytes())));
         assert_eq!(sent.check_params(&plan, &arguments), Ok(()), "{text} {emitted:?}");
     }
     let values = plan.entries().iter().map(|entry| argument(text, entry));
@@ -170,8 +171,8 @@ fn fields(head: &[u8]) -> Vec<Field<'_>> {
     lines.filter_map(field).collect()
 }
 
-fn mirrored<'a>(fields: &[Field<'a>]) -> Mirrored<'a> {
-    Mirrored::of(fields.iter().copied())
+fn mirrored<'a>(fields: &[Field<'a>]) -> MirroredHeaders<'a> {
+    MirroredHeaders::of(fields.iter().copied())
 }
 
 fn named<'a>(fields: &[Field<'a>], name: &str) -> Vec<&'a [u8]> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_proto::client::{CallError, ConnectError};
 use mcp_proto::http::Authorization;
-use mcp_service::{HttpClientConfig, Unreached};
+use mcp_service::{ConnectFailure, HttpClientConfig};
 use serde_json::json;
 
 use super::{ALL, ERAS, MODERN, Named, Site, to};
@@ -106,6 +106,6 @@ fn a_host_without_an_address(site: Site) -> Check {
 /// Why there is no connection.
 pub(super) fn why<T>(connected: io::Result<T>) -> Result<ConnectError, Box<dyn Error>> {
     let error = connected.err().ok_or("it is connected")?;
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Unreached>());
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ConnectFailure>());
     Ok(inner.ok_or_else(|| error.to_string())?.error.clone())
 }

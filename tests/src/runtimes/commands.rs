@@ -12,7 +12,7 @@ use std::{env, fs, io, process};
 use libtest_mimic::{Failed, Trial};
 use mcp_proto::client::{CallError, Config, ConnectError, Restart};
 use mcp_proto::types::Implementation;
-use mcp_service::{Client, CloseCause, Command, Stderr, Unreached};
+use mcp_service::{Client, CloseCause, Command, ConnectFailure, Stderr};
 
 use super::Suite;
 use crate::http::Check;
@@ -55,7 +55,7 @@ fn a_program_that_does_not_serve_is_named(suite: Suite) -> Check {
     let command = Command::new("sh").args(["-c", "exit 3", "secret"]);
     let closed = client.closed();
     let error = (suite.connect_command)(client, command).err().ok_or("it is connected")?;
-    let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<Unreached>());
+    let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<ConnectFailure>());
     let unreached = unreached.ok_or_else(|| error.to_string())?;
     assert_eq!(unreached.error, ConnectError::Closed);
     assert_eq!(unreached.exit.and_then(|exit| exit.code()), Some(3));

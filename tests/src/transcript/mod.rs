@@ -63,7 +63,7 @@
 //! | `! notified method {…}` | a notification has reached its handler |
 //! | `! input q {…}` | the client has given the input; `! no-input q: why` if it has not |
 //! | `! pong p` | the client has answered the ping; `! no-pong p` if it did not in time |
-//! | `! peer-fault rung: why` | something was dropped; the text is that of `ProtocolError` |
+//! | `! peer-fault step: why` | something was dropped; the text is that of `ProtocolError` |
 //! | `! closed` | the connection has closed |
 //!
 //! # Order
@@ -165,7 +165,7 @@
 //! | `! ended s`, `! ended s: why` | a subscription has ended, or has not begun |
 //! | `! completed x` | the user is done with what a URL asked for |
 //! | `! notified method {…}` | a notification that the specification does not have |
-//! | `! peer-fault rung: why` | something was dropped; the text is that of `ProtocolError` |
+//! | `! peer-fault step: why` | something was dropped; the text is that of `ProtocolError` |
 //! | `! refused a: why` | the machine did not take a command; the text is that of `UsageError` |
 //! | `! stored {…}` | the verdict that is stored |
 //! | `! closed`, `! closed: why` | the connection has closed; the text is that of `ConnectError` |

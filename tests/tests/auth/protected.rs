@@ -12,7 +12,7 @@ use mcp_proto::resource_server::{
 };
 use mcp_proto::types::Implementation;
 use mcp_proto::{Bytes, Instant};
-use mcp_service::{Context, Driven, HttpLink, HttpServer, MissingScopes, Registry, Service};
+use mcp_service::{Context, Drive, HttpLink, HttpServer, MissingScopes, Registry, Service};
 use serde_json::{Value, json};
 
 const ISSUER: &str = "https://auth.example.com";

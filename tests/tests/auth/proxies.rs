@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_proto::http::Config;
 use mcp_proto::types::Implementation;
 use mcp_proto::{Bytes, Instant};
-use mcp_service::{Driven, HttpServer, Registry};
+use mcp_service::{Drive, HttpServer, Registry};
 use serde_json::json;
 
 #[test]

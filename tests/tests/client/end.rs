@@ -7,7 +7,7 @@ use mcp_proto::client::{CallError, Config, ConnectError, Negotiation};
 use mcp_proto::types::{Implementation, LoggingLevel, Root, SubscriptionFilter};
 use mcp_proto::{Bytes, Instant, UsageError};
 use mcp_service::testing::Network;
-use mcp_service::{Client, ClientService, CloseCause, Closed, Driven};
+use mcp_service::{Client, ClientService, CloseCause, Closed, Drive};
 use serde_json::{Value, json};
 
 use crate::bench::{ERAS, Log, Over, SECOND, WAYS, call, pair, registry, text, thinking};

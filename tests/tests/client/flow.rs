@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_proto::client::{CallError, Config, Negotiation};
 use mcp_proto::types::{CallToolResult, Implementation};
 use mcp_proto::{Bytes, Instant, UsageError};
-use mcp_service::{ClientService, Driven};
+use mcp_service::{ClientService, Drive};
 use serde_json::{Value, json};
 
 use crate::bench::ERAS;

@@ -8,7 +8,7 @@ use mcp_proto::server::{Config, Notification};
 use mcp_proto::types::LoggingLevel;
 use mcp_proto::{Instant, Json};
 use mcp_service::testing::{Network, Pair};
-use mcp_service::{Client, Context, Driven, Handler, Registry, Service};
+use mcp_service::{Client, Context, Drive, Handler, Registry, Service};
 use serde_json::{Value, json};
 
 use crate::bench::{ERAS, Log, WAYS, call, pair, panic_quietly, registry, said, text};
@@ -154,7 +154,7 @@ impl Noisy {
     }
 }
 
-impl Driven for Noisy {
+impl Drive for Noisy {
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         self.service.handle_bytes(now, data);
     }
@@ -183,8 +183,8 @@ impl Driven for Noisy {
         }
     }
 
-    fn handle_deaf(&mut self) -> bool {
-        self.service.handle_deaf()
+    fn handle_write_closed(&mut self) -> bool {
+        self.service.handle_write_closed()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -195,20 +195,20 @@ impl Driven for Noisy {
         self.service.wants_read()
     }
 
-    fn is_clogged(&self) -> bool {
-        self.service.is_clogged()
+    fn is_write_blocked(&self) -> bool {
+        self.service.is_write_blocked()
     }
 
     fn is_closed(&self) -> bool {
         self.service.is_closed()
     }
 
-    fn patience(&self) -> Option<Instant> {
-        self.service.patience()
+    fn flush_deadline(&self) -> Option<Instant> {
+        self.service.flush_deadline()
     }
 
-    fn has_given_up(&self) -> bool {
-        self.service.has_given_up()
+    fn is_aborted(&self) -> bool {
+        self.service.is_aborted()
     }
 }
 

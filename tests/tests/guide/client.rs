@@ -9,8 +9,8 @@ use mcp_tokio::types::{
     ResourceContents, Root, SamplingMessageContentBlock, SubscriptionFilter,
 };
 use mcp_tokio::{
-    CallError, CallToolResult, Client, ClientConfig, Command, ConnectError, ErrorData,
-    HttpClientConfig, Implementation, Negotiation, ProtocolVersion, Stderr, Unreached, UsageError,
+    CallError, CallToolResult, Client, ClientConfig, Command, ConnectError, ConnectFailure,
+    ErrorData, HttpClientConfig, Implementation, Negotiation, ProtocolVersion, Stderr, UsageError,
     Verdict, connect_command, connect_http,
 };
 use serde_json::{Value, json};
@@ -336,7 +336,7 @@ async fn a_program_that_is_not_there() -> Outcome {
 async fn a_program_that_is_no_server() -> Outcome {
     let client = Client::new(Implementation::new("app", "1.0.0"));
     let error = in_a_process(&client, "true").await.err().ok_or("it is a server")?;
-    let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<Unreached>());
+    let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<ConnectFailure>());
     assert_eq!(unreached.map(|it| &it.error), Some(&ConnectError::Closed));
     assert_eq!(unreached.and_then(|it| it.exit?.code()), Some(0));
     assert!(error.to_string().starts_with("true: "), "{error}");

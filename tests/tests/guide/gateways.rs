@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use mcp_proto::headers::{Header, HeaderError, Mirrored, Plan};
+use mcp_proto::headers::{Header, HeaderError, MirroredHeaders, Plan};
 use mcp_proto::types::Tool;
 use mcp_proto::{Bytes, ErrorCode, Limits, header_name};
 
@@ -12,7 +12,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 fn route<'a>(
     fields: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> Result<&'static str, HeaderError> {
-    let head = Mirrored::of(fields);
+    let head = MirroredHeaders::of(fields);
     let claim = head.claim()?;
     let region = head.param("Region")?;
     Ok(match (claim.method, region.as_deref()) {
@@ -59,11 +59,12 @@ fn with_the_body() -> Outcome {
     let plan_of = |tool: &str| (tool == "forecast").then_some(&plan);
     let body = Bytes::from(BODY.trim());
 
-    assert!(Mirrored::of(HEAD).check_body(&body, &Limits::default(), plan_of).is_ok());
+    assert!(MirroredHeaders::of(HEAD).check_body(&body, &Limits::default(), plan_of).is_ok());
 
     let mut lies = HEAD;
     lies[3].1 = b"us";
-    let Err(error) = Mirrored::of(lies).check_body(&body, &Limits::default(), plan_of) else {
+    let Err(error) = MirroredHeaders::of(lies).check_body(&body, &Limits::default(), plan_of)
+    else {
         return Err("it was believed".into());
     };
     assert_eq!(error.code(), ErrorCode::HEADER_MISMATCH);

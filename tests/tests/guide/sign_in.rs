@@ -53,16 +53,16 @@ fn of_a_service() -> Result<SignIn, Box<dyn Error>> {
 }
 
 #[expect(dead_code, reason = "it compiles, which is what the page needs")]
-fn of_a_company(sign_in: SignIn) -> SignIn {
+fn of_a_company(sign_in: SignIn) {
     let sign_in = sign_in.subject(|| async { id_token() }).settings(|settings| {
         let provider = IdentityProvider::new("https://idp.example.com/token", "my-app");
         settings.client("https://auth.example.com", "my-app-there", None).enterprise(provider)
     });
-    sign_in
+    drop(sign_in);
 }
 
 fn id_token() -> std::io::Result<Secret> {
-    Ok(Secret::new("the ID token of the person"))
+    std::env::var("ID_TOKEN").map(|token| Secret::new(&token)).map_err(std::io::Error::other)
 }
 
 fn watch(client: &Client) {

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use mcp_proto::headers::{HeaderError, Mirrored, Plan, ValueError, name_member};
+use mcp_proto::headers::{HeaderError, MirroredHeaders, Plan, ValueError, name_member};
 use serde_json::json;
 
 use super::{head, json, plan, told};
@@ -89,7 +89,7 @@ fn t113_a_name_in_a_wrapper_that_is_cut_short_is_no_panic() {
 fn t114_t119_a_name_beyond_ascii_is_refused_even_if_the_bytes_are_the_same() {
     for (value, name) in [("é".as_bytes(), "é"), (b"\xff", "?"), (b"a\0", "a\0")] {
         let fields = [("Mcp-Name", value), ("Mcp-Method", value), ("MCP-Protocol-Version", value)];
-        let head = Mirrored::of(fields);
+        let head = MirroredHeaders::of(fields);
         assert_eq!(told(head.check_name("tools/call", Some(name))), "Mcp-Name InvalidCharacter");
         assert_eq!(told(head.check_method(name)), "Mcp-Method InvalidCharacter");
         assert_eq!(told(head.check_version(name)), "MCP-Protocol-Version InvalidCharacter");
@@ -300,7 +300,7 @@ fn errors_show_little_of_what_is_long() {
     let digits = "9".repeat(1_000_000);
     let plan = plan(&json!({"a": {"type": "integer", "x-mcp-header": "A".repeat(60_000)}}));
     let arguments = json(&format!(r#"{{"a":{digits}}}"#));
-    let error = Mirrored::default().check_params(&plan, &arguments).unwrap_err();
+    let error = MirroredHeaders::default().check_params(&plan, &arguments).unwrap_err();
     assert!(error.to_string().len() < 600, "{error}");
 }
 

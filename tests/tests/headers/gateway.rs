@@ -1,6 +1,6 @@
 //! A gateway's role: a head alone, and a head with its body.
 
-use mcp_proto::headers::{BodyError, Mirrored, Plan};
+use mcp_proto::headers::{BodyError, MirroredHeaders, Plan};
 use mcp_proto::{Bytes, ErrorCode, Limits};
 use serde_json::json;
 
@@ -63,7 +63,7 @@ fn parameters_are_read_without_a_plan() {
 fn fields_that_nobody_asks_for_are_passed_over() {
     let fields =
         ["", "m", "Mcp", "Mcp-", "Mcp-Param", "MCP-Protocol-Versio", "é", "Mcp-Sessiön-Id"];
-    let head = Mirrored::of(fields.iter().map(|name| (*name, &b"\xff"[..])));
+    let head = MirroredHeaders::of(fields.iter().map(|name| (*name, &b"\xff"[..])));
     assert_eq!(told(head.claim().map(drop)), "MCP-Protocol-Version Missing");
 }
 
@@ -86,7 +86,7 @@ fn t118_a_body_is_compared_in_the_order_of_a_servers_steps() {
     for (fields, expected) in table {
         assert_eq!(checked(fields, &body), *expected, "{fields:?}");
     }
-    let error = Mirrored::default().check_body(&body.into(), &Limits::default(), |_| None);
+    let error = MirroredHeaders::default().check_body(&body.into(), &Limits::default(), |_| None);
     assert_eq!(error.unwrap_err().code(), ErrorCode::HEADER_MISMATCH);
     // A tool of which the gateway knows nothing.
     let body = request("tools/call", r#""name":"other","arguments":{"n":1}"#);
@@ -145,6 +145,6 @@ fn checked(fields: &[&str], body: &str) -> String {
     match head(fields).check_body(&body, &Limits::default(), plan_of) {
         Ok(()) => told(Ok(())),
         Err(BodyError::Header(error)) => told(Err(error)),
-        Err(BodyError::Message(error)) => error.rung().to_string(),
+        Err(BodyError::Message(error)) => error.step().to_string(),
     }
 }

@@ -1,7 +1,7 @@
 //! What holds for all values: nothing is lost on the way, and nothing else is let through.
 
 use mcp_proto::Json;
-use mcp_proto::headers::{Integer, MAX_SAFE, Mirrored, Plan, decode, encode};
+use mcp_proto::headers::{Integer, MAX_SAFE, MirroredHeaders, Plan, decode, encode};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
@@ -57,7 +57,7 @@ proptest! {
         let plan = plan();
         let (one, other) = (Json::encode(&one).unwrap(), Json::encode(&other).unwrap());
         let sent = plan.emit(&one).unwrap();
-        let head = || Mirrored::of(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
+        let head = || MirroredHeaders::of(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
         prop_assert_eq!(head().check_params(&plan, &one), Ok(()));
         let same = sent == plan.emit(&other).unwrap();
         prop_assert_eq!(head().check_params(&plan, &other).is_ok(), same, "{} {}", one, other);
@@ -66,9 +66,9 @@ proptest! {
             let mut fewer = sent.clone();
             let field = fewer.remove(at);
             let fields = fewer.iter().map(|(name, value)| (*name, value.as_bytes()));
-            prop_assert!(Mirrored::of(fields).check_params(&plan, &one).is_err());
+            prop_assert!(MirroredHeaders::of(fields).check_params(&plan, &one).is_err());
             let fields = sent.iter().chain([&field]).map(|(name, value)| (*name, value.as_bytes()));
-            prop_assert!(Mirrored::of(fields).check_params(&plan, &one).is_err());
+            prop_assert!(MirroredHeaders::of(fields).check_params(&plan, &one).is_err());
         }
     }
 }

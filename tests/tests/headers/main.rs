@@ -12,12 +12,12 @@ mod plan;
 mod value;
 
 use mcp_proto::Json;
-use mcp_proto::headers::{HeaderError, Mirrored, Plan};
+use mcp_proto::headers::{HeaderError, MirroredHeaders, Plan};
 use serde_json::Value;
 
 /// The fields of a head, `name: value` each, without a blank that is not the value's own.
-fn head<'a>(fields: &[&'a str]) -> Mirrored<'a> {
-    Mirrored::of(fields.iter().map(|field| {
+fn head<'a>(fields: &[&'a str]) -> MirroredHeaders<'a> {
+    MirroredHeaders::of(fields.iter().map(|field| {
         let (name, value) = field.split_once(':').unwrap();
         (name, value.as_bytes())
     }))

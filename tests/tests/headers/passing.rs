@@ -1,6 +1,6 @@
 //! A gateway's role: a body that passes by.
 
-use mcp_proto::headers::{BodyCheck, BodyError, Mirrored, encode};
+use mcp_proto::headers::{BodyCheck, BodyError, MirroredHeaders, encode};
 use mcp_proto::{Bytes, Limits};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -154,7 +154,7 @@ proptest! {
         let fields = [
             ("mcp-protocol-version", VERSION), ("mcp-method", method), ("mcp-name", &*name),
         ];
-        let head = Mirrored::of(fields.map(|(name, value)| (name, value.as_bytes())));
+        let head = MirroredHeaders::of(fields.map(|(name, value)| (name, value.as_bytes())));
         let whole = head.check_body(&Bytes::from(body.clone()), &Limits::default(), |_| None);
 
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(body.len())).collect();
@@ -201,6 +201,6 @@ fn passed<'a>(fields: &[&str], pieces: impl IntoIterator<Item = &'a [u8]>) -> St
         Ok(()) if !check.is_done() => "not done".to_owned(),
         Ok(()) => told(Ok(())),
         Err(BodyError::Header(error)) => told(Err(error)),
-        Err(BodyError::Message(error)) => error.rung().to_string(),
+        Err(BodyError::Message(error)) => error.step().to_string(),
     }
 }

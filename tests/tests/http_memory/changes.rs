@@ -5,7 +5,7 @@ use std::task::Waker;
 use mcp_proto::server::{Change, Config};
 use mcp_proto::types::Implementation;
 use mcp_proto::{Instant, http};
-use mcp_service::{Catalog, Driven, Handler, HttpServer, Registry, Service};
+use mcp_service::{Catalog, Drive, Handler, HttpServer, Registry, Service};
 
 use super::{MIB, Meter};
 

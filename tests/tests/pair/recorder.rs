@@ -8,7 +8,7 @@ use mcp_proto::Instant;
 use mcp_proto::server::Config;
 use mcp_proto::types::Implementation;
 use mcp_service::testing::Pair;
-use mcp_service::{Context, Driven, Handler, Registry, Service};
+use mcp_service::{Context, Drive, Handler, Registry, Service};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -61,7 +61,7 @@ impl Recorder {
     }
 }
 
-impl Driven for Recorder {
+impl Drive for Recorder {
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         self.heard.lock().unwrap().push((now, data.clone()));
         self.service.handle_bytes(now, data);
@@ -88,8 +88,8 @@ impl Driven for Recorder {
         self.service.handle_written(count);
     }
 
-    fn handle_deaf(&mut self) -> bool {
-        self.service.handle_deaf()
+    fn handle_write_closed(&mut self) -> bool {
+        self.service.handle_write_closed()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -100,19 +100,19 @@ impl Driven for Recorder {
         self.service.wants_read()
     }
 
-    fn is_clogged(&self) -> bool {
-        self.service.is_clogged()
+    fn is_write_blocked(&self) -> bool {
+        self.service.is_write_blocked()
     }
 
     fn is_closed(&self) -> bool {
         self.service.is_closed()
     }
 
-    fn patience(&self) -> Option<Instant> {
-        self.service.patience()
+    fn flush_deadline(&self) -> Option<Instant> {
+        self.service.flush_deadline()
     }
 
-    fn has_given_up(&self) -> bool {
-        self.service.has_given_up()
+    fn is_aborted(&self) -> bool {
+        self.service.is_aborted()
     }
 }

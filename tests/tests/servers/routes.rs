@@ -7,7 +7,7 @@ use mcp_proto::frame::http1::Head;
 use mcp_proto::http::{Authorization, Config, RouteResponse};
 use mcp_proto::types::Implementation;
 use mcp_proto::{Bytes, Instant};
-use mcp_service::{Driven, HttpServer, Part, Registry};
+use mcp_service::{Drive, HttpServer, Part, Registry};
 
 #[test]
 fn route_is_answered_for_any_host_and_without_a_token() {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mcp_proto::server::Config;
 use mcp_proto::types::{Implementation, Tool};
 use mcp_proto::{Instant, Json};
-use mcp_service::{Catalog, Context, Driven, Handler, IntoToolResult, Registry, Service, Spawned};
+use mcp_service::{Catalog, Context, Drive, Handler, IntoToolResult, Registry, Service, Spawned};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -128,7 +128,7 @@ impl Bench {
     }
 
     /// How long until the next deadline.
-    pub(crate) fn patience(&self) -> Option<Duration> {
+    pub(crate) fn flush_deadline(&self) -> Option<Duration> {
         self.service.poll_timeout().map(|at| at.duration_since(self.now))
     }
 

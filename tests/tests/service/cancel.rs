@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
-use mcp_service::{Context, Driven};
+use mcp_service::{Context, Drive};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, Gate, Log, answer, failure};
@@ -122,7 +122,7 @@ fn a_handler_that_takes_too_long_is_cancelled_and_answered() {
     config.limits.handler_timeout = Duration::from_secs(60);
     let (mut bench, log) = stubborn(config);
     bench.call(1);
-    assert_eq!(bench.patience(), Some(Duration::from_secs(60)));
+    assert_eq!(bench.flush_deadline(), Some(Duration::from_secs(60)));
 
     bench.pass(Duration::from_secs(60));
     assert_eq!(log.take(), ["polled", "polled", "dropped"]);
@@ -146,14 +146,14 @@ fn the_end_lets_handlers_finish() {
     bench.eof();
     assert!(!bench.service.wants_read());
     assert!(!bench.service.is_closed());
-    assert_eq!(bench.patience(), Some(DRAIN));
+    assert_eq!(bench.flush_deadline(), Some(DRAIN));
 
     bench.pass(Duration::from_millis(1999));
     gate.open();
     bench.turn();
     assert!(bench.service.is_closed());
     assert_eq!(bench.out(), [answer(1, "just in time")]);
-    assert_eq!(bench.patience(), None);
+    assert_eq!(bench.flush_deadline(), None);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn the_end_cancels_handlers_that_do_not_finish() {
     let expected = ["cancelled true", "dropped", "cancelled true", "dropped"];
     assert_eq!(log.take(), expected);
     assert!(bench.service.is_closed());
-    assert_eq!((bench.out(), bench.patience()), (vec![], None));
+    assert_eq!((bench.out(), bench.flush_deadline()), (vec![], None));
 }
 
 #[test]
@@ -186,14 +186,14 @@ fn after_the_end_a_client_gets_as_long_again_whenever_it_reads() {
     bench.call(1);
     bench.eof();
     assert!(bench.service.is_closed());
-    assert_eq!(bench.patience(), Some(DRAIN));
+    assert_eq!(bench.flush_deadline(), Some(DRAIN));
 
     bench.pass(Duration::from_millis(1999));
     bench.service.handle_written(1);
     bench.turn();
-    assert_eq!(bench.patience(), Some(DRAIN));
+    assert_eq!(bench.flush_deadline(), Some(DRAIN));
     bench.pass(DRAIN);
-    assert_eq!((bench.out(), bench.patience()), (vec![], None));
+    assert_eq!((bench.out(), bench.flush_deadline()), (vec![], None));
 }
 
 #[test]
@@ -203,10 +203,10 @@ fn a_service_that_is_to_stop_does_not_wait_for_a_client_that_does_not_read() {
     stop(&mut bench);
     assert!(bench.service.is_closed());
     assert!(!bench.service.output().is_empty());
-    assert_eq!(bench.patience(), Some(DRAIN));
+    assert_eq!(bench.flush_deadline(), Some(DRAIN));
 
     bench.pass(DRAIN);
-    assert_eq!((bench.out(), bench.patience()), (vec![], None));
+    assert_eq!((bench.out(), bench.flush_deadline()), (vec![], None));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn stopping_after_the_end_waits_no_longer_whatever_the_client_reads() {
     stop(&mut bench);
     bench.service.handle_written(1);
     bench.turn();
-    assert_eq!(bench.patience(), Some(Duration::from_secs(1)));
+    assert_eq!(bench.flush_deadline(), Some(Duration::from_secs(1)));
     bench.pass(Duration::from_secs(1));
     assert_eq!(bench.out(), [""; 0]);
 }
@@ -235,7 +235,7 @@ fn stopping_lets_handlers_finish_and_the_client_read() {
     assert!(bench.service.is_closed());
     assert_eq!(bench.service.poll_timeout(), Some(Instant::from_micros(3_000_000)));
     assert_eq!(bench.out(), [answer(1, "in time")]);
-    assert_eq!(bench.patience(), None);
+    assert_eq!(bench.flush_deadline(), None);
 }
 
 fn stop(bench: &mut Bench) {

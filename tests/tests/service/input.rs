@@ -318,12 +318,12 @@ fn a_legacy_client_that_does_not_answer_gets_an_error() {
     let mut client = Client::that_can(Era::Legacy, everything, registry(greet), config);
     let id = client.request("tools/call", json!({"name": "t"}));
     assert_eq!(client.out().len(), 1);
-    assert_eq!(client.bench.patience(), Some(Duration::from_secs(60)));
+    assert_eq!(client.bench.flush_deadline(), Some(Duration::from_secs(60)));
     client.bench.pass(Duration::from_secs(60));
     let [withdrawn, failed]: [Value; 2] = client.out().try_into().unwrap();
     assert_eq!(withdrawn["method"], "notifications/cancelled");
     assert_eq!((&failed["id"], &failed["error"]["code"]), (&json!(id), &json!(-32603)));
-    assert_eq!(client.bench.patience(), None);
+    assert_eq!(client.bench.flush_deadline(), None);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Bytes on their way out.
 
-use mcp_service::Driven;
+use mcp_service::Drive;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, answer};

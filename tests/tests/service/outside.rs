@@ -12,7 +12,7 @@ use mcp_proto::types::{
     ListRootsResult, LoggingLevel, RequestedSchema,
 };
 use mcp_proto::{Era, Json, UsageError};
-use mcp_service::{Context, Driven, Handler, Registry, Session, SessionError};
+use mcp_service::{Context, Drive, Handler, Registry, Session, SessionError};
 use serde_json::{Value, json};
 
 use crate::bench::{Wakes, registry};

@@ -24,13 +24,13 @@ fn sleeps_end_in_the_order_of_their_deadlines() {
         bench.call_with(id, &json!({"ms": ms}));
     }
     for (id, ms) in [(2, 10), (3, 20), (1, 30)] {
-        assert_eq!(bench.patience(), Some(millis(10)));
+        assert_eq!(bench.flush_deadline(), Some(millis(10)));
         bench.pass(millis(9));
         assert_eq!(bench.out(), [""; 0]);
         bench.pass(millis(1));
         assert_eq!(bench.out(), [answer(id, &ms.to_string())]);
     }
-    assert_eq!(bench.patience(), None);
+    assert_eq!(bench.flush_deadline(), None);
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn one_sleep_after_the_other() {
     bench.call(1);
     for _ in 0..3 {
         assert_eq!(bench.out(), [""; 0]);
-        assert_eq!(bench.patience(), Some(millis(10)));
+        assert_eq!(bench.flush_deadline(), Some(millis(10)));
         bench.pass(millis(10));
     }
     assert_eq!(bench.out(), [answer(1, "done")]);
-    assert_eq!(bench.patience(), None);
+    assert_eq!(bench.flush_deadline(), None);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_wake_for_another_reason_does_not_end_a_sleep() {
     bench.pass(millis(5));
     gate.open();
     bench.turn();
-    assert_eq!((bench.out(), bench.patience()), (vec![], Some(millis(5))));
+    assert_eq!((bench.out(), bench.flush_deadline()), (vec![], Some(millis(5))));
     bench.pass(millis(5));
     assert_eq!(bench.out(), [answer(1, "slept")]);
 }
@@ -108,10 +108,10 @@ fn a_sleep_that_is_dropped_leaves_no_deadline() {
         }
     });
     bench.call(1);
-    assert_eq!(bench.patience(), Some(millis(10)));
+    assert_eq!(bench.flush_deadline(), Some(millis(10)));
     gate.open();
     bench.turn();
-    assert_eq!(bench.patience(), None);
+    assert_eq!(bench.flush_deadline(), None);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_cancelled_handler_leaves_no_deadline() {
     let mut bench = naps();
     bench.call_with(1, &json!({"ms": 10}));
     bench.cancel(1);
-    assert_eq!(bench.patience(), None);
+    assert_eq!(bench.flush_deadline(), None);
     bench.pass(millis(10));
     assert_eq!(bench.out(), [""; 0]);
 }
@@ -128,7 +128,7 @@ fn a_cancelled_handler_leaves_no_deadline() {
 fn a_sleep_of_no_time_ends_in_the_next_turn() {
     let mut bench = naps();
     bench.call_with(1, &json!({"ms": 0}));
-    assert_eq!((bench.out(), bench.patience()), (vec![], Some(Duration::ZERO)));
+    assert_eq!((bench.out(), bench.flush_deadline()), (vec![], Some(Duration::ZERO)));
     bench.turn();
     assert_eq!(bench.out(), [answer(1, "0")]);
 }
@@ -137,7 +137,7 @@ fn a_sleep_of_no_time_ends_in_the_next_turn() {
 fn a_sleep_until_the_end_of_time_has_no_deadline() {
     let mut bench = naps();
     bench.call_with(1, &json!({"ms": u64::MAX}));
-    assert_eq!(bench.patience(), None);
+    assert_eq!(bench.flush_deadline(), None);
     bench.cancel(1);
     bench.assert_alive();
 }
@@ -158,11 +158,11 @@ fn a_spawned_handler_sleeps_from_the_next_turn_on() {
     bench.call(1);
     gate.open();
     hands.poll();
-    assert_eq!(bench.patience(), None, "the service does not know the time");
+    assert_eq!(bench.flush_deadline(), None, "the service does not know the time");
     assert_eq!(bench.wakes(), 1);
 
     bench.pass(millis(100));
-    assert_eq!(bench.patience(), Some(millis(10)));
+    assert_eq!(bench.flush_deadline(), Some(millis(10)));
     bench.pass(millis(9));
     assert_eq!((bench.out(), hands.wakes()), (vec![], 0));
     bench.pass(millis(1));
@@ -190,7 +190,7 @@ fn a_spawned_handler_that_is_dropped_before_that_turn_leaves_no_deadline() {
     hands.poll();
     hands.drop_all();
     bench.turn();
-    assert_eq!(bench.patience(), None);
+    assert_eq!(bench.flush_deadline(), None);
 }
 
 /// A tool that sleeps as long as it is told to.

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::task::{self, Poll, Waker};
 
 use mcp_proto::Instant;
-use mcp_service::{Clock, Context, Driven};
+use mcp_service::{Clock, Context, Drive};
 use serde_json::Value;
 
 use crate::bench::{Bench, Gate, Log, answer, failure};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
-use mcp_service::{Context, Driven};
+use mcp_service::{Context, Drive};
 use mcp_tests::transcript::Transcript;
 use serde_json::{Value, json};
 

@@ -20,7 +20,7 @@ use mcp_proto::types::{
 };
 use mcp_proto::{Bytes, ErrorCode, ErrorData, Instant, Json, TraceContext};
 use mcp_service::testing::Pair;
-use mcp_service::{Catalog, Context, Driven, Handler, Interrupt, Registry, Service, Spawned};
+use mcp_service::{Catalog, Context, Drive, Handler, Interrupt, Registry, Service, Spawned};
 use serde_json::{Value, json};
 
 use collector::{Collector, Span};

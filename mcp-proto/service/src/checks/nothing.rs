@@ -1,7 +1,7 @@
 //! No checks, without the feature `validate`.
 
 use super::super::handler::Handler;
-use super::super::handler_call::{Given, Running};
+use super::super::handler_call::{HandlerArgs, HandlerCall};
 use super::super::{Context, Interrupt, Registry};
 use mcp_proto::server::HandlerId;
 use mcp_proto::types::{InputRequests, InputResponses};
@@ -21,9 +21,9 @@ impl Checks {
     pub(in super::super) fn call(
         self,
         handler: &Handler,
-        given: Given,
+        given: HandlerArgs,
         context: Context,
-    ) -> Running {
+    ) -> HandlerCall {
         handler.call(given, context)
     }
 

@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::super::handler::Handler;
-use super::super::handler_call::{Given, Running};
+use super::super::handler_call::{HandlerArgs, HandlerCall};
 use super::super::result::tool_outcome;
 use super::super::{Context, Interrupt, Registry};
 use crate::schema::ToolSchemas;
@@ -41,18 +41,18 @@ impl Checks {
     pub(in super::super) fn call(
         self,
         handler: &Handler,
-        given: Given,
+        given: HandlerArgs,
         context: Context,
-    ) -> Running {
+    ) -> HandlerCall {
         let Some(schemas) = self.0 else { return handler.call(given, context) };
         if let Err(misfits) = schemas.check_arguments(&given.arguments) {
             let text = alloc::format!("The arguments do not fit the input schema: {misfits}");
-            return Running::Done(tool_outcome(Ok(CallToolResult::error(text))));
+            return HandlerCall::Done(tool_outcome(Ok(CallToolResult::error(text))));
         }
         match handler.call(given, context) {
-            Running::Done(outcome) => Running::Done(checked(&schemas, outcome)),
-            Running::Future(future) => {
-                Running::Future(Box::pin(async move { checked(&schemas, future.await) }))
+            HandlerCall::Done(outcome) => HandlerCall::Done(checked(&schemas, outcome)),
+            HandlerCall::Future(future) => {
+                HandlerCall::Future(Box::pin(async move { checked(&schemas, future.await) }))
             }
         }
     }

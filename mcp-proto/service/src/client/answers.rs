@@ -26,7 +26,7 @@ use mcp_proto::{ProtocolError, headers::PlanError};
 pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Json, ErrorData>> + Send>>;
 
 type Answer<P> = Arc<dyn Fn(P) -> Answering + Send + Sync>;
-pub(super) type Hear<T> = Arc<dyn Fn(&T) + Send + Sync>;
+pub(super) type Callback<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
 type HearRejection = Arc<dyn Fn(&str, &PlanError) + Send + Sync>;
 type HearUndelivered = Arc<dyn Fn(&Undelivered, &CallError) + Send + Sync>;
@@ -39,20 +39,20 @@ pub(super) struct Answers {
     pub(super) form: Option<Answer<ElicitRequestFormParams>>,
     pub(super) url: Option<Answer<ElicitRequestURLParams>>,
     pub(super) message: Option<Answer<CreateMessageRequestParams>>,
-    pub(super) log: Option<Hear<LoggingMessageNotificationParams>>,
-    pub(super) change: Option<Hear<Change>>,
-    pub(super) elicitation_complete: Option<Hear<str>>,
+    pub(super) log: Option<Callback<LoggingMessageNotificationParams>>,
+    pub(super) change: Option<Callback<Change>>,
+    pub(super) elicitation_complete: Option<Callback<str>>,
     pub(super) notification: Option<HearNotification>,
-    pub(super) fault: Option<Hear<ProtocolError>>,
-    pub(super) disconnected: Option<Hear<ConnectError>>,
+    pub(super) fault: Option<Callback<ProtocolError>>,
+    pub(super) disconnected: Option<Callback<ConnectError>>,
     pub(super) tool_rejected: Option<HearRejection>,
     pub(super) entry_rejected: Option<HearEntry>,
     pub(super) undelivered: Option<HearUndelivered>,
-    pub(super) unauthorized: Option<Hear<Unauthorized>>,
+    pub(super) unauthorized: Option<Callback<Unauthorized>>,
     #[cfg(feature = "auth")]
-    pub(super) authorization: Option<Hear<AuthState>>,
-    pub(super) no_stream: Option<Hear<CallError>>,
-    pub(super) wire: Option<Hear<str>>,
+    pub(super) authorization: Option<Callback<AuthState>>,
+    pub(super) no_stream: Option<Callback<CallError>>,
+    pub(super) wire: Option<Callback<str>>,
 }
 
 impl Answers {

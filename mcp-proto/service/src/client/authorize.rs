@@ -7,8 +7,8 @@ use core::future::{Future, poll_fn};
 use mcp_proto::auth::{AuthError, AuthState, Authorizer, Scopes};
 
 use super::auth_slot::AuthSlot;
+use super::client_mailbox::Command;
 use super::handle::Client;
-use super::port::Command;
 
 impl Client {
     /// Signs in now, before the server refuses anything, with these scopes beside the others; an empty

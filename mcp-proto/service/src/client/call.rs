@@ -9,7 +9,7 @@ use core::task::{Context, Poll, ready};
 
 use super::super::trace::Span;
 use super::ask::Ask;
-use super::port::{Command, OnProgress, Port};
+use super::client_mailbox::{ClientMailbox, Command, OnProgress};
 use super::slot::Slot;
 use mcp_proto::Duration;
 use mcp_proto::Json;
@@ -21,30 +21,30 @@ use mcp_proto::types::LoggingLevel;
 /// dropping it cancels it.
 #[must_use = "a call begins when it is awaited"]
 pub struct Call<R> {
-    port: Arc<Port>,
-    state: State,
-    decode: fn(&Port, &Json) -> Result<R, CallError>,
+    port: Arc<ClientMailbox>,
+    state: CallState,
+    decode: fn(&ClientMailbox, &Json) -> Result<R, CallError>,
 }
 
-enum State {
+enum CallState {
     New { ask: Result<Ask, CallError>, options: CallOptions, on_progress: Option<OnProgress> },
-    Running(Arc<Slot>, Span),
+    HandlerCall(Arc<Slot>, Span),
     Done,
 }
 
 impl<R> Call<R> {
     pub(super) fn new(
-        port: &Arc<Port>,
+        port: &Arc<ClientMailbox>,
         ask: Result<Ask, CallError>,
-        decode: fn(&Port, &Json) -> Result<R, CallError>,
+        decode: fn(&ClientMailbox, &Json) -> Result<R, CallError>,
     ) -> Self {
-        let state = State::New { ask, options: CallOptions::default(), on_progress: None };
+        let state = CallState::New { ask, options: CallOptions::default(), on_progress: None };
         Self { port: port.clone(), state, decode }
     }
 
     /// Sets all options at once; see [`CallOptions`].
     pub fn options(mut self, set: CallOptions) -> Self {
-        if let State::New { options, .. } = &mut self.state {
+        if let CallState::New { options, .. } = &mut self.state {
             *options = set;
         }
         self
@@ -52,7 +52,7 @@ impl<R> Call<R> {
 
     /// Sets how long the response may take, from when the request is sent; default 60 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        if let State::New { options, .. } = &mut self.state {
+        if let CallState::New { options, .. } = &mut self.state {
             options.timeout = timeout;
         }
         self
@@ -60,7 +60,7 @@ impl<R> Call<R> {
 
     /// Sets how long the call may take whatever happens; default 1 hour.
     pub fn max_total(mut self, max_total: Duration) -> Self {
-        if let State::New { options, .. } = &mut self.state {
+        if let CallState::New { options, .. } = &mut self.state {
             options.max_total = max_total;
         }
         self
@@ -68,7 +68,7 @@ impl<R> Call<R> {
 
     /// Sets whether progress starts the time for the response anew; default true.
     pub fn reset_on_progress(mut self, resets: bool) -> Self {
-        if let State::New { options, .. } = &mut self.state {
+        if let CallState::New { options, .. } = &mut self.state {
             options.reset_on_progress = resets;
         }
         self
@@ -77,7 +77,7 @@ impl<R> Call<R> {
     /// Sets the least severe log messages that are wanted about this call; see
     /// [`CallOptions::log_level`].
     pub fn log_level(mut self, level: LoggingLevel) -> Self {
-        if let State::New { options, .. } = &mut self.state {
+        if let CallState::New { options, .. } = &mut self.state {
             options.log_level = Some(level);
         }
         self
@@ -86,7 +86,7 @@ impl<R> Call<R> {
     /// Sets the trace that the call belongs to; see
     /// [`Client::trace_with`](super::Client::trace_with).
     pub fn trace(mut self, trace: TraceContext) -> Self {
-        if let State::New { options, .. } = &mut self.state {
+        if let CallState::New { options, .. } = &mut self.state {
             options.trace = Some(Box::new(trace));
         }
         self
@@ -94,7 +94,7 @@ impl<R> Call<R> {
 
     /// Asks the server to tell of progress, and tells `f`, where the client is driven.
     pub fn on_progress(mut self, f: impl FnMut(Progress) + Send + 'static) -> Self {
-        if let State::New { options, on_progress, .. } = &mut self.state {
+        if let CallState::New { options, on_progress, .. } = &mut self.state {
             options.progress = true;
             *on_progress = Some(Box::new(f));
         }
@@ -102,8 +102,8 @@ impl<R> Call<R> {
     }
 
     fn start(&mut self) -> Result<(), CallError> {
-        let State::New { ask, mut options, on_progress } =
-            core::mem::replace(&mut self.state, State::Done)
+        let CallState::New { ask, mut options, on_progress } =
+            core::mem::replace(&mut self.state, CallState::Done)
         else {
             return Ok(());
         };
@@ -115,7 +115,7 @@ impl<R> Call<R> {
             options.trace = span.within(|| self.port.trace());
         }
         self.port.command(Command::Start { slot: slot.clone(), ask, options, on_progress });
-        self.state = State::Running(slot, span);
+        self.state = CallState::HandlerCall(slot, span);
         Ok(())
     }
 }
@@ -125,23 +125,23 @@ impl<R> Future for Call<R> {
 
     /// After it was ready it is ready with [`CallError::Closed`].
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let State::New { .. } = self.state {
+        if let CallState::New { .. } = self.state {
             self.start()?;
         }
         let Self { port, state, decode } = &mut *self;
-        let State::Running(slot, span) = state else {
+        let CallState::HandlerCall(slot, span) = state else {
             return Poll::Ready(Err(CallError::Closed));
         };
         let result = ready!(span.within(|| slot.poll(context.waker())));
         span.responded(|| (slot.call(), port.version()), &result);
-        *state = State::Done;
+        *state = CallState::Done;
         Poll::Ready(result.and_then(|result| decode(port, &result)))
     }
 }
 
 impl<R> Drop for Call<R> {
     fn drop(&mut self) {
-        if let State::Running(slot, _) = &self.state {
+        if let CallState::HandlerCall(slot, _) = &self.state {
             let slot = slot.clone();
             self.port.apply(move |client, now| {
                 if let Some(call) = slot.call() {

@@ -15,11 +15,11 @@ const MAX_CHANGE_BYTES: usize = 1024 * 1024;
 /// Changes of a subscription that the application has not taken.
 #[derive(Default)]
 pub(super) struct Feed {
-    state: Mailbox<State>,
+    state: Mailbox<FeedState>,
 }
 
 #[derive(Default)]
-struct State {
+struct FeedState {
     /// What the machine calls it, once it does.
     subscription: Option<SubscriptionId>,
     honoured: Option<SubscriptionFilter>,
@@ -64,7 +64,7 @@ impl Feed {
         self.tell(|state| state.ended = Some(cause));
     }
 
-    fn tell(&self, tell: impl FnOnce(&mut State)) {
+    fn tell(&self, tell: impl FnOnce(&mut FeedState)) {
         self.state.put(|state| {
             tell(state);
             Some(())

@@ -16,9 +16,9 @@ use super::super::bridge::EventSink;
 use super::answers::{self, IntoAnswer};
 use super::ask::Ask;
 use super::call::Call;
+use super::client_mailbox::{ClientMailbox, Command, Stage};
 use super::closed::Closed;
 use super::lists::{TypedList, decode, decode_list};
-use super::port::{Command, Port, Stage};
 use super::subscription::Subscription;
 use mcp_proto::Instant;
 use mcp_proto::Json;
@@ -54,19 +54,19 @@ use mcp_proto::types::{
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    pub(super) port: Arc<Port>,
+    pub(super) port: Arc<ClientMailbox>,
 }
 
 impl Client {
     /// A client that is yet to be connected, with these settings, or with this name and the default
     /// settings.
     pub fn new(config: impl Into<Config>) -> Self {
-        Self { port: Arc::new(Port::new(config.into(), None)) }
+        Self { port: Arc::new(ClientMailbox::new(config.into(), None)) }
     }
 
     /// A client whose events go elsewhere.
     pub(crate) fn with_sink(config: Config, sink: Arc<dyn EventSink>) -> Self {
-        Self { port: Arc::new(Port::new(config, Some(sink))) }
+        Self { port: Arc::new(ClientMailbox::new(config, Some(sink))) }
     }
 
     /// Gives a command to the machine, when its driver has its next turn. After the end it is dropped.

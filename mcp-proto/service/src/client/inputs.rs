@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::answers::{Answering, unharmed};
 use super::binding::ClientBinding;
-use super::port::Port;
+use super::client_mailbox::ClientMailbox;
 use mcp_proto::ErrorData;
 use mcp_proto::Instant;
 use mcp_proto::Json;
@@ -34,7 +34,7 @@ impl Inputs {
         &mut self,
         now: Instant,
         binding: &mut impl ClientBinding,
-        port: &Arc<Port>,
+        port: &Arc<ClientMailbox>,
         input: Input,
     ) {
         let Input { reply, request, .. } = input;
@@ -78,7 +78,7 @@ impl Inputs {
 /// Has the handler of an input go on.
 struct InputWaker {
     id: InputId,
-    port: Arc<Port>,
+    port: Arc<ClientMailbox>,
 }
 
 impl Wake for InputWaker {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use serde::de::DeserializeOwned;
 
 use super::answers::unharmed;
-use super::port::Port;
+use super::client_mailbox::ClientMailbox;
 use crate::misfit::misfits;
 use mcp_proto::client::{CallError, Listing};
 use mcp_proto::internals::write::List as Writer;
@@ -48,7 +48,10 @@ impl TypedList for ListResourceTemplatesResult {
 }
 
 /// A typed result.
-pub(super) fn decode<R: DeserializeOwned>(_port: &Port, result: &Json) -> Result<R, CallError> {
+pub(super) fn decode<R: DeserializeOwned>(
+    _port: &ClientMailbox,
+    result: &Json,
+) -> Result<R, CallError> {
     result.decode().map_err(|error| {
         let places = misfits::<R>(result, &error);
         CallError::Protocol(ProtocolError::MalformedResult { places })
@@ -56,7 +59,10 @@ pub(super) fn decode<R: DeserializeOwned>(_port: &Port, result: &Json) -> Result
 }
 
 /// The result of a list; entries that cannot be read are left out and reported.
-pub(super) fn decode_list<L: TypedList>(port: &Port, result: &Json) -> Result<L, CallError> {
+pub(super) fn decode_list<L: TypedList>(
+    port: &ClientMailbox,
+    result: &Json,
+) -> Result<L, CallError> {
     // An entry that cannot be read is the exception.
     decode(port, result).or_else(|error| {
         let readable = without_unreadable::<L>(port, result);
@@ -65,7 +71,7 @@ pub(super) fn decode_list<L: TypedList>(port: &Port, result: &Json) -> Result<L,
 }
 
 /// The same result without the entries that cannot be read; `None` if all of them can.
-fn without_unreadable<L: TypedList>(port: &Port, result: &Json) -> Option<Json> {
+fn without_unreadable<L: TypedList>(port: &ClientMailbox, result: &Json) -> Option<Json> {
     let rejected = port.answers().entry_rejected;
     let mut text = Vec::new();
     let mut entries = Vec::new();

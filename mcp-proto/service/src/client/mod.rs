@@ -9,13 +9,13 @@ mod authorize;
 mod binding;
 mod call;
 mod callbacks;
+mod client_mailbox;
 mod closed;
 mod feed;
 mod handle;
 mod http;
 mod inputs;
 mod lists;
-mod port;
 mod runner;
 mod slot;
 mod subscription;
@@ -28,7 +28,7 @@ use std::process::ExitStatus;
 
 use bytes::Bytes;
 
-use super::Driven;
+use super::Drive;
 use super::output::Output;
 use super::wire::Wire;
 use crate::drive::TURN_ROUNDS;
@@ -46,7 +46,7 @@ pub use handle::Client;
 pub use http::{Connecting, Connector, HttpClientConfig, HttpClientService};
 use runner::Runner;
 pub use subscription::Subscription;
-pub use unreached::Unreached;
+pub use unreached::ConnectFailure;
 
 /// With more answers than this waiting for a server to read them, nothing more is read from it.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
@@ -73,11 +73,11 @@ pub struct ClientService {
     /// The server does not read any more.
     deaf: bool,
     drain: Duration,
-    life: Life,
+    life: ServiceState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Life {
+enum ServiceState {
     Open,
     Disconnected,
     Idle,
@@ -103,7 +103,7 @@ impl ClientService {
             output: Output::default(),
             answered: 0,
             deaf: false,
-            life: Life::Open,
+            life: ServiceState::Open,
         })
     }
 
@@ -133,8 +133,8 @@ impl ClientService {
         self.output.clear();
         self.answered = self.connection.answered_bytes();
         self.deaf = false;
-        if self.life == Life::Reopening {
-            self.life = Life::Open;
+        if self.life == ServiceState::Reopening {
+            self.life = ServiceState::Open;
         }
         self.connection.handle_opened(now);
     }
@@ -143,14 +143,14 @@ impl ClientService {
     /// [`Config::restart`](client::Config::restart). The rest of it is to be ended; then comes
     /// [`ClientService::handle_idle`], and the service is driven without a stream.
     pub fn is_disconnected(&self) -> bool {
-        self.life == Life::Disconnected
+        self.life == ServiceState::Disconnected
     }
 
     /// For adapters: there is no stream until the service wants to be reopened, or is closed.
     pub fn handle_idle(&mut self) {
-        if self.life == Life::Disconnected {
-            self.life = Life::Idle;
-            self.handle_deaf();
+        if self.life == ServiceState::Disconnected {
+            self.life = ServiceState::Idle;
+            self.handle_write_closed();
         }
     }
 
@@ -159,7 +159,7 @@ impl ClientService {
     pub fn handle_not_started(&mut self, now: Instant, error: &io::Error) -> bool {
         self.handle_eof(now);
         self.act_on_all(now);
-        if self.life == Life::Disconnected {
+        if self.life == ServiceState::Disconnected {
             return true;
         }
         self.runner.ending = Ending::of(error);
@@ -167,9 +167,9 @@ impl ClientService {
     }
 
     /// Returns whether the server is to be started anew: then comes
-    /// [`ClientService::handle_opened`], or [`Driven::handle_eof`] if it cannot be.
+    /// [`ClientService::handle_opened`], or [`Drive::handle_eof`] if it cannot be.
     pub fn wants_reopen(&self) -> bool {
-        self.life == Life::Reopening
+        self.life == ServiceState::Reopening
     }
 
     /// For adapters: how the server has exited, if it runs in a process of its own;
@@ -198,7 +198,7 @@ impl ClientService {
     }
 
     fn act_on_queued(&mut self, now: Instant) {
-        while self.life != Life::Reopening
+        while self.life != ServiceState::Reopening
             && let Some(action) = self.connection.poll_action()
         {
             match action {
@@ -215,19 +215,19 @@ impl ClientService {
                         wire.client_event(now, &event);
                     }
                     if matches!(event, ClientEvent::Reopen) {
-                        self.life = Life::Reopening;
+                        self.life = ServiceState::Reopening;
                     } else if matches!(event, ClientEvent::Disconnected(_)) {
-                        self.life = Life::Disconnected;
+                        self.life = ServiceState::Disconnected;
                     }
                     self.runner.handle_event(now, &mut self.connection, event);
                 }
-                Action::Close => self.life = Life::Closed { until: now + self.drain },
+                Action::Close => self.life = ServiceState::Closed { until: now + self.drain },
             }
         }
     }
 }
 
-impl Driven for ClientService {
+impl Drive for ClientService {
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         if let Some(wire) = &mut self.wire {
             wire.received(now, data.clone());
@@ -239,8 +239,8 @@ impl Driven for ClientService {
         if let Some(wire) = &mut self.wire {
             wire.ended(now);
         }
-        if self.life == Life::Reopening {
-            self.life = Life::Open;
+        if self.life == ServiceState::Reopening {
+            self.life = ServiceState::Open;
         }
         self.connection.handle_eof(now);
     }
@@ -265,11 +265,11 @@ impl Driven for ClientService {
         }
         self.act_on_all(now);
         self.runner.end_turn(&self.connection);
-        if let Life::Closed { until } = self.life
+        if let ServiceState::Closed { until } = self.life
             && until <= now
         {
             self.output.clear();
-            self.life = Life::GivenUp;
+            self.life = ServiceState::GivenUp;
         }
     }
 
@@ -285,7 +285,7 @@ impl Driven for ClientService {
     }
 
     /// Its answers may be on their way.
-    fn handle_deaf(&mut self) -> bool {
+    fn handle_write_closed(&mut self) -> bool {
         self.deaf = true;
         self.output.clear();
         true
@@ -293,13 +293,13 @@ impl Driven for ClientService {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let until = match self.life {
-            Life::Closed { until } if self.output.waiting() > 0 => Some(until),
-            Life::Open
-            | Life::Disconnected
-            | Life::Idle
-            | Life::Reopening
-            | Life::Closed { .. }
-            | Life::GivenUp => None,
+            ServiceState::Closed { until } if self.output.waiting() > 0 => Some(until),
+            ServiceState::Open
+            | ServiceState::Disconnected
+            | ServiceState::Idle
+            | ServiceState::Reopening
+            | ServiceState::Closed { .. }
+            | ServiceState::GivenUp => None,
         };
         let due = self.connection.poll_timeout().into_iter().chain(self.runner.poll_timeout());
         due.chain(until).min()
@@ -307,29 +307,36 @@ impl Driven for ClientService {
 
     fn wants_read(&self) -> bool {
         let unread = self.connection.answered_bytes().wrapping_sub(self.answered);
-        self.life == Life::Open
+        self.life == ServiceState::Open
             && self.connection.wants_read()
             && (unread <= MAX_ANSWER_BYTES || self.output.waiting() == 0)
     }
 
     /// What a client asks is held by its machine, and what it answers is bounded by `wants_read`.
-    fn is_clogged(&self) -> bool {
+    fn is_write_blocked(&self) -> bool {
         false
     }
 
     fn is_closed(&self) -> bool {
-        !matches!(self.life, Life::Open | Life::Idle)
+        !matches!(self.life, ServiceState::Open | ServiceState::Idle)
     }
 
-    fn patience(&self) -> Option<Instant> {
+    fn flush_deadline(&self) -> Option<Instant> {
         match self.life {
-            Life::Closed { until } => Some(until),
-            Life::Open | Life::Disconnected | Life::Idle | Life::Reopening | Life::GivenUp => None,
+            ServiceState::Closed { until } => Some(until),
+            ServiceState::Open
+            | ServiceState::Disconnected
+            | ServiceState::Idle
+            | ServiceState::Reopening
+            | ServiceState::GivenUp => None,
         }
     }
 
-    fn has_given_up(&self) -> bool {
-        matches!(self.life, Life::GivenUp | Life::Reopening | Life::Disconnected)
+    fn is_aborted(&self) -> bool {
+        matches!(
+            self.life,
+            ServiceState::GivenUp | ServiceState::Reopening | ServiceState::Disconnected
+        )
     }
 }
 

@@ -12,27 +12,27 @@ use core::task::Waker;
 
 use super::super::bridge::EventSink;
 use super::super::trace::fault;
-use super::answers::{Hear, unharmed};
+use super::answers::{Callback, unharmed};
 #[cfg(feature = "auth")]
 use super::auth_slot::AuthSlot;
 use super::binding::ClientBinding;
+use super::client_mailbox::{ClientMailbox, ClientWork, Command, OnProgress, Stage};
 use super::closed::{CloseCause, Ending};
 use super::feed::Feed;
 use super::inputs::Inputs;
-use super::port::{Command, OnProgress, Port, Stage, Work};
 use super::slot::Slot;
 use mcp_proto::Instant;
 use mcp_proto::UsageError;
 #[cfg(feature = "auth")]
 use mcp_proto::auth::AuthState;
 use mcp_proto::client::{CallError, ClientEvent, Config, SubscriptionId};
-use mcp_proto::internals::Row;
+use mcp_proto::internals::SeqMap;
 
 /// The calls, subscriptions and inputs of a client that is driven.
 pub(super) struct Runner {
-    port: Arc<Port>,
+    port: Arc<ClientMailbox>,
     /// By the numbers of their ids.
-    calls: Row<Pending>,
+    calls: SeqMap<Pending>,
     feeds: BTreeMap<SubscriptionId, Arc<Feed>>,
     /// The calls that wait for the end of a sign-in.
     #[cfg(feature = "auth")]
@@ -43,7 +43,7 @@ pub(super) struct Runner {
     /// How many decisions handles can see.
     decided: usize,
     /// Nothing, with room for what the next turn brings.
-    work: Work,
+    work: ClientWork,
     sink: Option<Arc<dyn EventSink>>,
 }
 
@@ -55,25 +55,25 @@ struct Pending {
 
 impl Runner {
     /// The runner of a client that has had none, and the settings of its machine.
-    pub(super) fn new(port: &Arc<Port>) -> Result<(Self, Config), UsageError> {
+    pub(super) fn new(port: &Arc<ClientMailbox>) -> Result<(Self, Config), UsageError> {
         let config = port.connect()?;
         let runner = Self {
             port: port.clone(),
-            calls: Row::default(),
+            calls: SeqMap::default(),
             feeds: BTreeMap::new(),
             #[cfg(feature = "auth")]
             sign_ins: Vec::new(),
             inputs: Inputs::default(),
             ending: Ending::default(),
             decided: 0,
-            work: Work::default(),
+            work: ClientWork::default(),
             sink: port.sink(),
         };
         Ok((runner, config))
     }
 
     /// Who wants to see the conversation.
-    pub(super) fn watcher(&self) -> Option<Hear<str>> {
+    pub(super) fn watcher(&self) -> Option<Callback<str>> {
         let f = self.port.answers().wire?;
         Some(Arc::new(move |line: &str| unharmed(|| f(line))))
     }

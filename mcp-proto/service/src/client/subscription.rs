@@ -5,14 +5,14 @@ use core::fmt;
 use core::future::Future;
 use core::future::poll_fn;
 
+use super::client_mailbox::{ClientMailbox, Command};
 use super::feed::Feed;
-use super::port::{Command, Port};
 use mcp_proto::client::{CallError, Change};
 use mcp_proto::types::SubscriptionFilter;
 
 /// An open subscription; dropping it ends it.
 pub struct Subscription {
-    port: Arc<Port>,
+    port: Arc<ClientMailbox>,
     feed: Arc<Feed>,
     honoured: SubscriptionFilter,
 }
@@ -20,7 +20,7 @@ pub struct Subscription {
 impl Subscription {
     /// Subscribes, and waits for what the server honours of it.
     pub(super) async fn open(
-        port: Arc<Port>,
+        port: Arc<ClientMailbox>,
         filter: SubscriptionFilter,
     ) -> Result<Self, CallError> {
         let feed = Arc::new(Feed::default());

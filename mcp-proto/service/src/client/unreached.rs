@@ -19,15 +19,15 @@ use mcp_proto::http::Url;
 /// ```
 /// use mcp_proto::client::ConnectError;
 /// use mcp_proto::http::Url;
-/// use mcp_service::Unreached;
+/// use mcp_service::ConnectFailure;
 /// use std::error::Error;
 ///
 /// let url = Url::parse("http://127.0.0.1:8000/mpc?key=0123")?;
-/// let error = std::io::Error::from(Unreached::url(&url, ConnectError::Http { status: 404 }));
+/// let error = std::io::Error::from(ConnectFailure::url(&url, ConnectError::Http { status: 404 }));
 /// let text = "http://127.0.0.1:8000/mpc: the server has answered with HTTP status 404";
 /// assert_eq!(error.to_string(), text);
 ///
-/// let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<Unreached>());
+/// let unreached = error.get_ref().and_then(|inner| inner.downcast_ref::<ConnectFailure>());
 /// assert_eq!(unreached.ok_or("another error")?.error, ConnectError::Http { status: 404 });
 /// // Or straight away:
 /// assert!(error.source().is_some_and(|error| error.is::<ConnectError>()));
@@ -35,7 +35,7 @@ use mcp_proto::http::Url;
 /// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Unreached {
+pub struct ConnectFailure {
     /// The program, without its arguments, or the URL, without its query: both may hold secrets.
     pub target: String,
     /// Why there is no connection.
@@ -44,7 +44,7 @@ pub struct Unreached {
     pub exit: Option<ExitStatus>,
 }
 
-impl Unreached {
+impl ConnectFailure {
     /// For adapters: a server that was started.
     pub fn command(command: &Command, error: ConnectError, exit: Option<ExitStatus>) -> Self {
         Self { target: command.program.display().to_string(), error, exit }
@@ -57,7 +57,7 @@ impl Unreached {
     }
 }
 
-impl fmt::Display for Unreached {
+impl fmt::Display for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, error, exit } = self;
         write!(f, "{target}: {error}")?;
@@ -69,20 +69,20 @@ impl fmt::Display for Unreached {
 }
 
 /// The same text: it is what `main` prints of an error that it returns.
-impl fmt::Debug for Unreached {
+impl fmt::Debug for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl Error for Unreached {
+impl Error for ConnectFailure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.error)
     }
 }
 
-impl From<Unreached> for io::Error {
-    fn from(error: Unreached) -> Self {
+impl From<ConnectFailure> for io::Error {
+    fn from(error: ConnectFailure) -> Self {
         Self::other(error)
     }
 }

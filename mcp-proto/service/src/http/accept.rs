@@ -55,7 +55,7 @@ impl HttpServer {
         let has_room = self.hub.open.count() < self.config().server.limits.max_connections;
         if !has_room {
             self.hub.open.make_room(self.config(), Some(peer));
-            self.hub.open.full(now).into_iter().for_each(|event| self.hub.react(event));
+            self.hub.open.full(now).into_iter().for_each(|event| self.hub.handle_event(event));
         }
         has_room
     }
@@ -67,7 +67,7 @@ impl HttpServer {
         let pause = Self::pause_after(error)?;
         self.hub.open.make_room(self.config(), None);
         if let Some(count) = self.hub.open.alarm(now, "accept") {
-            self.hub.react(ServerEvent::AcceptFailed { error: error.to_string(), count });
+            self.hub.handle_event(ServerEvent::AcceptFailed { error: error.to_string(), count });
         }
         Some(pause)
     }

@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes};
 
 use super::super::runner::{Runner, Scope};
 use super::super::session::SessionScope;
-use super::{Hub, Visit, Visitor};
+use super::{EndpointVisit, EndpointWaker, ServerShared};
 use crate::drive::TURN_ROUNDS;
 use mcp_proto::Instant;
 use mcp_proto::frame::http1::Head;
@@ -24,13 +24,13 @@ use mcp_proto::{RequestId, UsageError};
 /// A request whose head is good, so that its body is worth reading.
 #[derive(Debug)]
 pub struct Admission {
-    hub: Arc<Hub>,
+    hub: Arc<ServerShared>,
     admission: http::Admission,
 }
 
 impl Admission {
     pub(super) fn new(
-        hub: Arc<Hub>,
+        hub: Arc<ServerShared>,
         head: Head,
         verdict: Option<VerifiedToken>,
     ) -> Result<Self, Box<Answering>> {
@@ -84,10 +84,10 @@ impl Admission {
 /// [`turn`](Self::turn) takes the next part of the answer, or arranges for the waker to be woken.
 /// Dropping it says that the client is gone.
 pub struct Answering {
-    hub: Arc<Hub>,
+    hub: Arc<ServerShared>,
     exchange: Exchange,
     runner: Runner,
-    visitor: Visitor,
+    visitor: EndpointWaker,
     now: Instant,
     ended: bool,
 }
@@ -106,8 +106,8 @@ pub enum Part {
 }
 
 impl Answering {
-    fn new(now: Instant, hub: Arc<Hub>, runner: Runner, exchange: Exchange) -> Self {
-        let visitor = Visitor(runner.port.clone());
+    fn new(now: Instant, hub: Arc<ServerShared>, runner: Runner, exchange: Exchange) -> Self {
+        let visitor = EndpointWaker(runner.port.clone());
         Self { hub, exchange, runner, visitor, now, ended: false }
     }
 
@@ -170,10 +170,10 @@ impl Answering {
                 self.visit(now);
             }
             if !work.news.is_empty() {
-                self.runner.learn(now, &mut self.exchange, work.news);
+                self.runner.apply_update(now, &mut self.exchange, work.news);
             }
             for command in work.commands {
-                self.runner.obey(now, &mut self.exchange, command, false);
+                self.runner.apply_command(now, &mut self.exchange, command, false);
             }
             for slot in work.ready {
                 self.runner.poll(now, &mut self.exchange, slot, false);
@@ -185,7 +185,7 @@ impl Answering {
     fn visit(&mut self, now: Instant) {
         let Self { hub, exchange, visitor, .. } = self;
         let visits = &mut |endpoint: &mut _| exchange.visit(now, endpoint, visitor);
-        hub.visit(now, Visit { visitor, visits });
+        hub.visit(now, EndpointVisit { visitor, visits });
     }
 
     fn event(&mut self, now: Instant, event: ServerEvent) {
@@ -193,7 +193,7 @@ impl Answering {
             ServerEvent::Request(request) => {
                 self.runner.start(now, &mut self.exchange, request, false);
             }
-            event => self.runner.react(event),
+            event => self.runner.handle_event(event),
         }
     }
 

@@ -18,7 +18,7 @@ use core::net::IpAddr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::super::lock::Lock;
-use super::super::port::Port;
+use super::super::service_mailbox::ServiceMailbox;
 use mcp_proto::Instant;
 use mcp_proto::http::{Activity, Config};
 use mcp_proto::internals::{Alarms, Holder, Shares};
@@ -26,10 +26,10 @@ use mcp_proto::server::ServerEvent;
 
 /// The open connections of a server.
 #[derive(Debug, Default)]
-pub(super) struct Connections(Lock<State>);
+pub(super) struct Connections(Lock<ConnectionsState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ConnectionsState {
     /// The items are numbers of connections.
     shares: Shares<u64>,
     open: BTreeMap<u64, (Holder, Arc<Meter>)>,
@@ -42,11 +42,11 @@ pub(super) struct Meter {
     /// The microsecond at which the activity began, and in the lowest 2 bits the activity.
     activity: AtomicU64,
     ends: AtomicBool,
-    port: Arc<Port>,
+    port: Arc<ServiceMailbox>,
 }
 
 impl Meter {
-    fn new(now: Instant, port: Arc<Port>) -> Arc<Self> {
+    fn new(now: Instant, port: Arc<ServiceMailbox>) -> Arc<Self> {
         let meter = Self { activity: AtomicU64::new(0), ends: AtomicBool::new(false), port };
         meter.record(now, Activity::Idle);
         Arc::new(meter)
@@ -77,7 +77,7 @@ impl Connections {
         now: Instant,
         number: u64,
         holder: Holder,
-        port: Arc<Port>,
+        port: Arc<ServiceMailbox>,
     ) -> Arc<Meter> {
         let meter = Meter::new(now, port);
         let mut state = self.0.lock();
@@ -124,7 +124,7 @@ impl Connections {
     }
 }
 
-impl State {
+impl ConnectionsState {
     fn victim(&self, asking: &Holder) -> Option<Arc<Meter>> {
         let holders = self.shares.above_fair_share(asking, 1, self.open.len());
         let first_of = |holder: &Holder| {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::Hub;
+use super::ServerShared;
 use mcp_proto::server::Account;
 
 /// Bytes, and what they take of the server's budget.
@@ -17,7 +17,7 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-impl Hub {
+impl ServerShared {
     /// The same bytes, which count against `Limits::max_endpoint_bytes` as long as anybody has them.
     pub(super) fn hold(&self, data: Bytes) -> Bytes {
         if data.len() <= Account::UNCOUNTED {

@@ -12,7 +12,7 @@ use super::super::runner::Scope;
 use super::super::session::SessionScope;
 use super::connections::Meter;
 use super::verifying::Verifying;
-use super::{Hub, Visit, Visitor};
+use super::{EndpointVisit, EndpointWaker, ServerShared};
 use mcp_proto::http::{Activity, Connection};
 use mcp_proto::server::{Change, Declaration, Notification, Outcome, Reply, ReplyId, ServerEvent};
 use mcp_proto::{Action, Machine};
@@ -21,7 +21,7 @@ use mcp_proto::{RequestId, UsageError};
 
 /// A socket of an [`HttpServer`](super::HttpServer).
 pub struct HttpLink {
-    hub: Arc<Hub>,
+    hub: Arc<ServerShared>,
     number: u64,
     connection: Connection,
     activity: Activity,
@@ -32,7 +32,7 @@ pub struct HttpLink {
 
 impl HttpLink {
     pub(super) fn new(
-        hub: Arc<Hub>,
+        hub: Arc<ServerShared>,
         number: u64,
         connection: Connection,
         meter: Arc<Meter>,
@@ -42,7 +42,7 @@ impl HttpLink {
 
     /// Goes on with the verification of a token; `woken` if it asked for that. Returns whether there
     /// is a verdict.
-    fn verify(&mut self, now: Instant, woken: bool, visitor: &Visitor) -> bool {
+    fn verify(&mut self, now: Instant, woken: bool, visitor: &EndpointWaker) -> bool {
         if !self.connection.is_verifying() {
             // Its time is over, or the client is gone.
             self.verifying = None;
@@ -106,13 +106,13 @@ impl Scope for HttpLink {
 }
 
 impl Link for HttpLink {
-    const MEETS: bool = true;
+    const USES_ENDPOINT: bool = true;
 
     fn shutdown(&mut self, now: Instant) {
         self.connection.shutdown(now);
     }
 
-    fn patience(&self) -> Option<Duration> {
+    fn max_unread(&self) -> Option<Duration> {
         Some(self.hub.config.server.limits.connection_idle_timeout)
     }
 
@@ -133,7 +133,7 @@ impl Link for HttpLink {
         Some((self.number, self.hub.told.clone()))
     }
 
-    fn meet(&mut self, now: Instant, woken: bool, visitor: &Visitor) -> bool {
+    fn sync_endpoint(&mut self, now: Instant, woken: bool, visitor: &EndpointWaker) -> bool {
         if woken && self.meter.take_end() {
             self.make_room(now);
         }
@@ -142,7 +142,7 @@ impl Link for HttpLink {
         let meets = woken || self.connection.needs_endpoint();
         if meets {
             let visits = &mut |endpoint: &mut _| self.connection.visit(now, endpoint, visitor);
-            self.hub.visit(now, Visit { visitor, visits });
+            self.hub.visit(now, EndpointVisit { visitor, visits });
         }
         meets || decided
     }

@@ -6,7 +6,7 @@
 //!
 //! Modern requests run where their connection is driven. Those of sessions outlive connections: a
 //! handler is polled once where its request arrives, and is spawned if it is pending then.
-//! [`HttpServer::tend`] does what no connection does: it takes what such handlers report, and sees
+//! [`HttpServer::run_background`] does what no connection does: it takes what such handlers report, and sees
 //! to deadlines.
 
 mod accept;
@@ -29,12 +29,12 @@ use core::task::{Poll, Waker};
 use bytes::Bytes;
 
 use super::Spawned;
-use super::catalog::{Catalog, Offer};
+use super::catalog::{Catalog, CatalogSnapshot};
 use super::lock::Lock;
 use super::mailbox::wake;
-use super::port::{Cancel, Port};
-use super::runner::{Called, gone};
-use super::tasks::{Elsewhere, Started, begin, handlers_ended};
+use super::runner::{PreparedCall, gone};
+use super::service_mailbox::{Cancel, ServiceMailbox};
+use super::tasks::{SpawnedHandler, Started, begin, handlers_ended};
 use super::trace::{alarmed, fault};
 use crate::Clock;
 use crate::drive::TURN_ROUNDS;
@@ -46,7 +46,7 @@ use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
 
 use connections::Connections;
 use shared::{Leftover, Shared};
-pub use visitor::Visitor;
+pub use visitor::EndpointWaker;
 
 pub use answering::{Admission, Answering, Part};
 pub use link::HttpLink;
@@ -54,14 +54,14 @@ pub use link::HttpLink;
 /// A server over HTTP. Cheap to clone; all clones are the same server.
 #[derive(Clone)]
 pub struct HttpServer {
-    hub: Arc<Hub>,
+    hub: Arc<ServerShared>,
 }
 
-pub(super) struct Hub {
+pub(super) struct ServerShared {
     config: Arc<Config>,
     catalog: Catalog,
     /// What the handlers of sessions report to.
-    port: Arc<Port>,
+    port: Arc<ServiceMailbox>,
     shared: Lock<Shared>,
     /// The handlers of sessions that have not ended.
     running: Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
@@ -89,11 +89,11 @@ impl HttpServer {
     ) -> Self {
         let catalog = catalog.into();
         let config = Arc::new(config);
-        let port = Arc::new(Port::new(catalog.clone()));
+        let port = Arc::new(ServiceMailbox::new(catalog.clone()));
         let offer = catalog.join(&port);
         let endpoint = Endpoint::new(offer.declaration.clone(), config.clone(), Box::new(ids));
         let shared = Shared::new(endpoint, offer);
-        let hub = Hub {
+        let hub = ServerShared {
             account: config.server.account(),
             config,
             catalog,
@@ -175,7 +175,7 @@ impl HttpServer {
     }
 
     /// Does what no connection does, for as long as it is polled: runs beside them, once.
-    pub async fn tend(&self, clock: &mut impl Clock) {
+    pub async fn run_background(&self, clock: &mut impl Clock) {
         poll_fn(|context| {
             loop {
                 let due = self.hub.turn(clock.now(), context.waker());
@@ -190,32 +190,32 @@ impl HttpServer {
 }
 
 /// A visit of an exchange, which may be made again: the waker that it leaves, and what it does.
-pub(super) struct Visit<'a> {
-    pub(super) visitor: &'a Visitor,
-    pub(super) visits: &'a mut dyn FnMut(&mut Endpoint<Visitor>),
+pub(super) struct EndpointVisit<'a> {
+    pub(super) visitor: &'a EndpointWaker,
+    pub(super) visits: &'a mut dyn FnMut(&mut Endpoint<EndpointWaker>),
 }
 
 /// What is to be done once nothing is locked.
-struct Todo {
+struct DeferredActions {
     /// Mostly it is one thing.
-    first: Option<EndpointAction<Visitor>>,
-    others: VecDeque<EndpointAction<Visitor>>,
+    first: Option<EndpointAction<EndpointWaker>>,
+    others: VecDeque<EndpointAction<EndpointWaker>>,
     /// What is offered, if the first thing is a request that a handler owes the answer to.
-    offer: Option<Offer>,
+    offer: Option<CatalogSnapshot>,
     /// True if whoever tends is to look sooner.
     sooner: bool,
 }
 
-impl Hub {
+impl ServerShared {
     /// Has an exchange visit the endpoint. What a handler answers at once is there for it when
     /// this returns.
-    pub(super) fn visit(self: &Arc<Self>, now: Instant, mut visit: Visit<'_>) {
+    pub(super) fn visit(self: &Arc<Self>, now: Instant, mut visit: EndpointVisit<'_>) {
         let ((), todo) = self.share(|shared| (visit.visits)(&mut shared.endpoint));
         self.act(now, todo, Some(&mut visit));
     }
 
     /// Does something with what is shared, and says what is to be done after that.
-    fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, Todo) {
+    fn share<R>(&self, f: impl FnOnce(&mut Shared) -> R) -> (R, DeferredActions) {
         let mut shared = self.shared.lock();
         let result = f(&mut shared);
         let Shared { endpoint, offer, tended, .. } = &mut *shared;
@@ -234,11 +234,16 @@ impl Hub {
         if sooner {
             *tended = due;
         }
-        (result, Todo { first, others, offer, sooner })
+        (result, DeferredActions { first, others, offer, sooner })
     }
 
     /// Does what is to be done; `visit` is by whom it was left.
-    fn act(self: &Arc<Self>, now: Instant, todo: Todo, mut visit: Option<&mut Visit<'_>>) {
+    fn act(
+        self: &Arc<Self>,
+        now: Instant,
+        todo: DeferredActions,
+        mut visit: Option<&mut EndpointVisit<'_>>,
+    ) {
         if todo.sooner {
             self.port.wake_driver();
         }
@@ -259,14 +264,14 @@ impl Hub {
     fn act_on(
         self: &Arc<Self>,
         now: Instant,
-        action: EndpointAction<Visitor>,
-        visit: Option<&mut Visit<'_>>,
+        action: EndpointAction<EndpointWaker>,
+        visit: Option<&mut EndpointVisit<'_>>,
     ) {
         match action {
             // Whoever visits has seen what there is.
-            EndpointAction::Wake(Visitor(port))
+            EndpointAction::Wake(EndpointWaker(port))
                 if visit.as_ref().is_some_and(|visit| Arc::ptr_eq(&visit.visitor.0, &port)) => {}
-            EndpointAction::Wake(Visitor(port)) => port.ask_for_visit(),
+            EndpointAction::Wake(EndpointWaker(port)) => port.ask_for_visit(),
             EndpointAction::Event(ServerEvent::Request(request)) => {
                 // Another connection may have cancelled it meanwhile.
                 let offer = {
@@ -278,12 +283,12 @@ impl Hub {
                     self.start(now, &offer, request, visit);
                 }
             }
-            EndpointAction::Event(event) => self.react(event),
+            EndpointAction::Event(event) => self.handle_event(event),
             _ => {}
         }
     }
 
-    fn react(&self, event: ServerEvent) {
+    fn handle_event(&self, event: ServerEvent) {
         match event {
             ServerEvent::Cancelled { about, .. } => {
                 let cancel = self.running.lock().remove(&about);
@@ -323,14 +328,14 @@ impl Hub {
     fn start(
         self: &Arc<Self>,
         now: Instant,
-        offer: &Offer,
+        offer: &CatalogSnapshot,
         request: Request,
-        visit: Option<&mut Visit<'_>>,
+        visit: Option<&mut EndpointVisit<'_>>,
     ) {
         let about = request.reply.id();
         let id = &|| self.shared.lock().endpoint.request_id(about).cloned();
         let called = offer.call(&self.port, request, Arc::new(Cancel::new()), now, id);
-        let Called { reply, cancel, call } = match called {
+        let PreparedCall { reply, cancel, call } = match called {
             Err(reply) => return self.respond(now, reply, gone(), visit),
             Ok(called) => called,
         };
@@ -344,7 +349,7 @@ impl Hub {
                     self.running.lock().remove(&about);
                     cancel.set();
                 }
-                (self.spawn)(Box::pin(Elsewhere::new(job, self.port.clone())));
+                (self.spawn)(Box::pin(SpawnedHandler::new(job, self.port.clone())));
             }
         }
     }
@@ -355,7 +360,7 @@ impl Hub {
         now: Instant,
         reply: Reply,
         outcome: Outcome,
-        mut visit: Option<&mut Visit<'_>>,
+        mut visit: Option<&mut EndpointVisit<'_>>,
     ) {
         let (leftover, todo) = self.share(|shared| {
             let leftover = self.catch_up(now, shared);
@@ -409,7 +414,7 @@ impl Hub {
     }
 }
 
-impl Drop for Hub {
+impl Drop for ServerShared {
     /// Tells the catalog, and handlers of sessions, that nobody waits for them.
     fn drop(&mut self) {
         self.catalog.leave(&self.port);
@@ -424,8 +429,8 @@ impl fmt::Debug for HttpServer {
     }
 }
 
-impl fmt::Debug for Hub {
+impl fmt::Debug for ServerShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hub").finish_non_exhaustive()
+        f.debug_struct("ServerShared").finish_non_exhaustive()
     }
 }

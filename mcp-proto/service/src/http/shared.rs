@@ -9,20 +9,20 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::task::Waker;
 
-use super::super::catalog::Offer;
+use super::super::catalog::CatalogSnapshot;
 use super::super::changes::Changes;
 use super::super::commands::Commands;
 use super::super::lock::Lock;
-use super::super::port::{Cancel, Command, News};
+use super::super::service_mailbox::{Cancel, CatalogUpdate, Command};
 use super::super::session::Questions;
-use super::visitor::Visitor;
+use super::visitor::EndpointWaker;
 use mcp_proto::Instant;
 use mcp_proto::http::Endpoint;
 use mcp_proto::server::ReplyId;
 
 pub(super) struct Shared {
-    pub(super) endpoint: Endpoint<Visitor>,
-    pub(super) offer: Offer,
+    pub(super) endpoint: Endpoint<EndpointWaker>,
+    pub(super) offer: CatalogSnapshot,
     pub(super) questions: Questions,
     /// When whoever tends looks next.
     pub(super) tended: Instant,
@@ -32,7 +32,7 @@ pub(super) struct Shared {
 /// may whoever is woken.
 #[derive(Default)]
 pub(super) struct Leftover {
-    offer: Option<Offer>,
+    offer: Option<CatalogSnapshot>,
     wakers: Vec<Waker>,
 }
 
@@ -45,7 +45,7 @@ impl Leftover {
 }
 
 impl Shared {
-    pub(super) fn new(endpoint: Endpoint<Visitor>, offer: Offer) -> Self {
+    pub(super) fn new(endpoint: Endpoint<EndpointWaker>, offer: CatalogSnapshot) -> Self {
         Self { endpoint, offer, questions: Questions::default(), tended: Instant::NEVER }
     }
 
@@ -54,7 +54,7 @@ impl Shared {
         &mut self,
         now: Instant,
         commands: Commands,
-        news: News,
+        news: CatalogUpdate,
         running: &Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
     ) -> Leftover {
         let offer = news.offer.map(|offer| self.take(now, offer));
@@ -67,11 +67,12 @@ impl Shared {
             }
             Changes::Everything => self.endpoint.publish_all(now),
         }
-        let wakers = commands.into_iter().filter_map(|command| self.obey(now, command, running));
+        let wakers =
+            commands.into_iter().filter_map(|command| self.apply_command(now, command, running));
         Leftover { offer, wakers: wakers.collect() }
     }
 
-    fn obey(
+    fn apply_command(
         &mut self,
         now: Instant,
         command: Command,
@@ -91,14 +92,14 @@ impl Shared {
                 endpoint.respond(now, reply, outcome);
             }
             Command::Session(command) => {
-                return self.questions.obey(now, endpoint, *command, false);
+                return self.questions.apply_command(now, endpoint, *command, false);
             }
         }
         None
     }
 
     /// The catalog has changed. Returns what is not offered any more.
-    fn take(&mut self, now: Instant, offer: Offer) -> Offer {
+    fn take(&mut self, now: Instant, offer: CatalogSnapshot) -> CatalogSnapshot {
         if offer.generation <= self.offer.generation {
             return offer;
         }

@@ -11,7 +11,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::super::port::Port;
+use super::super::service_mailbox::ServiceMailbox;
 use mcp_proto::resource_server::{TokenRefusal, Verification, VerifiedToken};
 
 /// The verification of the token of a connection's request.
@@ -22,7 +22,7 @@ pub(super) struct Verifying {
 }
 
 impl Verifying {
-    pub(super) fn new(number: u64, verification: Verification, port: &Arc<Port>) -> Self {
+    pub(super) fn new(number: u64, verification: Verification, port: &Arc<ServiceMailbox>) -> Self {
         let waker = Waker::from(Arc::new(VisitWaker(port.clone())));
         Self { number, verification: guarded(verification), waker }
     }
@@ -38,7 +38,7 @@ impl Verifying {
 }
 
 /// Wakes the driver of a connection for a visit.
-struct VisitWaker(Arc<Port>);
+struct VisitWaker(Arc<ServiceMailbox>);
 
 impl Wake for VisitWaker {
     fn wake(self: Arc<Self>) {

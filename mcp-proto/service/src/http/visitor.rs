@@ -2,8 +2,8 @@
 
 use alloc::sync::Arc;
 
-use super::super::port::Port;
+use super::super::service_mailbox::ServiceMailbox;
 
 /// Finds the visitor of the endpoint again.
 #[derive(Clone, Debug)]
-pub struct Visitor(pub(in super::super) Arc<Port>);
+pub struct EndpointWaker(pub(in super::super) Arc<ServiceMailbox>);

@@ -15,7 +15,7 @@ use core::future::{Future, ready};
 
 use super::checks::Checks;
 use super::handler::Handler;
-use super::handler_call::{BoxFuture, Given, Running};
+use super::handler_call::{BoxFuture, HandlerArgs, HandlerCall};
 use super::result::tool_outcome;
 use super::{Context, Registry};
 use mcp_proto::message::Method;
@@ -117,10 +117,10 @@ impl Next {
             return (layer.f)(request, next);
         }
         let HandlerRequest { params, arguments, context, .. } = request;
-        let given = Given { method: self.method.clone(), params, arguments };
+        let given = HandlerArgs { method: self.method.clone(), params, arguments };
         match self.checks.clone().call(&self.handler, given, context) {
-            Running::Done(outcome) => Box::pin(ready(outcome)),
-            Running::Future(future) => future,
+            HandlerCall::Done(outcome) => Box::pin(ready(outcome)),
+            HandlerCall::Future(future) => future,
         }
     }
 }
@@ -193,15 +193,15 @@ impl LayeredCall {
         self,
         handler: &Handler,
         checks: Checks,
-        given: Given,
+        given: HandlerArgs,
         context: Context,
-    ) -> Running {
+    ) -> HandlerCall {
         let Self { layers, kind, method: name, tool, received } = self;
-        let Given { method, params, arguments } = given;
+        let HandlerArgs { method, params, arguments } = given;
         let request =
             HandlerRequest { kind, method: name, tool, params, arguments, context, received };
         let mut next = Next { layers, at: 0, method, handler: handler.clone(), checks };
-        Running::Future(next.start(request))
+        HandlerCall::Future(next.start(request))
     }
 }
 

@@ -146,13 +146,13 @@ pub async fn unblock<T: Send + 'static>(
 
 fn channel<T>() -> (Post<T>, Inbox<T>) {
     let (values, receiver) = sync_channel(1);
-    let shared = Arc::<Shared>::default();
+    let shared = Arc::<PoolShared>::default();
     (Post { values: Some(values), shared: shared.clone() }, Inbox { receiver, taken: 0, shared })
 }
 
 /// What both ends of a channel have.
 #[derive(Debug, Default)]
-struct Shared {
+struct PoolShared {
     arrivals: Mailbox<()>,
     /// Counted before a value waits for its place.
     sent: AtomicUsize,
@@ -163,7 +163,7 @@ struct Shared {
 struct Inbox<T> {
     receiver: Receiver<T>,
     taken: usize,
-    shared: Arc<Shared>,
+    shared: Arc<PoolShared>,
 }
 
 impl<T> Inbox<T> {
@@ -189,7 +189,7 @@ impl<T> Inbox<T> {
 struct Post<T> {
     /// `None` when it is dropped.
     values: Option<SyncSender<T>>,
-    shared: Arc<Shared>,
+    shared: Arc<PoolShared>,
 }
 
 impl<T> Post<T> {

@@ -74,28 +74,28 @@ pub(super) fn client_service(client: &Client, clock: &impl Clock) -> io::Result<
 
 /// The future that drives a client. Dropping it ends the conversation at once.
 pub(super) struct Driver<F: Future> {
-    state: State<F>,
+    state: DriveState<F>,
 }
 
-enum State<F: Future> {
+enum DriveState<F: Future> {
     /// Boxed, since it moves into another task after its first poll.
-    Running(Pin<Box<F>>),
+    HandlerCall(Pin<Box<F>>),
     Ended(F::Output),
 }
 
 impl<F: Future> Driver<F> {
     pub(super) fn new(future: F) -> Self {
-        Self { state: State::Running(Box::pin(future)) }
+        Self { state: DriveState::HandlerCall(Box::pin(future)) }
     }
 
     /// Drives the client until its server is known.
     pub(super) async fn connect(&mut self, client: &Client) -> Result<ServerInfo, ConnectError> {
         let mut connected = pin!(client.connected());
         poll_fn(|context| {
-            if let State::Running(future) = &mut self.state
+            if let DriveState::HandlerCall(future) = &mut self.state
                 && let Poll::Ready(output) = future.as_mut().poll(context)
             {
-                self.state = State::Ended(output);
+                self.state = DriveState::Ended(output);
             }
             connected.as_mut().poll(context)
         })
@@ -105,8 +105,8 @@ impl<F: Future> Driver<F> {
     /// Drives the client to the end of the conversation.
     pub(super) async fn join(self) -> F::Output {
         match self.state {
-            State::Running(future) => future.await,
-            State::Ended(output) => output,
+            DriveState::HandlerCall(future) => future.await,
+            DriveState::Ended(output) => output,
         }
     }
 
@@ -115,7 +115,7 @@ impl<F: Future> Driver<F> {
     where
         F: Send + 'static,
     {
-        if let State::Running(future) = self.state {
+        if let DriveState::HandlerCall(future) = self.state {
             runtime.spawn(async move { drop(future.await) });
         }
     }

@@ -18,7 +18,8 @@ use super::tls::Tls;
 use super::unblock;
 use super::{Runtime, random};
 use crate::{
-    Client, Clock, Connecting, Connector, HttpClientConfig, HttpClientService, Socket, Unreached,
+    Client, Clock, ConnectFailure, Connecting, Connector, HttpClientConfig, HttpClientService,
+    Socket,
 };
 #[cfg(feature = "auth")]
 use mcp_proto::auth::{FetchReach, HostKind};
@@ -52,7 +53,7 @@ pub async fn run_http<R: Runtime>(
 ///
 /// Later, dropping all handles of the client does not end it; [`Client::close`] does.
 ///
-/// Fails with an [`Unreached`] inside of an error, which says why there is no connection and to
+/// Fails with an [`ConnectFailure`] inside of an error, which says why there is no connection and to
 /// which URL, and as [`run_http`] does before there is any.
 pub async fn connect_http<R: Runtime>(
     runtime: &R,
@@ -65,7 +66,7 @@ pub async fn connect_http<R: Runtime>(
     let mut driver = Driver::new(run_service(runtime.timer(), service, dialer));
     let connected = driver.connect(client).await;
     driver.detach(runtime);
-    connected.map_err(|error| Unreached::url(&url, error).into())
+    connected.map_err(|error| ConnectFailure::url(&url, error).into())
 }
 
 fn open<R: Runtime>(

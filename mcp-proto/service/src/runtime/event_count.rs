@@ -19,10 +19,10 @@ use crate::lock::Lock;
 
 /// A number that only grows. Clones are the same number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct EventCount(Arc<Shared>);
+pub(super) struct EventCount(Arc<EventCountShared>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct EventCountShared {
     /// Changed only while `waiting` is locked.
     count: AtomicUsize,
     waiting: Lock<Waiting>,
@@ -71,7 +71,7 @@ impl EventCount {
 /// A future of [`EventCount::reached`].
 #[derive(Debug)]
 pub(super) struct Reached {
-    shared: Arc<Shared>,
+    shared: Arc<EventCountShared>,
     count: usize,
     /// The number of this future, and the waker that it has left.
     registered: Option<(u64, Waker)>,

@@ -113,7 +113,7 @@ impl<R: Runtime> Connections<R> {
         let mut clock = runtime.timer();
         let cut = phase.reached(CUT);
         runtime.spawn(async move {
-            unless(pin!(cut), tended.tend(&mut clock)).await;
+            unless(pin!(cut), tended.run_background(&mut clock)).await;
         });
         Self { runtime, server, phase, opened: 0, closed: EventCount::default() }
     }

@@ -20,8 +20,8 @@ use super::event_count::{AdvanceOnDrop, EventCount, Reached};
 use super::stream::{drive_until, sleep_until, unless};
 use super::{Child, Runtime};
 use crate::{
-    BoxReader, BoxWriter, Client, ClientService, Clock, Command, Duplex, ProcessGroup, Reader,
-    Unreached, Writer,
+    BoxReader, BoxWriter, Client, ClientService, Clock, Command, ConnectFailure, Duplex,
+    ProcessGroup, Reader, Writer,
 };
 use mcp_proto::Duration;
 use mcp_proto::client::{ConnectError, ServerInfo};
@@ -55,7 +55,7 @@ pub async fn run_command<R: Runtime>(
 /// [`Config::restart`](mcp_proto::client::Config::restart) says so: with the next call or at once,
 /// at intervals that grow if it does not last. [`Client::closed`] reports its end otherwise.
 ///
-/// Fails with an [`Unreached`] inside of an error, which says why there is no connection, to which
+/// Fails with an [`ConnectFailure`] inside of an error, which says why there is no connection, to which
 /// program, and how that has exited if it has; and as [`run_command`] does when it starts the server.
 pub async fn connect_command<R: Runtime>(
     runtime: &R,
@@ -77,7 +77,7 @@ pub async fn connect_command<R: Runtime>(
         driver.detach(runtime);
         None
     };
-    connected.map_err(|error| Unreached::command(&command, error, exit).into())
+    connected.map_err(|error| ConnectFailure::command(&command, error, exit).into())
 }
 
 async fn run_process<R: Runtime>(

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use bytes::Bytes;
 
 use super::Runtime;
-use crate::{Catalog, Clock, Driven, Io, Reader, Service, Writer, drive};
+use crate::{Catalog, Clock, Drive, Io, Reader, Service, Writer, drive};
 use mcp_proto::Instant;
 use mcp_proto::server::Config;
 
@@ -45,7 +45,7 @@ pub async fn serve<R: Runtime>(
 /// Drives a service on a stream until the conversation has ended; it is told to stop when `stop`
 /// completes.
 pub(super) async fn drive_until(
-    service: &mut impl Driven,
+    service: &mut impl Drive,
     stream: &mut (impl Reader + Writer),
     clock: &mut impl Clock,
     stop: impl Future<Output = ()>,

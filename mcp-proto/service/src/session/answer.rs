@@ -57,7 +57,7 @@ impl Future for Sent {
 #[must_use = "the client is asked when this is awaited"]
 pub struct Answer<R> {
     session: Session,
-    state: State,
+    state: AnswerState,
     decode: fn(&Json) -> Result<R, serde_json::Error>,
 }
 
@@ -69,9 +69,9 @@ struct UnsentQuestion {
     timeout: Option<Duration>,
 }
 
-enum State {
+enum AnswerState {
     New(UnsentQuestion),
-    Asked { slot: Arc<Slot<Json>>, method: Cow<'static, str> },
+    CallContext { slot: Arc<Slot<Json>>, method: Cow<'static, str> },
     Over,
 }
 
@@ -81,14 +81,14 @@ impl<R> Answer<R> {
         request: InputRequest,
         decode: fn(&Json) -> Result<R, serde_json::Error>,
     ) -> Self {
-        let state = State::New(UnsentQuestion { request, about: None, timeout: None });
+        let state = AnswerState::New(UnsentQuestion { request, about: None, timeout: None });
         Self { session: session.clone(), state, decode }
     }
 
     /// Sets how long the client may take, from when it is asked; default
     /// [`Limits::input_timeout`](mcp_proto::Limits::input_timeout).
     pub fn timeout(mut self, set: Duration) -> Self {
-        if let State::New(question) = &mut self.state {
+        if let AnswerState::New(question) = &mut self.state {
             question.timeout = Some(set);
         }
         self
@@ -97,7 +97,7 @@ impl<R> Answer<R> {
     /// Asks for the sake of a request that the same client waits for. Over HTTP it is asked on the
     /// stream of that request, so that it need not have a GET stream.
     pub fn about(mut self, context: &RequestContext) -> Self {
-        if let State::New(question) = &mut self.state {
+        if let AnswerState::New(question) = &mut self.state {
             question.about = Some(context.about());
         }
         self
@@ -106,7 +106,7 @@ impl<R> Answer<R> {
     fn start(&mut self, question: UnsentQuestion) {
         let UnsentQuestion { request, about, timeout } = question;
         let (ticket, slot) = Slot::new();
-        self.state = State::Asked { slot, method: request.method_name() };
+        self.state = AnswerState::CallContext { slot, method: request.method_name() };
         let session = self.session.id;
         self.session.command(SessionCommand::Ask { session, about, request, timeout, ticket });
     }
@@ -117,17 +117,17 @@ impl<R> Future for Answer<R> {
 
     /// After it was ready it is ready with [`SessionError::Closed`].
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match mem::replace(&mut self.state, State::Over) {
-            State::New(question) => self.start(question),
-            state @ (State::Asked { .. } | State::Over) => self.state = state,
+        match mem::replace(&mut self.state, AnswerState::Over) {
+            AnswerState::New(question) => self.start(question),
+            state @ (AnswerState::CallContext { .. } | AnswerState::Over) => self.state = state,
         }
-        let State::Asked { slot, method } = &self.state else {
+        let AnswerState::CallContext { slot, method } = &self.state else {
             return Poll::Ready(Err(SessionError::Closed));
         };
         let (Poll::Ready(answer), method) = (slot.poll(context.waker()), method.clone()) else {
             return Poll::Pending;
         };
-        self.state = State::Over;
+        self.state = AnswerState::Over;
         let invalid = |error: serde_json::Error| SessionError::InvalidAnswer {
             method,
             reason: error.to_string(),
@@ -138,7 +138,7 @@ impl<R> Future for Answer<R> {
 
 impl<R> Drop for Answer<R> {
     fn drop(&mut self) {
-        if let State::Asked { slot, .. } = &self.state
+        if let AnswerState::CallContext { slot, .. } = &self.state
             && let Some(input) = slot.abandon()
         {
             self.session.command(SessionCommand::Cancel(input));

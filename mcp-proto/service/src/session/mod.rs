@@ -36,7 +36,7 @@ use core::fmt;
 
 use serde::Serialize;
 
-use super::port::Port;
+use super::service_mailbox::ServiceMailbox;
 use mcp_proto::Json;
 use mcp_proto::server::{Notification, SessionRef};
 use mcp_proto::types::{
@@ -83,12 +83,12 @@ use slot::Slot;
 #[derive(Clone)]
 pub struct Session {
     /// Handlers may keep a session, and the port keeps handlers.
-    port: Weak<Port>,
+    port: Weak<ServiceMailbox>,
     id: SessionRef,
 }
 
 impl Session {
-    pub(super) fn new(port: &Arc<Port>, id: SessionRef) -> Self {
+    pub(super) fn new(port: &Arc<ServiceMailbox>, id: SessionRef) -> Self {
         Self { port: Arc::downgrade(port), id }
     }
 

@@ -30,7 +30,7 @@ struct Question {
 impl Questions {
     /// A session wants something. While a client does not read it is sent nothing.
     #[must_use]
-    pub(in super::super) fn obey(
+    pub(in super::super) fn apply_command(
         &mut self,
         now: Instant,
         scope: &mut impl SessionScope,

@@ -20,10 +20,10 @@ use mcp_proto::server::InputId;
 pub(super) type Outcome<T> = Result<T, SessionError>;
 
 #[derive(Debug)]
-pub(super) struct Slot<T>(Mailbox<State<T>>);
+pub(super) struct Slot<T>(Mailbox<SlotState<T>>);
 
 #[derive(Debug)]
-enum State<T> {
+enum SlotState<T> {
     /// For the service; then for the client, if the request has an id.
     Waiting(Option<InputId>),
     Settled(Outcome<T>),
@@ -34,32 +34,32 @@ enum State<T> {
 impl<T> Slot<T> {
     /// A slot, with what settles it.
     pub(super) fn new() -> (Ticket<T>, Arc<Self>) {
-        let slot = Arc::new(Self(Mailbox::new(State::Waiting(None))));
+        let slot = Arc::new(Self(Mailbox::new(SlotState::Waiting(None))));
         (Ticket(slot.clone()), slot)
     }
 
     /// The result; if there is none, `waker` is woken then.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Outcome<T>> {
-        self.0.poll(waker, |state| match mem::replace(state, State::Over) {
-            State::Waiting(input) => {
-                *state = State::Waiting(input);
+        self.0.poll(waker, |state| match mem::replace(state, SlotState::Over) {
+            SlotState::Waiting(input) => {
+                *state = SlotState::Waiting(input);
                 None
             }
-            State::Settled(outcome) => Some(outcome),
-            State::Over => Some(Err(SessionError::Closed)),
+            SlotState::Settled(outcome) => Some(outcome),
+            SlotState::Over => Some(Err(SessionError::Closed)),
         })
     }
 
     /// Nobody waits any more. Returns the request to withdraw, if one is out.
     pub(super) fn abandon(&self) -> Option<InputId> {
-        let before = self.0.look(|state| mem::replace(state, State::Over));
-        if let State::Waiting(input) = before { input } else { None }
+        let before = self.0.look(|state| mem::replace(state, SlotState::Over));
+        if let SlotState::Waiting(input) = before { input } else { None }
     }
 
     fn settle(&self, outcome: Outcome<T>) -> Option<Waker> {
         self.0.put_asleep(|state| {
-            let State::Waiting(_) = state else { return None };
-            *state = State::Settled(outcome);
+            let SlotState::Waiting(_) = state else { return None };
+            *state = SlotState::Settled(outcome);
             Some(())
         })
     }
@@ -72,13 +72,13 @@ pub(in super::super) struct Ticket<T>(Arc<Slot<T>>);
 impl<T> Ticket<T> {
     /// Returns whether nobody waits any more.
     pub(super) fn is_over(&self) -> bool {
-        self.0.0.look(|state| matches!(state, State::Over))
+        self.0.0.look(|state| matches!(state, SlotState::Over))
     }
 
     /// The request is out. Returns whether anybody waits for the answer.
     pub(super) fn is_out(&self, out: InputId) -> bool {
         self.0.0.look(|state| {
-            let State::Waiting(input) = state else { return false };
+            let SlotState::Waiting(input) = state else { return false };
             *input = Some(out);
             true
         })

@@ -35,11 +35,11 @@ const EPOCH: Duration = Duration::from_secs(1_800_000_000);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    state: Arc<Lock<State>>,
+    state: Arc<Lock<ClockState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ClockState {
     now: Instant,
     /// Who sleeps, and until when.
     sleepers: BTreeMap<(Instant, u64), Waker>,

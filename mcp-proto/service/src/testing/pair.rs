@@ -15,7 +15,7 @@ use super::pipe::Pipe;
 use super::random::Random;
 use super::wire::Wire;
 use super::woken::Woken;
-use crate::{Catalog, Client, Driven, HttpClientConfig, Service};
+use crate::{Catalog, Client, Drive, HttpClientConfig, Service};
 use mcp_proto::EraPolicy;
 use mcp_proto::client::{self, Negotiation, Verdict};
 use mcp_proto::http;
@@ -60,7 +60,7 @@ impl Pair {
     }
 
     /// A client, and a server that is started by a function, whenever the client wants it to be.
-    pub fn with_server(start: impl FnMut(server::Config) -> Box<dyn Driven> + 'static) -> Self {
+    pub fn with_server(start: impl FnMut(server::Config) -> Box<dyn Drive> + 'static) -> Self {
         let pipe = Pipe::new(Box::new(start));
         Self::between(Between::Pipe(Box::new(pipe)), Clock::default())
     }

@@ -11,13 +11,13 @@ use bytes::Bytes;
 use super::lane::{Lane, Network};
 use super::random::Random;
 use super::wire::Wire;
-use crate::{Client, ClientService, Driven};
+use crate::{Client, ClientService, Drive};
 use mcp_proto::Instant;
 use mcp_proto::server;
 
 /// Both sides.
 pub(super) struct Pipe {
-    start: Box<dyn FnMut(server::Config) -> Box<dyn Driven>>,
+    start: Box<dyn FnMut(server::Config) -> Box<dyn Drive>>,
     pub(super) config: server::Config,
     network: Network,
     random: Random,
@@ -28,13 +28,13 @@ pub(super) struct Pipe {
 /// Both sides, once they are there. Each is gone when it has ended, as it is with an adapter.
 struct Sides {
     client: Option<ClientService>,
-    server: Option<Box<dyn Driven>>,
+    server: Option<Box<dyn Drive>>,
     to_server: Lane,
     to_client: Lane,
 }
 
 impl Pipe {
-    pub(super) fn new(start: Box<dyn FnMut(server::Config) -> Box<dyn Driven>>) -> Self {
+    pub(super) fn new(start: Box<dyn FnMut(server::Config) -> Box<dyn Drive>>) -> Self {
         Self {
             start,
             config: server::Config::default(),
@@ -154,7 +154,7 @@ impl Pipe {
 
 /// Gives one side a turn, and sends what it says; says whether it said anything.
 fn turn(
-    side: &mut dyn Driven,
+    side: &mut dyn Drive,
     now: Instant,
     waker: &Waker,
     lane: &mut Lane,
@@ -178,12 +178,12 @@ fn turn(
 
 /// When a side is due by itself, and when something arrives for it; what it does not want to read
 /// stays where it is.
-fn wait(side: &dyn Driven, lane: &Lane) -> [Option<Instant>; 2] {
+fn wait(side: &dyn Drive, lane: &Lane) -> [Option<Instant>; 2] {
     [side.poll_timeout(), lane.next().filter(|_| side.wants_read())]
 }
 
 /// Gives one side what has arrived; says whether anything has.
-fn deliver(side: &mut dyn Driven, now: Instant, lane: &mut Lane) -> bool {
+fn deliver(side: &mut dyn Drive, now: Instant, lane: &mut Lane) -> bool {
     if !side.wants_read() {
         return false;
     }

@@ -1,6 +1,6 @@
 //! Nothing, in the place of spans.
 
-use super::super::handler_call::Running;
+use super::super::handler_call::HandlerCall;
 use mcp_proto::ProtocolError;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::client::{CallError, CallId};
@@ -23,7 +23,7 @@ impl Span {
         Self
     }
 
-    pub(in super::super) fn run(self, call: impl FnOnce() -> Running) -> Running {
+    pub(in super::super) fn run(self, call: impl FnOnce() -> HandlerCall) -> HandlerCall {
         call()
     }
 

@@ -18,7 +18,7 @@ use tracing::Level;
 use tracing::field::Empty;
 
 use super::super::Catalog;
-use super::super::handler_call::{BoxFuture, Running};
+use super::super::handler_call::{BoxFuture, HandlerCall};
 use mcp_proto::ErrorData;
 use mcp_proto::ProtocolError;
 use mcp_proto::ProtocolVersion;
@@ -132,19 +132,19 @@ impl Span {
     }
 
     /// Calls the handler of a request within its span, and polls it there wherever that is.
-    pub(in super::super) fn run(mut self, call: impl FnOnce() -> Running) -> Running {
+    pub(in super::super) fn run(mut self, call: impl FnOnce() -> HandlerCall) -> HandlerCall {
         if self.span.is_none() {
             return call();
         }
         self.ends = Some("panic");
         match self.within(call) {
-            Running::Done(outcome) => {
+            HandlerCall::Done(outcome) => {
                 self.answered(&outcome);
-                Running::Done(outcome)
+                HandlerCall::Done(outcome)
             }
-            Running::Future(future) => {
+            HandlerCall::Future(future) => {
                 self.ends = Some("cancelled");
-                Running::Future(Box::pin(Traced { span: self, future: Some(future) }))
+                HandlerCall::Future(Box::pin(Traced { span: self, future: Some(future) }))
             }
         }
     }

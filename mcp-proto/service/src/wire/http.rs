@@ -11,7 +11,7 @@ pub(super) struct Lines {
     input: BytesMut,
     /// How many bytes have no line feed.
     searched: usize,
-    place: Place,
+    place: HttpPosition,
     /// What the head says of its body.
     announced: Announced,
     /// What has come of a body, or of its line, that is not complete. The end of a long one is
@@ -22,7 +22,7 @@ pub(super) struct Lines {
 }
 
 #[derive(Clone, Copy, Default)]
-enum Place {
+enum HttpPosition {
     /// In a head, or in a body of which only the end of the connection is the end.
     #[default]
     Head,
@@ -57,56 +57,58 @@ impl Lines {
     pub(super) fn next(&mut self) -> Option<Bytes> {
         loop {
             match self.place {
-                Place::Head => {
+                HttpPosition::Head => {
                     let line = self.line()?;
                     if !line.is_empty() {
                         self.announced.see(&line);
                         return Some(line);
                     }
                     let Announced { length, is_chunked, .. } = self.announced;
-                    self.place = if is_chunked { Place::Size } else { Place::Body(length) };
+                    self.place =
+                        if is_chunked { HttpPosition::Size } else { HttpPosition::Body(length) };
                 }
-                Place::Body(0) => {
-                    (self.place, self.announced) = (Place::Head, Announced::default());
+                HttpPosition::Body(0) => {
+                    (self.place, self.announced) = (HttpPosition::Head, Announced::default());
                     if let Some(line) = self.gathered() {
                         return Some(line);
                     }
                 }
-                Place::Chunk(0) => self.place = Place::ChunkEnd,
-                Place::Body(left) | Place::Chunk(left) => {
+                HttpPosition::Chunk(0) => self.place = HttpPosition::ChunkEnd,
+                HttpPosition::Body(left) | HttpPosition::Chunk(left) => {
                     let (taken, line) = self.gather(left)?;
                     let left = left.saturating_sub(taken);
-                    let is_chunk = matches!(self.place, Place::Chunk(_));
-                    self.place = if is_chunk { Place::Chunk(left) } else { Place::Body(left) };
+                    let is_chunk = matches!(self.place, HttpPosition::Chunk(_));
+                    self.place =
+                        if is_chunk { HttpPosition::Chunk(left) } else { HttpPosition::Body(left) };
                     if line.is_some() {
                         return line;
                     }
                 }
-                Place::Size => {
+                HttpPosition::Size => {
                     let line = self.line()?;
                     match chunk_size(&line) {
                         Some(0) => {
-                            self.place = Place::Trailer;
+                            self.place = HttpPosition::Trailer;
                             if let Some(line) = self.gathered() {
                                 return Some(line);
                             }
                         }
-                        Some(size) => self.place = Place::Chunk(size),
-                        None => self.place = Place::Lost,
+                        Some(size) => self.place = HttpPosition::Chunk(size),
+                        None => self.place = HttpPosition::Lost,
                     }
                 }
-                Place::ChunkEnd => {
+                HttpPosition::ChunkEnd => {
                     let is_end = self.line()?.is_empty();
-                    self.place = if is_end { Place::Size } else { Place::Lost };
+                    self.place = if is_end { HttpPosition::Size } else { HttpPosition::Lost };
                 }
-                Place::Trailer => {
+                HttpPosition::Trailer => {
                     let line = self.line()?;
                     if !line.is_empty() {
                         return Some(line);
                     }
-                    (self.place, self.announced) = (Place::Head, Announced::default());
+                    (self.place, self.announced) = (HttpPosition::Head, Announced::default());
                 }
-                Place::Lost => {
+                HttpPosition::Lost => {
                     self.input.clear();
                     return None;
                 }
@@ -122,9 +124,12 @@ impl Lines {
     /// The same, at the end.
     pub(super) fn rest(&mut self) -> Option<Bytes> {
         let rest = match self.place {
-            Place::Head | Place::Trailer => &self.input,
-            Place::Body(_) | Place::Size | Place::Chunk(_) | Place::ChunkEnd => &self.body,
-            Place::Lost => return None,
+            HttpPosition::Head | HttpPosition::Trailer => &self.input,
+            HttpPosition::Body(_)
+            | HttpPosition::Size
+            | HttpPosition::Chunk(_)
+            | HttpPosition::ChunkEnd => &self.body,
+            HttpPosition::Lost => return None,
         };
         self.shown = !rest.is_empty();
         self.shown.then(|| Bytes::copy_from_slice(rest))
@@ -136,7 +141,7 @@ impl Lines {
         let Some(end) = memchr::memchr(b'\n', unknown) else {
             self.searched = self.input.len();
             if self.searched >= MAX_LINE_BYTES {
-                self.place = Place::Lost;
+                self.place = HttpPosition::Lost;
                 return Some(self.input.split().freeze());
             }
             return None;

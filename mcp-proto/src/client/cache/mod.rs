@@ -68,9 +68,9 @@ use question::{Question, READ, of_list};
 /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 pub struct Cache {
     limits: CacheLimits,
-    entries: BTreeMap<Key, Entry>,
+    entries: BTreeMap<CacheKey, CacheEntry>,
     /// The same by when they were used last.
-    order: BTreeMap<u64, Key>,
+    order: BTreeMap<u64, CacheKey>,
     bytes: usize,
     /// The number of the last ticket, use or change: they count together, so that it is known what
     /// was first.
@@ -116,12 +116,12 @@ pub struct Cached {
 
 /// A question and, of a private result, who has asked it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct CacheKey {
     question: Arc<Question>,
     context: Option<Arc<str>>,
 }
 
-struct Entry {
+struct CacheEntry {
     cached: Cached,
     /// Its number in the order.
     used: u64,
@@ -191,7 +191,8 @@ impl Cache {
         let keys = ticket.keys();
         let CacheTicket { question, context, number } = ticket;
         let changed = self.changed.get(&question.method).copied().unwrap_or_default();
-        let is_late = |key: &Key| self.entries.get(key).is_some_and(|entry| entry.asked > number);
+        let is_late =
+            |key: &CacheKey| self.entries.get(key).is_some_and(|entry| entry.asked > number);
         if number < changed.max(self.cleared) || keys.iter().any(is_late) {
             return false;
         }
@@ -204,7 +205,7 @@ impl Cache {
             CacheScope::Public => None,
             CacheScope::Private => Some(context),
         };
-        let key = Key { question, context };
+        let key = CacheKey { question, context };
         let fits = key.bytes(result) <= self.limits.max_bytes && self.limits.max_entries > 0;
         if ttl.is_zero() || !fits {
             return false;
@@ -214,7 +215,7 @@ impl Cache {
         let cached = Cached { result: result.detach(), scope, received: now, fresh_until };
         self.bytes += key.bytes(result);
         self.order.insert(used, key.clone());
-        self.entries.insert(key, Entry { cached, used, asked: number });
+        self.entries.insert(key, CacheEntry { cached, used, asked: number });
         self.shrink();
         true
     }
@@ -283,7 +284,7 @@ impl Cache {
         self.remove_all(|key| key.question.method == method && is(&key.question));
     }
 
-    fn remove_all(&mut self, is: impl Fn(&Key) -> bool) {
+    fn remove_all(&mut self, is: impl Fn(&CacheKey) -> bool) {
         let order = &mut self.order;
         let bytes = &mut self.bytes;
         self.entries.retain(|key, entry| {
@@ -296,7 +297,7 @@ impl Cache {
         });
     }
 
-    fn remove(&mut self, key: &Key) {
+    fn remove(&mut self, key: &CacheKey) {
         if let Some(entry) = self.entries.remove(key) {
             self.order.remove(&entry.used);
             self.bytes = self.bytes.saturating_sub(key.bytes(&entry.cached.result));
@@ -330,13 +331,13 @@ impl Default for CacheLimits {
 
 impl CacheTicket {
     /// Where a result may be: that of the context alone, and that of everyone.
-    fn keys(&self) -> [Key; 2] {
+    fn keys(&self) -> [CacheKey; 2] {
         [Some(self.context.clone()), None]
-            .map(|context| Key { question: self.question.clone(), context })
+            .map(|context| CacheKey { question: self.question.clone(), context })
     }
 }
 
-impl Key {
+impl CacheKey {
     fn bytes(&self, result: &Json) -> usize {
         let context = self.context.as_ref().map_or(0, |context| context.len());
         ENTRY_BYTES + self.question.bytes() + context + result.as_bytes().len()

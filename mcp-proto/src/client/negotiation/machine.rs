@@ -16,15 +16,15 @@ use core::mem;
 
 use bytes::Bytes;
 
-use super::super::binding::Binding;
+use super::super::binding::TransportKind;
 use super::super::calls;
 use super::super::compose::{self, Envelope};
 use super::super::config::Config;
 use super::super::outbox::Outbox;
-use super::found::Found;
-use super::kept::Kept;
+use super::early_messages::EarlyMessages;
 use super::overdue::Overdue;
 use super::probe::{Outcome, Step};
+use super::probe_result::ProbeResult;
 use super::verdict::Negotiation;
 use crate::error::ProtocolError;
 use crate::json::Json;
@@ -41,7 +41,7 @@ pub(in crate::client) struct Negotiating {
     tells_roots: bool,
     overdue: Overdue,
     /// What the server has sent meanwhile.
-    kept: Kept,
+    kept: EarlyMessages,
     before: Before,
     /// True if the server has answered a call without having been asked what it is.
     serves: bool,
@@ -58,17 +58,17 @@ enum Flight {
 
 /// The meaning of a response for a negotiation.
 #[derive(Debug)]
-pub(in crate::client) enum Heard {
+pub(in crate::client) enum ResponseMeaning {
     /// It is that of a call.
     OfCall(Response),
-    Outcome(Outcome, Box<Found>),
+    Outcome(Outcome, Box<ProbeResult>),
     /// None: nobody waits for it.
     Nothing,
 }
 
 /// The request that a response answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Answer {
+enum ProbeAnswer {
     /// `server/discover`.
     Discover,
     /// The first `server/discover`, after its time.
@@ -115,24 +115,23 @@ impl Flight {
     }
 
     /// The request that this id is of.
-    fn find(&self, id: &RequestId) -> Option<Answer> {
+    fn find(&self, id: &RequestId) -> Option<ProbeAnswer> {
         if self.discover() == Some(id) {
-            Some(Answer::Discover)
+            Some(ProbeAnswer::Discover)
         } else if self.initialize().is_some() && self.initialize() == calls::number(id) {
-            Some(Answer::Initialize)
+            Some(ProbeAnswer::Initialize)
         } else {
             None
         }
     }
 
     /// A request has its response.
-    fn land(&mut self, answer: Answer) {
+    fn land(&mut self, answer: ProbeAnswer) {
         *self = match (mem::replace(self, Self::Nothing), answer) {
-            (Self::Both { discover, .. }, Answer::Initialize) => Self::Discover(discover),
-            (Self::Both { initialize, .. }, Answer::Discover) => Self::Initialize(initialize),
-            (Self::Discover(_), Answer::Discover) | (Self::Initialize(_), Answer::Initialize) => {
-                Self::Nothing
-            }
+            (Self::Both { discover, .. }, ProbeAnswer::Initialize) => Self::Discover(discover),
+            (Self::Both { initialize, .. }, ProbeAnswer::Discover) => Self::Initialize(initialize),
+            (Self::Discover(_), ProbeAnswer::Discover)
+            | (Self::Initialize(_), ProbeAnswer::Initialize) => Self::Nothing,
             (flight, _) => flight,
         };
     }
@@ -146,7 +145,7 @@ impl Negotiating {
             flight: Flight::Nothing,
             tells_roots: false,
             overdue: Overdue::default(),
-            kept: Kept::default(),
+            kept: EarlyMessages::default(),
             before: Before::Nothing,
             serves: false,
         }
@@ -175,7 +174,7 @@ impl Negotiating {
         step: Step,
         number: u64,
         config: &Config,
-        binding: Binding,
+        binding: TransportKind,
     ) -> (Outgoing, Duration) {
         self.step = step;
         let Config { negotiation, probe_timeout, initialize_timeout, .. } = *config;
@@ -188,7 +187,7 @@ impl Negotiating {
             // After `initialize`, or beside it, there is no other way left.
             let is_first = matches!(step, Step::Probe | Step::Correct);
             // Over HTTP silence does not mean that the server is a legacy one.
-            let may_be_silent = is_first && binding == Binding::Stream;
+            let may_be_silent = is_first && binding == TransportKind::Stream;
             let timeout = if may_be_silent { probe_timeout } else { initialize_timeout };
             (Outgoing::Request { id, method, stamp, params }, timeout)
         } else {
@@ -234,43 +233,47 @@ impl Negotiating {
     }
 
     /// A response has come.
-    pub(in crate::client) fn response(&mut self, response: Response, chosen: Negotiation) -> Heard {
+    pub(in crate::client) fn response(
+        &mut self,
+        response: Response,
+        chosen: Negotiation,
+    ) -> ResponseMeaning {
         let answer = match &response.id {
             Some(id) => self.land(id),
             // Without an id it may be either's.
-            None if self.step == Step::Silent => return Heard::Nothing,
+            None if self.step == Step::Silent => return ResponseMeaning::Nothing,
             // A server that cannot read the id of a request says so without one.
-            None if self.step.discovers() => Some(Answer::Discover),
-            None => Some(Answer::Initialize),
+            None if self.step.discovers() => Some(ProbeAnswer::Discover),
+            None => Some(ProbeAnswer::Initialize),
         };
         let (outcome, found) = match answer {
-            Some(Answer::Discover) => chosen.discovered(response.body),
-            Some(Answer::Initialize) => chosen.initialized(response.body),
-            Some(Answer::Overdue) => match chosen.discovered(response.body) {
+            Some(ProbeAnswer::Discover) => chosen.discovered(response.body),
+            Some(ProbeAnswer::Initialize) => chosen.initialized(response.body),
+            Some(ProbeAnswer::Overdue) => match chosen.discovered(response.body) {
                 (Outcome::Modern, found) => (Outcome::Late, self.late(found)),
-                _ => return Heard::Nothing,
+                _ => return ResponseMeaning::Nothing,
             },
-            None => return Heard::OfCall(response),
+            None => return ResponseMeaning::OfCall(response),
         };
-        Heard::Outcome(outcome, Box::new(found))
+        ResponseMeaning::Outcome(outcome, Box::new(found))
     }
 
     /// Returns the request that a response answers, which is not in flight any more.
-    fn land(&mut self, id: &RequestId) -> Option<Answer> {
+    fn land(&mut self, id: &RequestId) -> Option<ProbeAnswer> {
         let answer = self.flight.find(id);
         match answer {
             Some(answer) => self.flight.land(answer),
-            None => return self.overdue.settle(id).then_some(Answer::Overdue),
+            None => return self.overdue.settle(id).then_some(ProbeAnswer::Overdue),
         }
         answer
     }
 
     /// The first probe is answered after its time. The answer is held while `initialize` is not
     /// answered, and used otherwise.
-    fn late(&mut self, found: Found) -> Found {
+    fn late(&mut self, found: ProbeResult) -> ProbeResult {
         if self.step == Step::Silent {
             self.overdue.hold(found);
-            return Found::default();
+            return ProbeResult::default();
         }
         found
     }
@@ -278,13 +281,13 @@ impl Negotiating {
     /// The outcome of a response with this id that cannot be read.
     pub(in crate::client) fn unreadable(&self, id: &RequestId) -> Option<Outcome> {
         match self.flight.find(id)? {
-            Answer::Discover | Answer::Overdue => Some(Outcome::Malformed),
-            Answer::Initialize => Some(Outcome::InitializeMalformed),
+            ProbeAnswer::Discover | ProbeAnswer::Overdue => Some(Outcome::Malformed),
+            ProbeAnswer::Initialize => Some(Outcome::InitializeMalformed),
         }
     }
 
     /// The answer that is held.
-    pub(in crate::client) fn take_held(&mut self) -> Option<Found> {
+    pub(in crate::client) fn take_held(&mut self) -> Option<ProbeResult> {
         self.overdue.take()
     }
 
@@ -299,7 +302,7 @@ impl Negotiating {
     }
 
     /// What the server has sent meanwhile.
-    pub(in crate::client) fn into_kept(self) -> impl Iterator<Item = Message> {
+    pub(in crate::client) fn into_early_messages(self) -> impl Iterator<Item = Message> {
         self.kept.into_messages().into_iter()
     }
 

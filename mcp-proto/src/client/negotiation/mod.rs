@@ -7,14 +7,14 @@
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation)
 
 mod decision;
-mod found;
-mod kept;
+mod early_messages;
 mod machine;
 mod overdue;
 pub mod probe;
+mod probe_result;
 mod verdict;
 
 pub use decision::Decision;
-pub(super) use found::{Found, is_modern, listed};
-pub(super) use machine::{Before, Heard, Negotiating};
+pub(super) use machine::{Before, Negotiating, ResponseMeaning};
+pub(super) use probe_result::{ProbeResult, is_modern, listed};
 pub use verdict::{Negotiation, ServerInfo, Verdict};

@@ -15,7 +15,7 @@
 use alloc::boxed::Box;
 use core::mem;
 
-use super::found::Found;
+use super::probe_result::ProbeResult;
 use crate::message::RequestId;
 
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) enum Overdue {
     /// Its answer has not come.
     Awaited(RequestId),
     /// Its answer has come, of a modern server, and waits for the one to `initialize`.
-    Held(Box<Found>),
+    Held(Box<ProbeResult>),
 }
 
 impl Overdue {
@@ -44,12 +44,12 @@ impl Overdue {
         is_awaited
     }
 
-    pub(super) fn hold(&mut self, found: Found) {
+    pub(super) fn hold(&mut self, found: ProbeResult) {
         *self = Self::Held(Box::new(found));
     }
 
     /// What is held.
-    pub(super) fn take(&mut self) -> Option<Found> {
+    pub(super) fn take(&mut self) -> Option<ProbeResult> {
         match mem::take(self) {
             Self::Held(found) => Some(*found),
             Self::None | Self::Awaited(_) => None,

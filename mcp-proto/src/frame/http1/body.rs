@@ -52,13 +52,13 @@ pub(super) enum Body {
     /// So many bytes are to come.
     Length(u64),
     /// Chunks with so many bytes have begun.
-    Chunked { total: u64, place: Place },
+    Chunked { total: u64, place: ChunkPosition },
     /// Whatever comes.
     Close,
 }
 
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum ChunkPosition {
     /// Before a chunk.
     Size,
     /// So many bytes of a chunk are to come.
@@ -80,7 +80,7 @@ impl Body {
         match kind {
             BodyKind::None => Self::Length(0),
             BodyKind::Length(length) => Self::Length(length),
-            BodyKind::Chunked => Self::Chunked { total: 0, place: Place::Size },
+            BodyKind::Chunked => Self::Chunked { total: 0, place: ChunkPosition::Size },
             BodyKind::Close => Self::Close,
         }
     }
@@ -112,28 +112,28 @@ impl Body {
         };
         loop {
             match place {
-                Place::Size => {
+                ChunkPosition::Size => {
                     let Some(size) = chunk_size(buffer)? else { return Ok(None) };
                     *total = total.saturating_add(size);
                     if *total > bounds.max_body_bytes {
                         return Err(bounds.body_too_long());
                     }
                     *place = match size {
-                        0 => Place::Trailer { bytes: 0, fields: 0 },
-                        size => Place::Data(size),
+                        0 => ChunkPosition::Trailer { bytes: 0, fields: 0 },
+                        size => ChunkPosition::Data(size),
                     };
                 }
-                Place::Data(0) => *place = Place::DataEnd,
-                Place::Data(left) => return Ok(take(left, buffer)),
-                Place::DataEnd => match buffer.bytes() {
+                ChunkPosition::Data(0) => *place = ChunkPosition::DataEnd,
+                ChunkPosition::Data(left) => return Ok(take(left, buffer)),
+                ChunkPosition::DataEnd => match buffer.bytes() {
                     [] | [b'\r'] => return Ok(None),
                     [b'\r', b'\n', ..] => {
                         buffer.skip(2);
-                        *place = Place::Size;
+                        *place = ChunkPosition::Size;
                     }
                     _ => return Err(Refusal::ChunkEnd),
                 },
-                Place::Trailer { bytes, fields } => {
+                ChunkPosition::Trailer { bytes, fields } => {
                     return Ok(trailer(buffer, bytes, fields, bounds)?.then_some(Piece::End));
                 }
             }

@@ -7,13 +7,13 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 /// Bytes that have come and are not read yet.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    bytes: State,
+    bytes: BufferState,
     /// So many bytes at the front hold no line end that was not taken.
     searched: usize,
 }
 
 #[derive(Debug)]
-enum State {
+enum BufferState {
     /// A chunk, or what is left of it.
     Slice(Bytes),
     /// Several chunks, of which nothing could be taken.
@@ -22,26 +22,26 @@ enum State {
 
 impl Buffer {
     pub(super) fn new() -> Self {
-        Self { bytes: State::Slice(Bytes::new()), searched: 0 }
+        Self { bytes: BufferState::Slice(Bytes::new()), searched: 0 }
     }
 
     pub(super) fn push(&mut self, data: Bytes) {
         match &mut self.bytes {
-            State::Slice(slice) if slice.is_empty() => *slice = data,
-            State::Slice(slice) => {
+            BufferState::Slice(slice) if slice.is_empty() => *slice = data,
+            BufferState::Slice(slice) => {
                 let mut joined = BytesMut::with_capacity(slice.len() + data.len());
                 joined.put_slice(slice);
                 joined.put(data);
-                self.bytes = State::Joined(joined);
+                self.bytes = BufferState::Joined(joined);
             }
-            State::Joined(joined) => joined.put(data),
+            BufferState::Joined(joined) => joined.put(data),
         }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.bytes {
-            State::Slice(slice) => slice,
-            State::Joined(joined) => joined,
+            BufferState::Slice(slice) => slice,
+            BufferState::Joined(joined) => joined,
         }
     }
 
@@ -65,24 +65,24 @@ impl Buffer {
 
     /// Takes the first `length` bytes, or all if there are fewer.
     pub(super) fn take(&mut self, length: usize) -> Bytes {
-        if let State::Joined(joined) = &mut self.bytes {
-            self.bytes = State::Slice(core::mem::take(joined).freeze());
+        if let BufferState::Joined(joined) = &mut self.bytes {
+            self.bytes = BufferState::Slice(core::mem::take(joined).freeze());
         }
         self.searched = 0;
         match &mut self.bytes {
-            State::Slice(slice) => slice.split_to(length.min(slice.len())),
-            State::Joined(_) => Bytes::new(),
+            BufferState::Slice(slice) => slice.split_to(length.min(slice.len())),
+            BufferState::Joined(_) => Bytes::new(),
         }
     }
 
     /// Drops the first `length` bytes, or all if there are fewer.
     pub(super) fn skip(&mut self, length: usize) {
         match &mut self.bytes {
-            State::Slice(slice) => {
+            BufferState::Slice(slice) => {
                 slice.advance(length.min(slice.len()));
                 self.searched = 0;
             }
-            State::Joined(_) => drop(self.take(length)),
+            BufferState::Joined(_) => drop(self.take(length)),
         }
     }
 }

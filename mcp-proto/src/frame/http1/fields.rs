@@ -15,15 +15,15 @@ use super::syntax::{is_field_text, is_token, trim};
 #[derive(Clone)]
 pub(super) struct Fields {
     text: Text,
-    places: Places,
+    places: FieldSpans,
 }
 
 /// Positions of the fields of a head. Up to 16 fields need no allocation.
-pub(super) type Places = SmallVec<[Place; 16]>;
+pub(super) type FieldSpans = SmallVec<[FieldSpan; 16]>;
 
 /// Byte offsets of the name and the value of a field.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct FieldSpan {
     pub(super) name: u16,
     pub(super) name_end: u16,
     pub(super) value: u16,
@@ -38,7 +38,7 @@ enum Text {
 
 impl Fields {
     /// Those of a head that was parsed.
-    pub(super) fn parsed(text: Bytes, places: Places) -> Self {
+    pub(super) fn parsed(text: Bytes, places: FieldSpans) -> Self {
         Self { text: Text::Slice(text), places }
     }
 
@@ -74,7 +74,7 @@ impl Fields {
             let name_end = position(text.len());
             text.extend_from_slice(value);
             let value_end = position(text.len());
-            self.places.push(Place { name: start, name_end, value: name_end, value_end });
+            self.places.push(FieldSpan { name: start, name_end, value: name_end, value_end });
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use core::fmt;
 
 use bytes::Bytes;
 
-use super::fields::{Fields, Places, position};
+use super::fields::{FieldSpans, Fields, position};
 use super::refusal::Refusal;
 use super::syntax::{is_target, is_token};
 
@@ -138,7 +138,7 @@ impl Head {
         method_end: u16,
         target_end: u16,
         version: HttpVersion,
-        places: Places,
+        places: FieldSpans,
     ) -> Self {
         Self { fields: Fields::parsed(text, places), method_end, target_end, version }
     }

@@ -88,9 +88,9 @@
 mod body;
 mod bounds;
 mod buffer;
-mod facts;
 mod fault;
 mod fields;
+mod framing_headers;
 mod head;
 mod head_syntax;
 mod incoming;

@@ -11,8 +11,8 @@ use httparse::{Header, Request, Status};
 use super::body::BodyKind;
 use super::bounds::Bounds;
 use super::buffer::Buffer;
-use super::facts::{Facts, places};
-use super::fields::{Places, position};
+use super::fields::{FieldSpans, position};
+use super::framing_headers::{Facts, places};
 use super::head::{Head, HttpVersion, split_authority};
 use super::head_syntax::HeadSyntax;
 use super::incoming::Incoming;
@@ -25,7 +25,7 @@ pub(super) struct Parsed {
     method_end: u16,
     target_end: u16,
     version: HttpVersion,
-    places: Places,
+    places: FieldSpans,
     pub(super) body: BodyKind,
     expects_continue: bool,
     pub(super) keep_alive: bool,
@@ -105,15 +105,15 @@ impl HeadSyntax for Parsed {
             Some(1) => HttpVersion::Http11,
             _ => HttpVersion::Http10,
         };
-        let facts = match Facts::of(request.headers) {
-            Ok(facts) => facts,
+        let framing_headers = match Facts::of(request.headers) {
+            Ok(framing_headers) => framing_headers,
             Err(refusal) => return Some(Err(refusal)),
         };
-        let body = match check(&facts, method, target, version) {
+        let body = match check(&framing_headers, method, target, version) {
             Ok(body) => body,
             Err(refusal) => return Some(Err(refusal)),
         };
-        let waits = facts.expects_continue && version == HttpVersion::Http11;
+        let waits = framing_headers.expects_continue && version == HttpVersion::Http11;
         Some(Ok(Self {
             end,
             method_end: position(method.len()),
@@ -122,19 +122,19 @@ impl HeadSyntax for Parsed {
             places,
             body,
             expects_continue: waits && body.is_wanted(bounds),
-            keep_alive: facts.keeps_alive(version),
+            keep_alive: framing_headers.keeps_alive(version),
         }))
     }
 }
 
 /// Checks what one field alone cannot get wrong, and says how the body is framed.
 fn check(
-    facts: &Facts<'_>,
+    framing_headers: &Facts<'_>,
     method: &str,
     target: &str,
     version: HttpVersion,
 ) -> Result<BodyKind, Refusal> {
-    let host = facts.host.transpose()?;
+    let host = framing_headers.host.transpose()?;
     let authority = authority(method, target)?;
     match (host, authority) {
         (None, _) if version == HttpVersion::Http11 => return Err(Refusal::MissingHost),
@@ -144,7 +144,7 @@ fn check(
         }
         _ => {}
     }
-    Ok(facts.body(version)?.unwrap_or(BodyKind::None))
+    Ok(framing_headers.body(version)?.unwrap_or(BodyKind::None))
 }
 
 /// Checks the form of a target; its authority, if it has one.

@@ -20,13 +20,13 @@ use crate::limits::Limits;
 pub struct RequestReader {
     bounds: Bounds,
     buffer: Buffer,
-    state: State,
+    state: ReaderState,
     /// True if the input has ended.
     ended: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum ReaderState {
     /// Before a request, and before the empty line that may precede it.
     Idle,
     /// In a head, or right before it.
@@ -45,7 +45,7 @@ impl RequestReader {
         Self {
             bounds: Bounds::new(limits),
             buffer: Buffer::new(),
-            state: State::Idle,
+            state: ReaderState::Idle,
             ended: false,
         }
     }
@@ -53,9 +53,11 @@ impl RequestReader {
     /// Takes the next bytes of the connection.
     pub fn push(&mut self, data: Bytes) {
         match self.state {
-            State::Last | State::Over => {}
-            State::Idle | State::Head(_) | State::Body { .. } if self.ended => {}
-            State::Idle | State::Head(_) | State::Body { .. } => self.buffer.push(data),
+            ReaderState::Last | ReaderState::Over => {}
+            ReaderState::Idle | ReaderState::Head(_) | ReaderState::Body { .. } if self.ended => {}
+            ReaderState::Idle | ReaderState::Head(_) | ReaderState::Body { .. } => {
+                self.buffer.push(data);
+            }
         }
     }
 
@@ -71,7 +73,7 @@ impl RequestReader {
             Ok(None) if self.ended => self.finish(),
             Ok(None) => None,
             Err(refusal) => {
-                self.stop(State::Over);
+                self.stop(ReaderState::Over);
                 Some(Incoming::Refused(refusal))
             }
         }
@@ -80,7 +82,7 @@ impl RequestReader {
     /// The body of a request whose head was polled, if all of it has come; the request is complete
     /// then. Else it is to be polled.
     pub(crate) fn take_body(&mut self) -> Option<Bytes> {
-        let State::Body { body, keep_alive } = &self.state else { return None };
+        let ReaderState::Body { body, keep_alive } = &self.state else { return None };
         let data = body.take_whole(&mut self.buffer, &self.bounds)?;
         let keep_alive = *keep_alive;
         self.complete(keep_alive);
@@ -89,17 +91,17 @@ impl RequestReader {
 
     /// Returns whether it is between two requests, and nothing of the next one has come.
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, State::Idle | State::Head(_)) && self.buffer.len() == 0
+        matches!(self.state, ReaderState::Idle | ReaderState::Head(_)) && self.buffer.len() == 0
     }
 
     /// Returns whether a part of a head has come, or the whole of it and it was not polled.
     pub fn is_in_head(&self) -> bool {
-        matches!(self.state, State::Idle | State::Head(_)) && self.buffer.len() > 0
+        matches!(self.state, ReaderState::Idle | ReaderState::Head(_)) && self.buffer.len() > 0
     }
 
     /// Returns whether a head was polled whose `End` was not.
     pub fn is_in_body(&self) -> bool {
-        matches!(self.state, State::Body { .. })
+        matches!(self.state, ReaderState::Body { .. })
     }
 
     /// Returns whether the input has ended.
@@ -114,7 +116,7 @@ impl RequestReader {
     }
 
     fn read(&mut self) -> Result<Option<Incoming>, Refusal> {
-        if let State::Idle = self.state {
+        if let ReaderState::Idle = self.state {
             // "a server that is expecting to receive and parse a request-line SHOULD ignore at
             // least one empty line (CRLF) received prior to the request-line" (RFC 9112, 2.2)
             match self.buffer.bytes() {
@@ -122,54 +124,58 @@ impl RequestReader {
                 [b'\r', b'\n', ..] => self.buffer.skip(2),
                 _ => {}
             }
-            self.state = State::Head(Scan::default());
+            self.state = ReaderState::Head(Scan::default());
         }
         match &mut self.state {
-            State::Head(scan) => {
+            ReaderState::Head(scan) => {
                 let Some(parsed) = scan.next::<Parsed>(&mut self.buffer, &self.bounds)? else {
                     return Ok(None);
                 };
                 let body = Body::new(parsed.body);
                 let keep_alive = parsed.keep_alive;
-                self.state = State::Body { body, keep_alive };
+                self.state = ReaderState::Body { body, keep_alive };
                 Ok(Some(parsed.take(&mut self.buffer)))
             }
-            State::Body { body, keep_alive } => match body.next(&mut self.buffer, &self.bounds)? {
-                None => Ok(None),
-                Some(Piece::Data(data)) => Ok(Some(Incoming::Body(data))),
-                Some(Piece::End) => {
-                    let keep_alive = *keep_alive;
-                    self.complete(keep_alive);
-                    Ok(Some(Incoming::End))
+            ReaderState::Body { body, keep_alive } => {
+                match body.next(&mut self.buffer, &self.bounds)? {
+                    None => Ok(None),
+                    Some(Piece::Data(data)) => Ok(Some(Incoming::Body(data))),
+                    Some(Piece::End) => {
+                        let keep_alive = *keep_alive;
+                        self.complete(keep_alive);
+                        Ok(Some(Incoming::End))
+                    }
                 }
-            },
-            State::Idle | State::Last | State::Over => Ok(None),
+            }
+            ReaderState::Idle | ReaderState::Last | ReaderState::Over => Ok(None),
         }
     }
 
     /// A request is complete.
     fn complete(&mut self, keep_alive: bool) {
         if keep_alive {
-            self.state = State::Idle;
+            self.state = ReaderState::Idle;
         } else {
-            self.stop(State::Last);
+            self.stop(ReaderState::Last);
         }
     }
 
     /// Final item at the end of the input.
     fn finish(&mut self) -> Option<Incoming> {
         let end = match self.state {
-            State::Over => return None,
-            State::Last => Incoming::Closed,
-            State::Idle | State::Head(_) if self.buffer.len() == 0 => Incoming::Closed,
-            State::Idle | State::Head(_) | State::Body { .. } => Incoming::Truncated,
+            ReaderState::Over => return None,
+            ReaderState::Last => Incoming::Closed,
+            ReaderState::Idle | ReaderState::Head(_) if self.buffer.len() == 0 => Incoming::Closed,
+            ReaderState::Idle | ReaderState::Head(_) | ReaderState::Body { .. } => {
+                Incoming::Truncated
+            }
         };
-        self.stop(State::Over);
+        self.stop(ReaderState::Over);
         Some(end)
     }
 
     /// Nothing is read any more.
-    fn stop(&mut self, state: State) {
+    fn stop(&mut self, state: ReaderState) {
         self.state = state;
         self.buffer = Buffer::new();
     }

@@ -57,13 +57,13 @@ pub struct NotIdle;
 pub struct ResponseReader {
     bounds: Bounds,
     buffer: Buffer,
-    state: State,
+    state: ResponseState,
     /// True if the input has ended.
     ended: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum ResponseState {
     /// Between two responses; none is expected.
     Idle,
     /// Before a head or in it.
@@ -87,7 +87,7 @@ impl ResponseReader {
     /// [`max_head_bytes`](Limits::max_head_bytes) and [`max_fields`](Limits::max_fields).
     pub fn new(limits: &Limits) -> Self {
         let bounds = Bounds { max_body_bytes: u64::MAX, ..Bounds::new(limits) };
-        Self { bounds, buffer: Buffer::new(), state: State::Idle, ended: false }
+        Self { bounds, buffer: Buffer::new(), state: ResponseState::Idle, ended: false }
     }
 
     /// A request with this method is being sent, and its response is expected.
@@ -100,16 +100,19 @@ impl ResponseReader {
             return Err(NotIdle);
         }
         let to_head = method == "HEAD";
-        self.state = State::Head { scan: Scan::default(), to_head, interim: 0 };
+        self.state = ResponseState::Head { scan: Scan::default(), to_head, interim: 0 };
         Ok(())
     }
 
     /// Takes the next bytes of the connection.
     pub fn push(&mut self, data: Bytes) {
         match self.state {
-            State::Last | State::Over => {}
-            State::Idle | State::Head { .. } | State::Body { .. } if self.ended => {}
-            State::Idle | State::Head { .. } | State::Body { .. } => self.buffer.push(data),
+            ResponseState::Last | ResponseState::Over => {}
+            ResponseState::Idle | ResponseState::Head { .. } | ResponseState::Body { .. }
+                if self.ended => {}
+            ResponseState::Idle | ResponseState::Head { .. } | ResponseState::Body { .. } => {
+                self.buffer.push(data);
+            }
         }
     }
 
@@ -125,7 +128,7 @@ impl ResponseReader {
             Ok(None) if self.ended => self.finish(),
             Ok(None) => None,
             Err(refusal) => {
-                self.stop(State::Over);
+                self.stop(ResponseState::Over);
                 Some(IncomingResponse::Refused(refusal))
             }
         }
@@ -134,17 +137,17 @@ impl ResponseReader {
     /// Returns whether a request may be sent: no response is under way, nothing has come that
     /// nobody has asked for, and the connection goes on.
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, State::Idle) && self.buffer.len() == 0 && !self.ended
+        matches!(self.state, ResponseState::Idle) && self.buffer.len() == 0 && !self.ended
     }
 
     /// Returns whether a response is expected of which no head was polled.
     pub fn is_waiting(&self) -> bool {
-        matches!(self.state, State::Head { .. })
+        matches!(self.state, ResponseState::Head { .. })
     }
 
     /// Returns whether a head was polled whose `End` was not.
     pub fn is_in_body(&self) -> bool {
-        matches!(self.state, State::Body { .. })
+        matches!(self.state, ResponseState::Body { .. })
     }
 
     /// Number of bytes received and not yet polled. After [`poll`](Self::poll) has returned `None`,
@@ -155,27 +158,31 @@ impl ResponseReader {
 
     fn read(&mut self) -> Result<Option<IncomingResponse>, Refusal> {
         match &mut self.state {
-            State::Idle if self.buffer.len() > 0 => Err(Refusal::Unexpected),
-            State::Head { .. } => self.read_head(),
-            State::Body { body, keep_alive } => match body.next(&mut self.buffer, &self.bounds)? {
-                None => Ok(None),
-                Some(Piece::Data(data)) => Ok(Some(IncomingResponse::Body(data))),
-                Some(Piece::End) => {
-                    if *keep_alive {
-                        self.state = State::Idle;
-                    } else {
-                        self.stop(State::Last);
+            ResponseState::Idle if self.buffer.len() > 0 => Err(Refusal::Unexpected),
+            ResponseState::Head { .. } => self.read_head(),
+            ResponseState::Body { body, keep_alive } => {
+                match body.next(&mut self.buffer, &self.bounds)? {
+                    None => Ok(None),
+                    Some(Piece::Data(data)) => Ok(Some(IncomingResponse::Body(data))),
+                    Some(Piece::End) => {
+                        if *keep_alive {
+                            self.state = ResponseState::Idle;
+                        } else {
+                            self.stop(ResponseState::Last);
+                        }
+                        Ok(Some(IncomingResponse::End))
                     }
-                    Ok(Some(IncomingResponse::End))
                 }
-            },
-            State::Idle | State::Last | State::Over => Ok(None),
+            }
+            ResponseState::Idle | ResponseState::Last | ResponseState::Over => Ok(None),
         }
     }
 
     /// Reads a head, and skips the interim ones before it.
     fn read_head(&mut self) -> Result<Option<IncomingResponse>, Refusal> {
-        let State::Head { scan, to_head, interim } = &mut self.state else { return Ok(None) };
+        let ResponseState::Head { scan, to_head, interim } = &mut self.state else {
+            return Ok(None);
+        };
         loop {
             let Some(parsed) = scan.next::<ParsedStatus>(&mut self.buffer, &self.bounds)? else {
                 return Ok(None);
@@ -193,7 +200,7 @@ impl ResponseReader {
                     let body = if is_bare { BodyKind::None } else { parsed.body };
                     let keep_alive = parsed.keep_alive && body != BodyKind::Close;
                     let head = parsed.take(&mut self.buffer);
-                    self.state = State::Body { body: Body::new(body), keep_alive };
+                    self.state = ResponseState::Body { body: Body::new(body), keep_alive };
                     return Ok(Some(IncomingResponse::Head { head, body, keep_alive }));
                 }
             }
@@ -203,20 +210,26 @@ impl ResponseReader {
     /// Final item at the end of the input.
     fn finish(&mut self) -> Option<IncomingResponse> {
         let (end, state) = match self.state {
-            State::Over => return None,
-            State::Body { body: Body::Close, .. } => (IncomingResponse::End, State::Last),
-            State::Head { interim: 0, .. } if self.buffer.len() == 0 => {
-                (IncomingResponse::Closed, State::Over)
+            ResponseState::Over => return None,
+            ResponseState::Body { body: Body::Close, .. } => {
+                (IncomingResponse::End, ResponseState::Last)
             }
-            State::Head { .. } | State::Body { .. } => (IncomingResponse::Truncated, State::Over),
-            State::Idle | State::Last => (IncomingResponse::Closed, State::Over),
+            ResponseState::Head { interim: 0, .. } if self.buffer.len() == 0 => {
+                (IncomingResponse::Closed, ResponseState::Over)
+            }
+            ResponseState::Head { .. } | ResponseState::Body { .. } => {
+                (IncomingResponse::Truncated, ResponseState::Over)
+            }
+            ResponseState::Idle | ResponseState::Last => {
+                (IncomingResponse::Closed, ResponseState::Over)
+            }
         };
         self.stop(state);
         Some(end)
     }
 
     /// Nothing is read any more.
-    fn stop(&mut self, state: State) {
+    fn stop(&mut self, state: ResponseState) {
         self.state = state;
         self.buffer = Buffer::new();
     }

@@ -12,8 +12,8 @@ use httparse::{Header, ParserConfig, Response, Status};
 use super::body::BodyKind;
 use super::bounds::Bounds;
 use super::buffer::Buffer;
-use super::facts::{Facts, places};
-use super::fields::{Fields, Places};
+use super::fields::{FieldSpans, Fields};
+use super::framing_headers::{Facts, places};
 use super::head::HttpVersion;
 use super::head_syntax::HeadSyntax;
 use super::refusal::Refusal;
@@ -95,7 +95,7 @@ pub(super) struct ParsedStatus {
     pub(super) end: usize,
     pub(super) status: u16,
     version: HttpVersion,
-    places: Places,
+    places: FieldSpans,
     /// Framing of the body according to the fields only.
     pub(super) body: BodyKind,
     pub(super) keep_alive: bool,
@@ -164,9 +164,9 @@ impl HeadSyntax for ParsedStatus {
             Some(1) => HttpVersion::Http11,
             _ => HttpVersion::Http10,
         };
-        let framing = Facts::of(response.headers).and_then(|facts| {
-            let body = facts.body(version)?.unwrap_or(BodyKind::Close);
-            Ok((body, facts.keeps_alive(version)))
+        let framing = Facts::of(response.headers).and_then(|framing_headers| {
+            let body = framing_headers.body(version)?.unwrap_or(BodyKind::Close);
+            Ok((body, framing_headers.keeps_alive(version)))
         });
         Some(match framing {
             _ if status < 100 => Err(Refusal::Status),

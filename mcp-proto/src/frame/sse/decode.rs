@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::lines::{Found, Lines};
+use super::lines::{LineResult, Lines};
 
 /// Item read by an [`EventReader`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -91,9 +91,11 @@ impl EventReader {
                 Pending::TooLong { .. } => self.lines.next(self.max, |first| first == b'i')?,
             };
             let incoming = match found {
-                Found::Line(line) if line.is_empty() => self.end_of_event().map(Incoming::Event),
-                Found::Line(line) => self.event.see(&line).map(Incoming::Retry),
-                Found::TooLong => self.event.skip().then_some(Incoming::TooLong),
+                LineResult::Line(line) if line.is_empty() => {
+                    self.end_of_event().map(Incoming::Event)
+                }
+                LineResult::Line(line) => self.event.see(&line).map(Incoming::Retry),
+                LineResult::TooLong => self.event.skip().then_some(Incoming::TooLong),
             };
             if incoming.is_some() {
                 return incoming;

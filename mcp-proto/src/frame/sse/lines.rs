@@ -18,11 +18,11 @@ pub(super) struct Lines {
     input: VecDeque<Bytes>,
     /// The beginning of a line whose end has not come.
     partial: BytesMut,
-    place: Place,
+    place: LinePosition,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum LinePosition {
     /// At the start of the stream; so many bytes of a byte order mark have come.
     Mark(usize),
     /// Before a line.
@@ -36,7 +36,7 @@ enum Place {
 }
 
 /// Item found in the stream.
-pub(super) enum Found {
+pub(super) enum LineResult {
     /// A line.
     Line(Bytes),
     /// A line has more than `max` bytes. The rest of it is skipped.
@@ -45,7 +45,7 @@ pub(super) enum Found {
 
 impl Lines {
     pub(super) fn new() -> Self {
-        Self { input: VecDeque::new(), partial: BytesMut::new(), place: Place::Mark(0) }
+        Self { input: VecDeque::new(), partial: BytesMut::new(), place: LinePosition::Mark(0) }
     }
 
     /// Takes the next bytes of the stream.
@@ -55,7 +55,7 @@ impl Lines {
 
     /// The next line of at most `max` bytes; `None` if more bytes are needed. A line whose first
     /// byte is not `wanted` is dropped, whatever its length; an empty one is always wanted.
-    pub(super) fn next(&mut self, max: usize, wanted: impl Fn(u8) -> bool) -> Option<Found> {
+    pub(super) fn next(&mut self, max: usize, wanted: impl Fn(u8) -> bool) -> Option<LineResult> {
         loop {
             let chunk = self.input.front_mut()?;
             let Some(first) = chunk.first().copied() else {
@@ -63,23 +63,29 @@ impl Lines {
                 continue;
             };
             self.place = match self.place {
-                Place::Mark(length) if BOM.get(length) == Some(&first) => {
+                LinePosition::Mark(length) if BOM.get(length) == Some(&first) => {
                     chunk.advance(1);
-                    if length + 1 < BOM.len() { Place::Mark(length + 1) } else { Place::Start }
+                    if length + 1 < BOM.len() {
+                        LinePosition::Mark(length + 1)
+                    } else {
+                        LinePosition::Start
+                    }
                 }
-                Place::Mark(0) => Place::Start,
+                LinePosition::Mark(0) => LinePosition::Start,
                 // A part of a mark is text.
-                Place::Mark(length) => {
+                LinePosition::Mark(length) => {
                     self.partial.put_slice(BOM.get(..length).unwrap_or_default());
-                    Place::Line
+                    LinePosition::Line
                 }
-                Place::Return => {
+                LinePosition::Return => {
                     chunk.advance(usize::from(first == b'\n'));
-                    Place::Start
+                    LinePosition::Start
                 }
-                Place::Start if matches!(first, b'\n' | b'\r') || wanted(first) => Place::Line,
-                Place::Start => Place::Skipped,
-                Place::Line | Place::Skipped => {
+                LinePosition::Start if matches!(first, b'\n' | b'\r') || wanted(first) => {
+                    LinePosition::Line
+                }
+                LinePosition::Start => LinePosition::Skipped,
+                LinePosition::Line | LinePosition::Skipped => {
                     if let Some(found) = self.rest_of_line(max) {
                         return Some(found);
                     }
@@ -90,14 +96,14 @@ impl Lines {
     }
 
     /// Takes what has come of a line; the line, once it is complete or too long.
-    fn rest_of_line(&mut self, max: usize) -> Option<Found> {
-        let is_wanted = matches!(self.place, Place::Line);
+    fn rest_of_line(&mut self, max: usize) -> Option<LineResult> {
+        let is_wanted = matches!(self.place, LinePosition::Line);
         let chunk = self.input.front_mut()?;
         let end = memchr::memchr2(b'\n', b'\r', chunk);
         let piece = chunk.split_to(end.unwrap_or(chunk.len()));
         match chunk.first() {
-            Some(b'\r') => self.place = Place::Return,
-            Some(_) => self.place = Place::Start,
+            Some(b'\r') => self.place = LinePosition::Return,
+            Some(_) => self.place = LinePosition::Start,
             None => {}
         }
         chunk.advance(usize::from(end.is_some()));
@@ -107,14 +113,14 @@ impl Lines {
         if self.partial.len() + piece.len() > max {
             self.partial = BytesMut::new();
             if end.is_none() {
-                self.place = Place::Skipped;
+                self.place = LinePosition::Skipped;
             }
-            return Some(Found::TooLong);
+            return Some(LineResult::TooLong);
         }
         if end.is_some() && self.partial.is_empty() {
-            return Some(Found::Line(piece));
+            return Some(LineResult::Line(piece));
         }
         self.partial.put(piece);
-        end.map(|_| Found::Line(core::mem::take(&mut self.partial).freeze()))
+        end.map(|_| LineResult::Line(core::mem::take(&mut self.partial).freeze()))
     }
 }

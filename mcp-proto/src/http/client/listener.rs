@@ -23,7 +23,7 @@ use crate::time::Instant;
 /// GET stream of one legacy session.
 #[derive(Debug, Default)]
 pub(super) struct Listener {
-    state: State,
+    state: ListenerState,
     stream: Streaming,
     /// True if the server may have accepted a GET since the last one that has opened: what it sent
     /// there is lost, unless the next GET resumes it.
@@ -31,7 +31,7 @@ pub(super) struct Listener {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum State {
+enum ListenerState {
     #[default]
     Off,
     Opening,
@@ -46,19 +46,22 @@ impl Listener {
     /// The time of the next GET.
     pub(super) fn due(&self) -> Option<Instant> {
         match self.state {
-            State::Sleeping(due) | State::Unauthorized(due) => Some(due),
-            State::Off | State::Opening | State::Open | State::GivenUp => None,
+            ListenerState::Sleeping(due) | ListenerState::Unauthorized(due) => Some(due),
+            ListenerState::Off
+            | ListenerState::Opening
+            | ListenerState::Open
+            | ListenerState::GivenUp => None,
         }
     }
 
     /// Returns whether the next GET waits for other credentials.
     pub(super) fn is_unauthorized(&self) -> bool {
-        matches!(self.state, State::Unauthorized(_))
+        matches!(self.state, ListenerState::Unauthorized(_))
     }
 
     /// A GET is sent; returns the event to resume from.
     pub(super) fn begin(&mut self) -> Option<&str> {
-        self.state = State::Opening;
+        self.state = ListenerState::Opening;
         self.stream.last_id()
     }
 
@@ -72,7 +75,7 @@ impl Listener {
     pub(super) fn open(&mut self, now: Instant) -> bool {
         let may_have_missed = core::mem::take(&mut self.may_have_missed);
         let is_gap = may_have_missed && self.stream.last_id().is_none();
-        self.state = State::Open;
+        self.state = ListenerState::Open;
         self.stream.open(now);
         is_gap
     }
@@ -108,11 +111,11 @@ impl Listener {
         let backoff = &mut self.stream.backoff;
         self.state = match then {
             Then::Resume | Then::Check | Then::Restart => {
-                State::Sleeping(now + backoff.fail(now, random))
+                ListenerState::Sleeping(now + backoff.fail(now, random))
             }
-            Then::Authorize => State::Unauthorized(now + backoff.fail_for_long(random)),
-            Then::Stop => State::GivenUp,
-            Then::Lose | Then::Reopen | Then::Resend | Then::Fail => State::Off,
+            Then::Authorize => ListenerState::Unauthorized(now + backoff.fail_for_long(random)),
+            Then::Stop => ListenerState::GivenUp,
+            Then::Lose | Then::Reopen | Then::Resend | Then::Fail => ListenerState::Off,
         };
         if then == Then::Restart {
             self.stream.forget_id();

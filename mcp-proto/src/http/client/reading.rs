@@ -25,7 +25,7 @@ use crate::http::media;
 pub(super) struct Answer {
     status: u16,
     unauthorized: Option<Unauthorized>,
-    reading: Reading,
+    reading: BodyReading,
 }
 
 /// The part of a body that is of interest.
@@ -39,7 +39,7 @@ pub(super) enum WantedBody {
 }
 
 #[derive(Debug)]
-enum Reading {
+enum BodyReading {
     /// A message.
     Text(Vec<u8>),
     /// A message that is too long.
@@ -59,11 +59,11 @@ impl Answer {
         let has_events = is_success && encoding.is_none() && media::is(content_type, media::EVENTS);
         let reading = match (wanted, encoding) {
             (WantedBody::Message | WantedBody::Events, _) if has_events => {
-                Reading::Events(Box::new(EventReader::new(max_sse_event_bytes)))
+                BodyReading::Events(Box::new(EventReader::new(max_sse_event_bytes)))
             }
-            (WantedBody::Message, Some(encoding)) => Reading::Encoded(encoding),
-            (WantedBody::Message, None) => Reading::Text(Vec::new()),
-            (WantedBody::Events | WantedBody::Nothing, _) => Reading::Nothing,
+            (WantedBody::Message, Some(encoding)) => BodyReading::Encoded(encoding),
+            (WantedBody::Message, None) => BodyReading::Text(Vec::new()),
+            (WantedBody::Events | WantedBody::Nothing, _) => BodyReading::Nothing,
         };
         let challenges = head.all("WWW-Authenticate");
         let unauthorized =
@@ -76,46 +76,53 @@ impl Answer {
     }
 
     pub(super) fn has_events(&self) -> bool {
-        matches!(self.reading, Reading::Events(_))
+        matches!(self.reading, BodyReading::Events(_))
     }
 
     /// The reason why the message in the body cannot be read.
     pub(super) fn fault(&self) -> Option<ProtocolError> {
         match &self.reading {
-            Reading::Encoded(encoding) => {
+            BodyReading::Encoded(encoding) => {
                 Some(ProtocolError::ContentEncoding { encoding: encoding.clone() })
             }
-            Reading::Text(_) | Reading::TooLong | Reading::Events(_) | Reading::Nothing => None,
+            BodyReading::Text(_)
+            | BodyReading::TooLong
+            | BodyReading::Events(_)
+            | BodyReading::Nothing => None,
         }
     }
 
     /// Adds a piece of the body.
     pub(super) fn push(&mut self, data: Bytes, max_line_bytes: usize) {
         match &mut self.reading {
-            Reading::Text(text) if text.len().saturating_add(data.len()) > max_line_bytes => {
-                self.reading = Reading::TooLong;
+            BodyReading::Text(text) if text.len().saturating_add(data.len()) > max_line_bytes => {
+                self.reading = BodyReading::TooLong;
             }
-            Reading::Text(text) => text.extend_from_slice(&data),
-            Reading::Events(events) => events.push(data),
-            Reading::TooLong | Reading::Encoded(_) | Reading::Nothing => {}
+            BodyReading::Text(text) => text.extend_from_slice(&data),
+            BodyReading::Events(events) => events.push(data),
+            BodyReading::TooLong | BodyReading::Encoded(_) | BodyReading::Nothing => {}
         }
     }
 
     /// The next event.
     pub(super) fn poll_event(&mut self) -> Option<sse::Incoming> {
         match &mut self.reading {
-            Reading::Events(events) => events.poll(),
-            Reading::Text(_) | Reading::TooLong | Reading::Encoded(_) | Reading::Nothing => None,
+            BodyReading::Events(events) => events.poll(),
+            BodyReading::Text(_)
+            | BodyReading::TooLong
+            | BodyReading::Encoded(_)
+            | BodyReading::Nothing => None,
         }
     }
 
     /// The text of the whole body, if it is not one of events.
     pub(super) fn take_text(&mut self) -> Bytes {
         match &mut self.reading {
-            Reading::Text(text) => mem::take(text).into(),
-            Reading::TooLong | Reading::Encoded(_) | Reading::Events(_) | Reading::Nothing => {
-                Bytes::new()
-            }
+            BodyReading::Text(text) => mem::take(text).into(),
+            BodyReading::TooLong
+            | BodyReading::Encoded(_)
+            | BodyReading::Events(_)
+            | BodyReading::Nothing => Bytes::new(),
         }
     }
 
@@ -151,7 +158,7 @@ impl Answer {
     ) -> (Break, Refusal, CallError) {
         let status = self.status;
         let broke = if self.has_events() { Break::Ended } else { Break::of(status) };
-        if let Reading::TooLong = self.reading {
+        if let BodyReading::TooLong = self.reading {
             let error = CallError::Protocol(ProtocolError::LineTooLong { max_line_bytes });
             return (broke, Refusal::Unavailable, error);
         }

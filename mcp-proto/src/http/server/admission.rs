@@ -5,7 +5,7 @@
 //!
 //! | state | in | out |
 //! |---|---|---|
-//! | | a head that fails a rung | the exchange that refuses it |
+//! | | a head that fails a step | the exchange that refuses it |
 //! | | a head that passes | an admission |
 //! | admission | a piece of the body | the status of the refusal, if it does not fit |
 //! | admission | the end of the body | the exchange that answers |

@@ -1,7 +1,7 @@
-//! The rungs that need the head of a request alone.
+//! The steps that need the head of a request alone.
 //!
 //! In: a [`Head`]. Out: an [`Admitted`] request whose body is worth reading, or the answer of the
-//! first rung that fails: path, host, origin, auth, http-method, media, accept.
+//! first step that fails: path, host, origin, auth, http-method, media, accept.
 //!
 //! A preflight of a browser's (OPTIONS) is answered after the origin: it carries no credentials.
 //!
@@ -14,7 +14,7 @@ use alloc::string::{String, ToString};
 use super::protected;
 use super::refused::{Cors, Refused};
 use super::security::Allowed;
-use super::sessions::{Caller, Field, Named, Token};
+use super::sessions::{Field, RequestContext, SessionHeader, VersionHeader};
 use super::{Authorization, Config};
 use crate::error::ProtocolError;
 use crate::frame::http1::{Head, ResponseHead, is_named};
@@ -24,12 +24,12 @@ use crate::resource_server::{Claims, Verification, VerifiedToken, WELL_KNOWN, be
 use crate::server::Extensions;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
 
-/// A request that passed the rungs of its head.
+/// A request that passed the steps of its head.
 #[derive(Clone, Debug)]
 pub(crate) struct Admitted {
     pub(super) method: Method,
     /// Context of a legacy client's request.
-    pub(super) caller: Caller,
+    pub(super) caller: RequestContext,
     /// CORS headers of the answer.
     pub(super) cors: Cors,
 }
@@ -81,7 +81,7 @@ const ALLOWED_HEADERS: &[&str] = &[
     "mcp-session-id",
 ];
 
-/// What the rungs look at, found in one pass.
+/// What the steps look at, found in one pass.
 struct Fields<'a> {
     host: Option<&'a [u8]>,
     origin: Option<&'a [u8]>,
@@ -105,7 +105,7 @@ impl Config {
     }
 }
 
-/// Walks the rungs.
+/// Walks the steps.
 pub(crate) fn admit(config: &Config, head: &Head) -> Result<Admitted, Box<Refused>> {
     admit_with(config, head, None)
 }
@@ -119,22 +119,23 @@ pub(crate) fn admit_with(
     let (fields, cors) = front(config, head)?;
     let admitted = authorize(config, head, verdict).and_then(|(principal, mut extensions)| {
         let method = fields.method(config, head)?;
-        let session = Token::read(fields.session);
-        let version = Named::read(fields.version);
+        let session = SessionHeader::read(fields.session);
+        let version = VersionHeader::read(fields.version);
         if config.keep_head {
             extensions.insert(without_credentials(head));
         }
-        let caller = Caller { session, version, principal, extensions, peer: None };
+        let caller = RequestContext { session, version, principal, extensions, peer: None };
         Ok(Admitted { method, caller, cors: cors.clone() })
     });
     admitted.map_err(|mut refused| {
         refused.cors = cors;
-        refused.version = Named::read(fields.version).spoken(Token::read(fields.session));
+        refused.version =
+            VersionHeader::read(fields.version).spoken(SessionHeader::read(fields.session));
         refused
     })
 }
 
-/// The rungs before that of the token: path, host and origin.
+/// The steps before that of the token: path, host and origin.
 fn front<'a>(config: &Config, head: &'a Head) -> Result<(Fields<'a>, Cors), Box<Refused>> {
     if let Some(routes) = &config.routes
         && let Some(response) = routes(head)
@@ -172,7 +173,7 @@ fn front<'a>(config: &Config, head: &'a Head) -> Result<(Fields<'a>, Cors), Box<
     Ok((fields, cors))
 }
 
-/// The rung host.
+/// The step host.
 fn check_host(config: &Config, host: &[u8]) -> Result<(), Box<Refused>> {
     if config.allows_host(host) {
         return Ok(());
@@ -252,7 +253,7 @@ impl<'a> Fields<'a> {
         fields
     }
 
-    /// The rungs http-method, media and accept.
+    /// The steps http-method, media and accept.
     fn method(&self, config: &Config, head: &Head) -> Result<Method, Box<Refused>> {
         let method = match head.raw_line().0 {
             b"POST" => Method::Post,

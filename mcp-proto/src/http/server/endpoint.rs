@@ -17,7 +17,7 @@ use super::Config;
 use super::action::{EndpointAction, Queue};
 use super::alarms::Alarms;
 use super::listeners::Listeners;
-use super::sessions::{Place, Sessions};
+use super::sessions::{Sessions, StreamCursor};
 use crate::error::UsageError;
 use crate::limits::Limits;
 use crate::message::RequestId;
@@ -237,7 +237,7 @@ impl<W: Clone> Endpoint<W> {
     }
 
     /// A reader goes away from a stream of a session.
-    pub(super) fn leave(&mut self, now: Instant, place: &Place, has_heard_all: bool) {
+    pub(super) fn leave(&mut self, now: Instant, place: &StreamCursor, has_heard_all: bool) {
         self.sessions.leave(now, place, has_heard_all, &mut self.queue);
     }
 

@@ -23,7 +23,7 @@ use super::alarms::Alarms;
 use super::shares::{Holder, Shares};
 use crate::error::ProtocolError;
 use crate::limits::Limits;
-use crate::row::Row;
+use crate::seq_map::SeqMap;
 use crate::server::{Change, Filter};
 use crate::time::Instant;
 
@@ -34,7 +34,7 @@ pub(super) struct ListenerId(u64);
 #[derive(Debug)]
 #[expect(clippy::struct_field_names, reason = "they are its listeners")]
 pub(super) struct Listeners<W> {
-    listeners: Row<Listener<W>>,
+    listeners: SeqMap<Listener<W>>,
     serials: u64,
     /// Their holders, charged with the units of their filters. The items are serial numbers.
     shares: Shares<u64>,
@@ -63,7 +63,7 @@ pub(super) struct Untold {
 impl<W> Default for Listeners<W> {
     fn default() -> Self {
         Self {
-            listeners: Row::default(),
+            listeners: SeqMap::default(),
             serials: 0,
             shares: Shares::default(),
             alarms: Alarms::default(),

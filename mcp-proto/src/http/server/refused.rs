@@ -65,7 +65,7 @@ impl Refused {
 
     /// With an error in the body.
     pub(super) fn error(error: ProtocolError) -> Box<Self> {
-        let mut refused = Self::bare(super::status(error.rung(), Era::Modern));
+        let mut refused = Self::bare(super::status(error.step(), Era::Modern));
         refused.error = Some(error);
         refused
     }

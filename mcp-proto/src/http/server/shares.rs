@@ -66,14 +66,14 @@ const MAX_CANDIDATES: usize = 16;
 /// The amounts and the items of all holders.
 #[derive(Debug)]
 pub struct Shares<K> {
-    accounts: BTreeMap<Holder, Account<K>>,
+    accounts: BTreeMap<Holder, HolderShare<K>>,
     /// The holders by their amounts.
     ranking: BTreeSet<(usize, Holder)>,
     total: usize,
 }
 
 #[derive(Debug)]
-struct Account<K> {
+struct HolderShare<K> {
     amount: usize,
     items: BTreeSet<K>,
 }
@@ -105,7 +105,7 @@ impl<K: Ord> Shares<K> {
             return;
         }
         self.ranking.insert((after, holder.clone()));
-        let none = || Account { amount: 0, items: BTreeSet::new() };
+        let none = || HolderShare { amount: 0, items: BTreeSet::new() };
         self.accounts.entry(holder.clone()).or_insert_with(none).amount = after;
     }
 

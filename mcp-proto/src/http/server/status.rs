@@ -6,13 +6,13 @@
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 use crate::decision_table::{Cells, Input, Set, Table, row};
-use crate::error::Rung;
+use crate::error::ValidationStep;
 use crate::version::Era;
 
 /// The inputs of a row.
-type Sets = (Set<Rung>, Set<Era>);
+type Sets = (Set<ValidationStep>, Set<Era>);
 
-impl Input for Rung {
+impl Input for ValidationStep {
     const ALL: Set<Self> = &[
         Self::Host,
         Self::Origin,
@@ -42,34 +42,34 @@ impl Input for Era {
 
 impl Cells for u16 {}
 
-const INVALID: &[Rung] = &[
-    Rung::Json,
-    Rung::Shape,
-    Rung::Era,
-    Rung::Resumption,
-    Rung::Envelope,
-    Rung::Version,
-    Rung::Headers,
-    Rung::ParamHeaders,
+const INVALID: &[ValidationStep] = &[
+    ValidationStep::Json,
+    ValidationStep::Shape,
+    ValidationStep::Era,
+    ValidationStep::Resumption,
+    ValidationStep::Envelope,
+    ValidationStep::Version,
+    ValidationStep::Headers,
+    ValidationStep::ParamHeaders,
 ];
 const EITHER: &[Era] = Era::ALL;
 
 /// The table; the first row that matches decides.
 #[rustfmt::skip]
 pub const TABLE: Table<Sets, u16> = Table::new(&["step", "era", "status"], &[
-    row("forbidden",              (&[Rung::Host, Rung::Origin, Rung::Scope], EITHER), 403),
-    row("unsupported-media-type", (&[Rung::Media], EITHER), 415),
-    row("not-acceptable",         (&[Rung::Accept], EITHER), 406),
+    row("forbidden",              (&[ValidationStep::Host, ValidationStep::Origin, ValidationStep::Scope], EITHER), 403),
+    row("unsupported-media-type", (&[ValidationStep::Media], EITHER), 415),
+    row("not-acceptable",         (&[ValidationStep::Accept], EITHER), 406),
     row("invalid",                (INVALID, EITHER), 400),
-    row("undeclared-capability",  (&[Rung::Capability], &[Era::Modern]), 400),
-    row("unknown-session",        (&[Rung::Session], EITHER), 404),
-    row("unknown-method",         (&[Rung::Method], &[Era::Modern]), 404),
-    row("error-of-a-method",      (&[Rung::Method, Rung::Capability, Rung::Params, Rung::Result], EITHER), 200),
-    row("at-capacity",            (&[Rung::Capacity], EITHER), 503),
+    row("undeclared-capability",  (&[ValidationStep::Capability], &[Era::Modern]), 400),
+    row("unknown-session",        (&[ValidationStep::Session], EITHER), 404),
+    row("unknown-method",         (&[ValidationStep::Method], &[Era::Modern]), 404),
+    row("error-of-a-method",      (&[ValidationStep::Method, ValidationStep::Capability, ValidationStep::Params, ValidationStep::Result], EITHER), 200),
+    row("at-capacity",            (&[ValidationStep::Capacity], EITHER), 503),
 ]);
 
 /// The status of a response with the error of a request that failed at `step`.
-pub fn status(step: Rung, era: Era) -> u16 {
+pub fn status(step: ValidationStep, era: Era) -> u16 {
     // Every combination has a row.
     TABLE.find((step, era)).map_or(500, |row| row.then)
 }

@@ -84,7 +84,7 @@ fn write_schema(out: &mut Vec<u8>, value: Raw<'_>, position: Position, depth: us
                     position == Position::Schema && matches!(&*name, "$ref" | "$dynamicRef");
                 match value.string().filter(|_| is_reference) {
                     Some(reference) => write_reference(item, &reference),
-                    None => write_schema(item, value, below(position, &name), depth - 1),
+                    None => write_schema(item, value, nested(position, &name), depth - 1),
                 }
             });
             object.end();
@@ -111,7 +111,7 @@ fn write_reference(out: &mut Vec<u8>, reference: &str) {
 }
 
 /// Role of the value of member `name`.
-fn below(position: Position, name: &str) -> Position {
+fn nested(position: Position, name: &str) -> Position {
     match (position, name) {
         (Position::Names, _) => Position::Schema,
         (_, "const" | "enum" | "default" | "examples") => Position::Data,

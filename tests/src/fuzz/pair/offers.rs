@@ -14,7 +14,7 @@ use mcp_proto::types::{
     ResourceContents, ResourceTemplate, Role,
 };
 use mcp_proto::{Bytes, Duration, ErrorCode, ErrorData, Instant, Json, UsageError};
-use mcp_service::{Catalog, Client, Context, Driven, Handler, Interrupt, Registry, Service};
+use mcp_service::{Catalog, Client, Context, Drive, Handler, Interrupt, Registry, Service};
 use serde::Deserialize;
 
 use super::outside::Sessions;
@@ -192,7 +192,7 @@ impl Drop for Watched {
     }
 }
 
-impl Driven for Watched {
+impl Drive for Watched {
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         self.service.handle_bytes(now, data);
     }
@@ -219,8 +219,8 @@ impl Driven for Watched {
         self.look();
     }
 
-    fn handle_deaf(&mut self) -> bool {
-        self.service.handle_deaf()
+    fn handle_write_closed(&mut self) -> bool {
+        self.service.handle_write_closed()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -231,20 +231,20 @@ impl Driven for Watched {
         self.service.wants_read()
     }
 
-    fn is_clogged(&self) -> bool {
-        self.service.is_clogged()
+    fn is_write_blocked(&self) -> bool {
+        self.service.is_write_blocked()
     }
 
     fn is_closed(&self) -> bool {
         self.service.is_closed()
     }
 
-    fn patience(&self) -> Option<Instant> {
-        self.service.patience()
+    fn flush_deadline(&self) -> Option<Instant> {
+        self.service.flush_deadline()
     }
 
-    fn has_given_up(&self) -> bool {
-        self.service.has_given_up()
+    fn is_aborted(&self) -> bool {
+        self.service.is_aborted()
     }
 }
 

@@ -9,7 +9,7 @@ use mcp_proto::Json;
 use mcp_proto::http::Config;
 use mcp_proto::server::{Change, List, ServerEvent};
 use mcp_proto::types::Tool;
-use mcp_service::{Catalog, Driven};
+use mcp_service::{Catalog, Drive};
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, modern};
@@ -55,7 +55,7 @@ fn second_hour_21_a_change_wakes_no_idle_connection() {
     added.unwrap();
     assert_eq!(sockets.iter().map(Socket::wakes).sum::<usize>(), 0);
     assert!(site.tender_wakes() > 0);
-    site.tend();
+    site.run_background();
     assert!(session.woken().contains("notifications/tools/list_changed"));
     // What is offered is known when it matters.
     sockets[0].call_modern(1);
@@ -81,7 +81,7 @@ fn second_hour_21_more_changes_than_are_kept_are_told_as_all() {
     for n in 0..1000 {
         catalog.publish(&Change::ResourceUpdated(format!("x:{n}"))).unwrap();
     }
-    site.tend();
+    site.run_background();
     // A legacy client is told of all lists that may change.
     assert!(session.woken().contains("notifications/tools/list_changed"));
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use mcp_proto::http::Head;
 use mcp_proto::server::{List, Progress};
 use mcp_proto::types::LoggingLevel;
-use mcp_service::{Catalog, Context, Driven};
+use mcp_service::{Catalog, Context, Drive};
 use serde_json::{Value, json};
 
 use super::site::Site;
@@ -143,7 +143,7 @@ fn a_subscription_hears_of_changes_and_of_the_end() {
         Ok(())
     });
     updated.unwrap();
-    site.tend();
+    site.run_background();
     assert!(asked.wakes.take() > 0);
     let (_, text, _) = asked.out();
     assert!(text.contains("notifications/tools/list_changed"), "{text}");

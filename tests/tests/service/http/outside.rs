@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_proto::UsageError;
 use mcp_proto::http::{Config, Sessions};
 use mcp_proto::types::{ElicitAction, LoggingLevel};
-use mcp_service::{Driven, SessionError};
+use mcp_service::{Drive, SessionError};
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, call};
@@ -21,7 +21,7 @@ fn second_hour_16_roots_are_listed_on_the_get_stream() {
     let mut roots = Waiting::new(kept.take().list_roots());
     assert!(roots.poll().is_pending());
     assert!(site.tender_wakes() > 0);
-    site.tend();
+    site.run_background();
     let out = stream.woken();
     assert!(out.contains(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#), "{out}");
     respond(&mut socket, &json!({"roots": []}));
@@ -37,7 +37,7 @@ fn second_hour_16_what_is_sent_waits_for_the_get_stream() {
     let mut sent = Waiting::new(session.log(LoggingLevel::Error, None, "early"));
     let mut user = Waiting::new(session.elicit(form()));
     assert!(user.poll().is_pending());
-    site.tend();
+    site.run_background();
     assert_eq!(sent.done(), Ok(()));
     let mut stream = socket.again(&site);
     stream.send("GET", &[], "");
@@ -49,12 +49,12 @@ fn second_hour_16_what_is_sent_waits_for_the_get_stream() {
     // Withdrawn on the same stream.
     let mut roots = Waiting::new(session.list_roots());
     assert!(roots.poll().is_pending());
-    site.tend();
+    site.run_background();
     stream.wakes();
     stream.turn();
     stream.out();
     drop(roots);
-    site.tend();
+    site.run_background();
     let out = stream.woken();
     assert!(
         out.contains(r#""method":"notifications/cancelled","params":{"requestId":2}"#),
@@ -71,13 +71,13 @@ fn second_hour_16_the_end_of_a_session_ends_its_requests_alone() {
     let mut out = Waiting::new(ours.list_roots());
     let mut other = Waiting::new(theirs.list_roots());
     assert!(out.poll().is_pending() && other.poll().is_pending());
-    site.tend();
+    site.run_background();
     let mut queued = Waiting::new(ours.list_roots());
     assert!(queued.poll().is_pending());
     first.send("DELETE", &[], "");
     assert!(first.out().starts_with("HTTP/1.1 204 "));
     assert_eq!((out.wakes(), other.wakes()), (1, 0));
-    site.tend();
+    site.run_background();
     for waiting in [&mut out, &mut queued] {
         assert_eq!(waiting.done().map(|_| ()), Err(SessionError::Closed));
     }
@@ -87,7 +87,7 @@ fn second_hour_16_the_end_of_a_session_ends_its_requests_alone() {
     second.send("DELETE", &[], "");
     assert_eq!(site.server.sessions(), 0);
     let mut late = Waiting::new(theirs.log(LoggingLevel::Error, None, "late"));
-    site.tend();
+    site.run_background();
     assert_eq!(late.done(), Err(SessionError::Closed));
 }
 
@@ -97,7 +97,7 @@ fn second_hour_16_a_session_that_is_left_ends_its_requests() {
     let socket = site.session();
     let mut roots = Waiting::new(kept.take().list_roots().timeout(Duration::MAX));
     assert!(roots.poll().is_pending());
-    site.tend();
+    site.run_background();
     drop(socket);
     site.pass(Config::default().server.limits.session_idle_timeout);
     assert_eq!(site.server.sessions(), 0);
@@ -111,7 +111,7 @@ fn second_hour_16_the_end_of_the_server_ends_all_requests() {
     let session = kept.take();
     let mut out = Waiting::new(session.list_roots());
     assert!(out.poll().is_pending());
-    site.tend();
+    site.run_background();
     let mut queued = Waiting::new(session.list_roots());
     assert!(queued.poll().is_pending());
     drop(site);

@@ -10,7 +10,7 @@ use mcp_proto::server::{Change, List, Progress, ServerEvent};
 use mcp_proto::types::{
     BooleanSchema, ElicitRequestFormParams, LoggingLevel, RequestedSchema, Tool,
 };
-use mcp_service::{Catalog, Context, Driven, Interrupt};
+use mcp_service::{Catalog, Context, Drive, Interrupt};
 use serde_json::{Value, json};
 
 use super::site::{Site, Socket, call, request};
@@ -76,7 +76,7 @@ fn second_hour_14_one_session_does_not_use_up_the_queue_of_another() {
         contexts[0].log(LoggingLevel::Info, step);
     }
     contexts[1].log(LoggingLevel::Info, "quiet");
-    site.tend();
+    site.run_background();
     assert!(quiet.woken().contains("\"quiet\""));
     let out = loud.woken();
     assert!(out.contains("976 notifications about this request were dropped"), "{out}");
@@ -250,7 +250,7 @@ fn changes_reach_the_stream_of_a_session() {
     });
     updated.unwrap();
     assert_eq!(site.tender_wakes(), 1);
-    site.tend();
+    site.run_background();
     assert!(stream.woken().contains("notifications/tools/list_changed"));
     let listed = socket.ask(&request(1, "tools/list", json!({})));
     assert!(listed.contains(r#""name":"more""#), "{listed}");
@@ -275,7 +275,7 @@ fn a_stream_that_was_replaced_takes_nothing_of_the_next_one() {
     stream.listen();
     stream.wakes();
     catalog.publish(&Change::ListChanged(List::Tools)).unwrap();
-    site.tend();
+    site.run_background();
     replaced.turn();
     let out = replaced.out();
     assert!(!out.contains("list_changed") && out.ends_with("0\r\n\r\n"), "{out}");
@@ -321,7 +321,7 @@ fn panics_and_dropped_handlers_are_answered() {
     assert!(socket.woken().ends_with(&failure(2, "the handler panicked")));
     socket.post(&request(3, "tools/call", late));
     site.hands.drop_all();
-    site.tend();
+    site.run_background();
     assert!(socket.woken().ends_with(&failure(3, "the handler ended without an answer")));
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_proto::Instant;
 use mcp_proto::http::{Config, Head};
-use mcp_service::{Answering, Catalog, Clock, Driven, HttpLink, HttpServer, Part, Service};
+use mcp_service::{Answering, Catalog, Clock, Drive, HttpLink, HttpServer, Part, Service};
 use serde_json::{Value, json};
 
 use crate::bench::{Hands, Wakes};
@@ -78,14 +78,14 @@ impl Site {
         let server = HttpServer::new(catalog, config, ids, move |future| spawned.take(future));
         let time = Time(Arc::new(Mutex::new(Instant::ZERO)));
         let (tended, mut clock) = (server.clone(), time.clone());
-        let tending = Box::pin(async move { tended.tend(&mut clock).await });
+        let tending = Box::pin(async move { tended.run_background(&mut clock).await });
         let mut site = Self { server, hands, time, tending, tender: Arc::default() };
-        site.tend();
+        site.run_background();
         site
     }
 
     /// Polls what tends the server.
-    pub(crate) fn tend(&mut self) {
+    pub(crate) fn run_background(&mut self) {
         let waker = Waker::from(self.tender.clone());
         let polled = self.tending.as_mut().poll(&mut Context::from_waker(&waker));
         assert!(polled.is_pending());
@@ -100,7 +100,7 @@ impl Site {
     pub(crate) fn run(&mut self) {
         self.hands.poll();
         if self.tender_wakes() > 0 {
-            self.tend();
+            self.run_background();
         }
     }
 
@@ -114,7 +114,7 @@ impl Site {
         let mut now = self.time.0.lock().unwrap();
         *now = *now + time;
         drop(now);
-        self.tend();
+        self.run_background();
     }
 
     pub(crate) fn now(&self) -> Instant {

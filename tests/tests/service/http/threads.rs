@@ -28,7 +28,7 @@ fn what_is_told_right_before_an_answer_is_not_lost() {
     let mut socket = site.session();
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let tending = scope.spawn(|| tend(&server, &over));
+        let tending = scope.spawn(|| run_background(&server, &over));
         let lost = (1..=5000).filter(|id| {
             let mut answer = socket.ask(&call(*id));
             // The other thread may have the wake in its hands.
@@ -47,10 +47,10 @@ fn what_is_told_right_before_an_answer_is_not_lost() {
 }
 
 /// Tends a server on a thread of its own.
-fn tend(server: &HttpServer, over: &AtomicBool) {
+fn run_background(server: &HttpServer, over: &AtomicBool) {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let (mut clock, mut context) = (Still, task::Context::from_waker(&waker));
-    let mut tending = pin!(server.tend(&mut clock));
+    let mut tending = pin!(server.run_background(&mut clock));
     while !over.load(Ordering::SeqCst) {
         assert!(tending.as_mut().poll(&mut context).is_pending());
         thread::park_timeout(Duration::from_millis(100));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_service::{Context, Driven};
+use mcp_service::{Context, Drive};
 use serde_json::Value;
 
 use super::site::{Site, Socket};

@@ -47,7 +47,7 @@ enum Writing {
 }
 
 /// What has come of an answer.
-pub(super) enum Heard {
+pub(super) enum ResponseEvent {
     Head(StatusHead),
     Body(Bytes),
     End,
@@ -123,7 +123,7 @@ impl Connection {
     }
 
     /// What comes next of the answer.
-    pub(super) fn poll(&mut self, now: Instant, context: &mut Context<'_>) -> Poll<Heard> {
+    pub(super) fn poll(&mut self, now: Instant, context: &mut Context<'_>) -> Poll<ResponseEvent> {
         loop {
             if let Some(incoming) = self.reader.poll() {
                 return Poll::Ready(self.hear(incoming));
@@ -131,7 +131,7 @@ impl Connection {
             if let Poll::Ready(Err(error)) = self.poll_write(context) {
                 // What it has said before may still be on its way.
                 if !is_gone(&error) {
-                    return Poll::Ready(Heard::Failed(self.failure(error.to_string())));
+                    return Poll::Ready(ResponseEvent::Failed(self.failure(error.to_string())));
                 }
                 self.writing = Writing::Deaf;
             }
@@ -149,7 +149,9 @@ impl Connection {
                     }
                     self.reader.push(data);
                 }
-                Err(error) => return Poll::Ready(Heard::Failed(self.failure(error.to_string()))),
+                Err(error) => {
+                    return Poll::Ready(ResponseEvent::Failed(self.failure(error.to_string())));
+                }
             }
         }
     }
@@ -172,23 +174,23 @@ impl Connection {
         Poll::Ready(Ok(()))
     }
 
-    fn hear(&mut self, incoming: IncomingResponse) -> Heard {
+    fn hear(&mut self, incoming: IncomingResponse) -> ResponseEvent {
         match incoming {
-            IncomingResponse::Head { head, .. } => Heard::Head(head),
-            IncomingResponse::Body(data) => Heard::Body(data),
+            IncomingResponse::Head { head, .. } => ResponseEvent::Head(head),
+            IncomingResponse::Body(data) => ResponseEvent::Body(data),
             IncomingResponse::End => {
                 self.is_reused = true;
                 self.is_answered = false;
-                Heard::End
+                ResponseEvent::End
             }
             IncomingResponse::Refused(refusal) => {
-                Heard::Failed(self.failure(format!("the answer cannot be read: {refusal}")))
+                ResponseEvent::Failed(self.failure(format!("the answer cannot be read: {refusal}")))
             }
-            IncomingResponse::Truncated => {
-                Heard::Failed(self.failure("the connection has ended in the middle of the answer"))
-            }
+            IncomingResponse::Truncated => ResponseEvent::Failed(
+                self.failure("the connection has ended in the middle of the answer"),
+            ),
             IncomingResponse::Closed => {
-                Heard::Failed(self.failure("the connection has ended without an answer"))
+                ResponseEvent::Failed(self.failure("the connection has ended without an answer"))
             }
         }
     }

@@ -25,10 +25,10 @@ use alloc::vec::Vec;
 use core::task::{Context, Poll, Waker, ready};
 
 use super::super::super::wire::Wire;
-use super::connection::{Connection, Failure, Heard};
+use super::connection::{Connection, Failure, ResponseEvent};
 use super::idle::IdleConnections;
 use super::socket::{Connecting, Connector};
-use super::woken::{Bell, Woken};
+use super::woken::{ExchangeWaker, ReadyQueue};
 use crate::Socket;
 use mcp_proto::Limits;
 #[cfg(feature = "auth")]
@@ -43,7 +43,7 @@ pub(super) struct Exchanges {
     idle: IdleConnections,
     /// The times by which connections are to be made.
     deadlines: Deadlines<ExchangeId>,
-    woken: Arc<Woken>,
+    woken: Arc<ReadyQueue>,
     limits: Limits,
     connect_timeout: Duration,
     /// How many connections there were.
@@ -55,21 +55,21 @@ pub(super) struct Exchanges {
 pub(super) type Shown = dyn FnMut(u64) -> Wire + Send;
 
 struct Exchange {
-    state: State,
+    state: ExchangeState,
     /// The URL of a request that does not go to the server; its connection is not kept.
     elsewhere: Option<Box<Url>>,
-    bell: Arc<Bell>,
+    bell: Arc<ExchangeWaker>,
     waker: Waker,
 }
 
-enum State {
+enum ExchangeState {
     /// With what is to be sent.
     Connecting(Connecting, Box<Request>),
-    Connected(Box<Connection>, Again),
+    Connected(Box<Connection>, Resend),
 }
 
 /// What may have to be sent once more, on a connection that was kept, until an answer begins.
-type Again = Option<Box<Request>>;
+type Resend = Option<Box<Request>>;
 
 impl Exchanges {
     pub(super) fn new(limits: Limits, connect_timeout: Duration) -> Self {
@@ -89,7 +89,7 @@ impl Exchanges {
         self.shown = Some(shown);
     }
 
-    pub(super) fn woken(&self) -> &Woken {
+    pub(super) fn woken(&self) -> &ReadyQueue {
         &self.woken
     }
 
@@ -104,8 +104,8 @@ impl Exchanges {
     ) {
         let request = Box::new(request);
         let state = match self.reuse(now, &request, url) {
-            Some(connection) => State::Connected(connection, Some(request)),
-            None => State::Connecting(self.connect(now, id, url, connector), request),
+            Some(connection) => ExchangeState::Connected(connection, Some(request)),
+            None => ExchangeState::Connecting(self.connect(now, id, url, connector), request),
         };
         self.insert(id, state, None);
     }
@@ -121,14 +121,14 @@ impl Exchanges {
     ) {
         self.deadlines.set(id, now + self.connect_timeout);
         let connecting = connector.connect_within(&fetch.url, fetch.reach);
-        let state = State::Connecting(connecting, Box::new(Request::from(fetch)));
+        let state = ExchangeState::Connecting(connecting, Box::new(Request::from(fetch)));
         self.insert(id, state, Some(Box::new(fetch.url.clone())));
     }
 
-    fn insert(&mut self, id: ExchangeId, state: State, elsewhere: Option<Box<Url>>) {
-        let bell = Bell::new(id, &self.woken);
+    fn insert(&mut self, id: ExchangeId, state: ExchangeState, elsewhere: Option<Box<Url>>) {
+        let bell = ExchangeWaker::new(id, &self.woken);
         let waker = Waker::from(bell.clone());
-        bell.ring();
+        bell.wake_exchange();
         self.all.insert(id, Exchange { state, elsewhere, bell, waker });
         self.idle.trim(self.max_idle());
     }
@@ -169,7 +169,7 @@ impl Exchanges {
         id: ExchangeId,
         url: &Url,
         connector: &mut impl Connector,
-    ) -> Poll<Heard> {
+    ) -> Poll<ResponseEvent> {
         let Some(exchange) = self.all.get(&id) else { return Poll::Pending };
         exchange.bell.reset();
         let waker = exchange.waker.clone();
@@ -177,37 +177,39 @@ impl Exchanges {
         loop {
             let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
             let heard = match &mut exchange.state {
-                State::Connecting(connecting, _) => {
+                ExchangeState::Connecting(connecting, _) => {
                     match ready!(connecting.as_mut().poll(&mut context)) {
-                        Err(error) => Heard::Failed(Failure::new(error.to_string())),
+                        Err(error) => ResponseEvent::Failed(Failure::new(error.to_string())),
                         Ok(socket) => match self.send_first(now, id, url, socket) {
                             Ok(()) => continue,
-                            Err(failure) => Heard::Failed(failure),
+                            Err(failure) => ResponseEvent::Failed(failure),
                         },
                     }
                 }
-                State::Connected(connection, _) => ready!(connection.poll(now, &mut context)),
+                ExchangeState::Connected(connection, _) => {
+                    ready!(connection.poll(now, &mut context))
+                }
             };
             let Some(exchange) = self.all.get_mut(&id) else { return Poll::Pending };
             match heard {
-                Heard::Head(_) => {
+                ResponseEvent::Head(_) => {
                     if exchange.forget_request() {
                         self.idle.prove();
                     }
                     return Poll::Ready(heard);
                 }
-                Heard::Body(_) => return Poll::Ready(heard),
-                Heard::End => {
+                ResponseEvent::Body(_) => return Poll::Ready(heard),
+                ResponseEvent::End => {
                     self.keep(now, id);
                     return Poll::Ready(heard);
                 }
-                Heard::Failed(failure) => {
+                ResponseEvent::Failed(failure) => {
                     if failure.is_stale {
                         self.idle.disprove();
                     }
                     let Some(request) = exchange.take_again(&failure) else {
                         self.abort(id);
-                        return Poll::Ready(Heard::Failed(failure));
+                        return Poll::Ready(ResponseEvent::Failed(failure));
                     };
                     self.send_again(now, id, request, url, connector);
                 }
@@ -226,14 +228,14 @@ impl Exchanges {
         self.deadlines.clear(id);
         let Some(exchange) = self.all.get_mut(&id) else { return Ok(()) };
         let elsewhere = exchange.elsewhere.as_deref();
-        let State::Connecting(_, request) = &exchange.state else { return Ok(()) };
+        let ExchangeState::Connecting(_, request) = &exchange.state else { return Ok(()) };
         // What an authorization server says is not shown.
         let mut shown = self.shown.as_mut().filter(|_| elsewhere.is_none());
         self.connections += u64::from(elsewhere.is_none());
         let wire = shown.as_mut().map(|shown| shown(self.connections));
         let mut connection = Connection::new(socket, &self.limits, wire);
         let sent = connection.send(now, request, elsewhere.unwrap_or(url).authority());
-        exchange.state = State::Connected(Box::new(connection), None);
+        exchange.state = ExchangeState::Connected(Box::new(connection), None);
         sent
     }
 
@@ -248,21 +250,24 @@ impl Exchanges {
     ) {
         let connecting = self.connect(now, id, url, connector);
         if let Some(exchange) = self.all.get_mut(&id) {
-            exchange.state = State::Connecting(connecting, request);
+            exchange.state = ExchangeState::Connecting(connecting, request);
         }
     }
 
     /// An exchange that is not done goes on behind others.
     pub(super) fn yield_now(&self, id: ExchangeId) {
         if let Some(exchange) = self.all.get(&id) {
-            exchange.bell.ring();
+            exchange.bell.wake_exchange();
         }
     }
 
     /// Keeps the connection whose answer has ended.
     fn keep(&mut self, now: Instant, id: ExchangeId) {
-        if let Some(Exchange { state: State::Connected(connection, _), elsewhere: None, .. }) =
-            self.all.remove(&id)
+        if let Some(Exchange {
+            state: ExchangeState::Connected(connection, _),
+            elsewhere: None,
+            ..
+        }) = self.all.remove(&id)
             && connection.is_idle()
         {
             self.idle.keep(now, connection);
@@ -299,8 +304,8 @@ impl Exchanges {
 
 impl Exchange {
     /// The request, if it is to be sent once more.
-    fn take_again(&mut self, failure: &Failure) -> Again {
-        let State::Connected(_, again) = &mut self.state else { return None };
+    fn take_again(&mut self, failure: &Failure) -> Resend {
+        let ExchangeState::Connected(_, again) = &mut self.state else { return None };
         again.take().filter(|request| {
             let is_safe = request.is_idempotent || failure.is_cut;
             failure.is_stale && is_safe
@@ -310,8 +315,8 @@ impl Exchange {
     /// An answer has begun; returns whether that is the first thing on a connection that was kept.
     fn forget_request(&mut self) -> bool {
         match &mut self.state {
-            State::Connected(_, again) => again.take().is_some(),
-            State::Connecting(..) => false,
+            ExchangeState::Connected(_, again) => again.take().is_some(),
+            ExchangeState::Connecting(..) => false,
         }
     }
 }

@@ -39,7 +39,7 @@ use mcp_proto::http::client::{Action, ExchangeId};
 #[cfg(feature = "auth")]
 use authorizing::Authorizing;
 pub use config::HttpClientConfig;
-use connection::Heard;
+use connection::ResponseEvent;
 use exchanges::Exchanges;
 pub use socket::{Connecting, Connector};
 
@@ -64,11 +64,11 @@ pub struct HttpClientService {
     wire: Option<Wire>,
     /// Once the client is closed, why, if it has not been connected.
     closed: Option<ConnectError>,
-    life: Life,
+    life: BindingState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Life {
+enum BindingState {
     Unopened,
     Open,
     Closed,
@@ -101,7 +101,7 @@ impl HttpClientService {
             woken: Vec::new(),
             wire: None,
             closed: None,
-            life: Life::Unopened,
+            life: BindingState::Unopened,
         })
     }
 
@@ -150,7 +150,7 @@ impl HttpClientService {
             self.turn(clock.now(), context.waker(), connector);
             #[cfg(feature = "auth")]
             self.authorize(clock, context, connector);
-            if self.life == Life::Closed {
+            if self.life == BindingState::Closed {
                 return Poll::Ready(());
             }
             let due = self.exchanges.next_deadline().into_iter().chain(self.machine.poll_timeout());
@@ -167,9 +167,9 @@ impl HttpClientService {
     fn turn(&mut self, now: Instant, waker: &Waker, connector: &mut impl Connector) {
         self.runner.begin_turn(waker);
         self.exchanges.woken().begin_turn(waker);
-        if self.life == Life::Unopened {
+        if self.life == BindingState::Unopened {
             // What was set before the client is driven comes before its first message.
-            self.life = Life::Open;
+            self.life = BindingState::Open;
             self.runner.work(now, &mut self.machine);
             if self.wire.is_none() && self.runner.watcher().is_some() {
                 self.show_wire(now, |_| ());
@@ -224,7 +224,7 @@ impl HttpClientService {
                 }
                 Action::Close => {
                     self.exchanges.clear();
-                    self.life = Life::Closed;
+                    self.life = BindingState::Closed;
                 }
                 _ => {}
             }
@@ -283,10 +283,10 @@ impl HttpClientService {
         for _ in 0..TURN_ROUNDS {
             match self.exchanges.poll(now, id, self.machine.url(), connector) {
                 Poll::Pending => return,
-                Poll::Ready(Heard::Head(head)) => self.machine.handle_head(now, id, &head),
-                Poll::Ready(Heard::Body(data)) => self.machine.handle_body(now, id, data),
-                Poll::Ready(Heard::End) => return self.machine.handle_end(now, id),
-                Poll::Ready(Heard::Failed(failure)) => {
+                Poll::Ready(ResponseEvent::Head(head)) => self.machine.handle_head(now, id, &head),
+                Poll::Ready(ResponseEvent::Body(data)) => self.machine.handle_body(now, id, data),
+                Poll::Ready(ResponseEvent::End) => return self.machine.handle_end(now, id),
+                Poll::Ready(ResponseEvent::Failed(failure)) => {
                     return self.machine.handle_failure(now, id, &failure.reason);
                 }
             }

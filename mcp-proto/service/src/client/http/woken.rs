@@ -14,17 +14,17 @@ use mcp_proto::http::client::ExchangeId;
 
 /// What wakers and the driver share: the exchanges that were woken.
 #[derive(Default)]
-pub(super) struct Woken(Mailbox<Vec<ExchangeId>>);
+pub(super) struct ReadyQueue(Mailbox<Vec<ExchangeId>>);
 
 /// Wakes one exchange.
-pub(super) struct Bell {
+pub(super) struct ExchangeWaker {
     id: ExchangeId,
-    woken: Arc<Woken>,
+    woken: Arc<ReadyQueue>,
     /// Whether it is among those that were woken.
-    is_rung: AtomicBool,
+    is_queued: AtomicBool,
 }
 
-impl Woken {
+impl ReadyQueue {
     pub(super) fn begin_turn(&self, waker: &Waker) {
         self.0.begin_turn(waker, |_| ());
     }
@@ -40,13 +40,13 @@ impl Woken {
     }
 }
 
-impl Bell {
-    pub(super) fn new(id: ExchangeId, woken: &Arc<Woken>) -> Arc<Self> {
-        Arc::new(Self { id, woken: woken.clone(), is_rung: AtomicBool::new(false) })
+impl ExchangeWaker {
+    pub(super) fn new(id: ExchangeId, woken: &Arc<ReadyQueue>) -> Arc<Self> {
+        Arc::new(Self { id, woken: woken.clone(), is_queued: AtomicBool::new(false) })
     }
 
-    pub(super) fn ring(&self) {
-        if self.is_rung.swap(true, Ordering::AcqRel) {
+    pub(super) fn wake_exchange(&self) {
+        if self.is_queued.swap(true, Ordering::AcqRel) {
             return;
         }
         self.woken.0.put(|ids| {
@@ -57,16 +57,16 @@ impl Bell {
 
     /// The exchange is about to be polled: a wake from here on is another one.
     pub(super) fn reset(&self) {
-        self.is_rung.store(false, Ordering::Release);
+        self.is_queued.store(false, Ordering::Release);
     }
 }
 
-impl Wake for Bell {
+impl Wake for ExchangeWaker {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.wake_exchange();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ring();
+        self.wake_exchange();
     }
 }

@@ -156,7 +156,7 @@ impl Http {
         let mut tasks = Tasks::default();
         let tended = server.clone();
         let mut timer = Timer::new(&self.clock);
-        tasks.spawn(Box::pin(async move { tended.tend(&mut timer).await }));
+        tasks.spawn(Box::pin(async move { tended.run_background(&mut timer).await }));
         self.site = Some(Site { server, tasks, spawned });
         self.starts += 1;
     }

@@ -26,7 +26,7 @@ const CUT_WITHIN: u64 = 2048;
 /// Cheap to clone: all are the same network.
 #[derive(Clone)]
 pub(super) struct Net {
-    state: Arc<Lock<State>>,
+    state: Arc<Lock<NetState>>,
 }
 
 /// One of the two ends of a connection.
@@ -36,7 +36,7 @@ pub(super) enum End {
     Server,
 }
 
-struct State {
+struct NetState {
     network: Network,
     random: Random,
     connections: BTreeMap<u64, Connection>,
@@ -85,7 +85,7 @@ pub(super) enum Found {
 
 impl Net {
     pub(super) fn new() -> Self {
-        let state = State {
+        let state = NetState {
             network: Network::calm(),
             random: Random::new(0),
             connections: BTreeMap::new(),
@@ -116,14 +116,14 @@ impl Net {
 
     /// How long a connection takes to be made.
     pub(super) fn delay(&self) -> Duration {
-        let State { network, random, .. } = &mut *self.state.lock();
+        let NetState { network, random, .. } = &mut *self.state.lock();
         network.delay(random)
     }
 
     /// A connection, unless it is refused.
     pub(super) fn connect(&self, now: Instant) -> io::Result<u64> {
         let mut state = self.state.lock();
-        let State { network, random, .. } = &mut *state;
+        let NetState { network, random, .. } = &mut *state;
         let mut one_in = |count: u32| count > 0 && random.between(1, count.into()) == 1;
         let is_refused = one_in(network.refusals);
         let is_cut = one_in(network.cuts);
@@ -168,7 +168,7 @@ impl Net {
         context: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
         let mut state = self.state.lock();
-        let State { network, random, connections, cut_request, cut_response, .. } = &mut *state;
+        let NetState { network, random, connections, cut_request, cut_response, .. } = &mut *state;
         let Some(connection) = connections.get_mut(&number) else {
             return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
         };

@@ -14,7 +14,7 @@ use super::super::action::ExchangeAction;
 use super::super::refused::{Cors, Refused};
 use super::super::sessions::text;
 use super::super::status;
-use crate::error::{ProtocolError, Rung};
+use crate::error::{ProtocolError, ValidationStep};
 use crate::frame::http1::ResponseHead;
 use crate::frame::sse;
 use crate::message::{ErrorData, Outgoing, RequestId};
@@ -29,7 +29,7 @@ const RETRY_AFTER: &str = "1";
 pub(super) struct Answer {
     queue: VecDeque<ExchangeAction>,
     /// All that the client is told, behind what is queued.
-    whole: Option<Whole>,
+    whole: Option<AnswerForm>,
     form: Form,
     /// When it has been silent for too long.
     silent_until: Instant,
@@ -54,7 +54,7 @@ enum Form {
 
 /// An answer in one piece.
 #[derive(Debug)]
-enum Whole {
+enum AnswerForm {
     /// To a head that no body could mend.
     Refused(Box<Refused>),
     Said {
@@ -78,10 +78,10 @@ impl Answer {
         }
     }
 
-    /// Says a message; one that answers ends the answer. `rung` is where the request failed, if it
+    /// Says a message; one that answers ends the answer. `step` is where the request failed, if it
     /// did.
-    pub(super) fn say(&mut self, message: &Outgoing, rung: Option<Rung>) {
-        let status = rung.map_or(200, |rung| status(rung, self.era));
+    pub(super) fn say(&mut self, message: &Outgoing, step: Option<ValidationStep>) {
+        let status = step.map_or(200, |step| status(step, self.era));
         let text = text(message);
         if message.is_answer() {
             self.finish(status, text, None);
@@ -97,7 +97,7 @@ impl Answer {
         id: Option<RequestId>,
         error: &ProtocolError,
     ) {
-        let status = status(error.rung(), version.era());
+        let status = status(error.step(), version.era());
         let error = ErrorData::in_revision(error, version);
         self.finish(status, text(&Outgoing::Error { id, error }), None);
     }
@@ -105,7 +105,7 @@ impl Answer {
     /// Answers without looking at the body.
     pub(super) fn refuse(&mut self, refused: Box<Refused>) {
         self.form = Form::Over;
-        self.whole = Some(Whole::Refused(refused));
+        self.whole = Some(AnswerForm::Refused(refused));
     }
 
     /// 202: there is nothing to answer.
@@ -118,13 +118,13 @@ impl Answer {
         self.say_all(204, None);
     }
 
-    /// Says something that does not end the answer, as an event with the id `id`. `primes` goes
+    /// Says something that does not end the answer, as an event with the id `id`. `priming_id` goes
     /// first if it is the first.
-    pub(super) fn tell(&mut self, id: Option<&str>, text: &[u8], primes: Option<&str>) {
+    pub(super) fn tell(&mut self, id: Option<&str>, text: &[u8], priming_id: Option<&str>) {
         if self.form == Form::Over {
             return;
         }
-        let mut data = self.open(primes);
+        let mut data = self.open(priming_id);
         sse::message(id, text, &mut data);
         self.queue.push_back(ExchangeAction::Data(data.into()));
     }
@@ -142,16 +142,16 @@ impl Answer {
     }
 
     /// Begins a stream of events, though there is nothing to say yet.
-    pub(super) fn stream(&mut self, primes: Option<&str>) {
-        let data = self.open(primes);
+    pub(super) fn stream(&mut self, priming_id: Option<&str>) {
+        let data = self.open(priming_id);
         if !data.is_empty() {
             self.queue.push_back(ExchangeAction::Data(data.into()));
         }
     }
 
     /// Tells the client to come back.
-    pub(super) fn retry(&mut self, after: Duration, primes: Option<&str>) {
-        let mut data = self.open(primes);
+    pub(super) fn retry(&mut self, after: Duration, priming_id: Option<&str>) {
+        let mut data = self.open(priming_id);
         sse::retry(u64::try_from(after.as_millis()).unwrap_or(u64::MAX), &mut data);
         self.queue.push_back(ExchangeAction::Data(data.into()));
         self.end();
@@ -192,14 +192,14 @@ impl Answer {
     }
 
     /// Shows that it is alive, if it has been silent for too long.
-    pub(super) fn keep_alive(&mut self, now: Instant, pause: Duration, primes: Option<&str>) {
+    pub(super) fn keep_alive(&mut self, now: Instant, pause: Duration, priming_id: Option<&str>) {
         if self.form == Form::Over || now < self.silent_until {
             return;
         }
         self.silent_until = now + pause;
         // Who does not take what was said is not told that there is nothing to say.
         if self.is_empty() {
-            let mut data = self.open(primes);
+            let mut data = self.open(priming_id);
             sse::comment(&mut data);
             self.queue.push_back(ExchangeAction::Data(data.into()));
         }
@@ -220,8 +220,8 @@ impl Answer {
             return None;
         }
         let (mut head, body) = match self.whole.take()? {
-            Whole::Said { status, body } => (ResponseHead::new(status), body),
-            Whole::Refused(refused) => {
+            AnswerForm::Said { status, body } => (ResponseHead::new(status), body),
+            AnswerForm::Refused(refused) => {
                 let Refused { mut head, error, body, version, cors } = *refused;
                 cors.add_to(&mut head);
                 if body.is_some() {
@@ -278,7 +278,7 @@ impl Answer {
 
     /// Sends the head of a stream, if it was not sent. Returns what is to go before the first
     /// event.
-    fn open(&mut self, primes: Option<&str>) -> Vec<u8> {
+    fn open(&mut self, priming_id: Option<&str>) -> Vec<u8> {
         let mut data = Vec::with_capacity(256);
         if self.form == Form::Undecided {
             self.form = Form::Events;
@@ -292,7 +292,7 @@ impl Answer {
             }
             self.cors.add_to(&mut head);
             self.queue.push_back(ExchangeAction::Head(head));
-            if let Some(id) = primes {
+            if let Some(id) = priming_id {
                 sse::priming(id, &mut data);
             }
         }
@@ -302,7 +302,7 @@ impl Answer {
     /// Says all at once.
     fn say_all(&mut self, status: u16, body: Option<Bytes>) {
         self.form = Form::Over;
-        self.whole = Some(Whole::Said { status, body });
+        self.whole = Some(AnswerForm::Said { status, body });
     }
 }
 

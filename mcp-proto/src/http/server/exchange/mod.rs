@@ -6,7 +6,7 @@
 //!
 //! | request | state | leaves by |
 //! |---|---|---|
-//! | refused by a rung; a notification | answered | |
+//! | refused by a step; a notification | answered | |
 //! | modern, or of a legacy client without a session | `Alone`: a machine of its own | its answer, a disconnect |
 //! | of a session, GET, DELETE, `subscriptions/listen` | `Waiting` for a visit | the visit |
 //! | in a session | `Reading` a stream of the endpoint's | the end of the stream, a disconnect |
@@ -35,10 +35,10 @@ use super::admit::{Admitted, Method, admit};
 use super::config::Sessions;
 use super::listeners::ListenerId;
 use super::refused::Refused;
-use super::sessions::{Caller, Place};
+use super::sessions::{RequestContext, StreamCursor};
 use crate::error::UsageError;
 use crate::frame::http1::{Head, ResponseHead};
-use crate::headers::Mirrored;
+use crate::headers::MirroredHeaders;
 use crate::message::RequestId;
 use crate::message::{self, Incoming, Message};
 use crate::negotiate::{self, Opened, Route};
@@ -73,7 +73,7 @@ enum State {
     /// The endpoint is to be asked.
     Waiting(Box<Wanted>),
     /// The endpoint has the answer, or will have it.
-    Reading(Place),
+    Reading(StreamCursor),
     /// The endpoint has the changes.
     Listening { server: Box<Server>, listener: ListenerId },
 }
@@ -151,14 +151,14 @@ impl Exchange {
         }
     }
 
-    /// The rungs json, shape and era.
+    /// The steps json, shape and era.
     fn post(
         &mut self,
         now: Instant,
         declaration: &Arc<Declaration>,
         head: &Head,
         body: &Bytes,
-        caller: Caller,
+        caller: RequestContext,
     ) {
         let incoming = match message::parse(body, &self.config.server.limits) {
             Ok(incoming) => incoming,
@@ -196,9 +196,9 @@ impl Exchange {
         declaration: &Arc<Declaration>,
         head: &Head,
         incoming: Incoming,
-        caller: Caller,
+        caller: RequestContext,
     ) {
-        let Caller { principal, extensions, .. } = caller;
+        let RequestContext { principal, extensions, .. } = caller;
         let version = || ProtocolVersion::LATEST_MODERN;
         if self.lacks_scopes(declaration, version, &incoming, &extensions) {
             return;
@@ -215,7 +215,7 @@ impl Exchange {
         let config = self.config.server.share();
         let mut server = Box::new(Server::exchange(declaration.clone(), config, principal));
         server.set_extensions(extensions);
-        let mirrored = Mirrored::of_raw(head.raw_fields());
+        let mirrored = MirroredHeaders::of_raw(head.raw_fields());
         let source = MessageSource::modern(&mirrored, self.config.policy());
         server.handle_message_from(now, incoming, source);
         self.state = State::Alone(server);
@@ -227,7 +227,7 @@ impl Exchange {
         now: Instant,
         declaration: &Arc<Declaration>,
         incoming: Incoming,
-        caller: Caller,
+        caller: RequestContext,
     ) {
         self.answer.era = Era::Legacy;
         let version = match caller.version.legacy() {
@@ -332,11 +332,11 @@ impl Exchange {
             }
         }
         let Self { state, answer, config, .. } = self;
-        let primes = match state {
+        let priming_id = match state {
             State::Reading(place) => place.priming(place.after()),
             State::Answered | State::Alone(_) | State::Waiting(_) | State::Listening { .. } => None,
         };
-        answer.keep_alive(now, config.server.limits.keep_alive, primes.as_deref());
+        answer.keep_alive(now, config.server.limits.keep_alive, priming_id.as_deref());
     }
 
     /// The next action.
@@ -419,7 +419,7 @@ impl Exchange {
         while self.answer.is_empty() && happened.is_none() {
             match server.poll_action() {
                 None => break,
-                Some(ServerAction::Send { message, rung, .. }) => self.answer.say(&message, rung),
+                Some(ServerAction::Send { message, step, .. }) => self.answer.say(&message, step),
                 Some(ServerAction::Unanswered(_)) => self.answer.end(),
                 Some(ServerAction::Event(ServerEvent::Closed)) => {}
                 Some(ServerAction::Event(event)) => happened = Some(event),

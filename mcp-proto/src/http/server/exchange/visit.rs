@@ -3,13 +3,13 @@
 use alloc::boxed::Box;
 
 use super::super::endpoint::Endpoint;
-use super::super::sessions::{Next, Place, Posted};
+use super::super::sessions::{Next, PostOutcome, StreamCursor};
 use super::super::shares::Holder;
 use super::wanted::Wanted;
 use super::{Exchange, State};
 use crate::error::ProtocolError;
 use crate::frame::http1::Head;
-use crate::headers::Mirrored;
+use crate::headers::MirroredHeaders;
 use crate::message::Incoming;
 use crate::server::{MessageSource, Server, request_id};
 use crate::time::Instant;
@@ -47,12 +47,12 @@ impl Exchange {
             State::Reading(place) => self.read(now, endpoint, place, true),
             State::Listening { listener, .. } if self.gone => endpoint.listeners.remove(listener),
             State::Listening { mut server, listener } => {
-                let untold = endpoint.listeners.take(listener);
-                for change in &untold.changes {
+                let pending = endpoint.listeners.take(listener);
+                for change in &pending.changes {
                     // The endpoint has checked that it is declared.
                     let _ = server.publish(now, change);
                 }
-                if untold.ends {
+                if pending.ends {
                     endpoint.listeners.remove(listener);
                     server.handle_eof(now);
                     self.state = State::Alone(server);
@@ -86,11 +86,13 @@ impl Exchange {
                     return;
                 }
                 match sessions.post(now, declaration, &caller, incoming, me, queue) {
-                    Ok(Posted::Accepted) => self.answer.accept(),
-                    Ok(Posted::Answered { status, data }) => self.answer.finish(status, data, None),
-                    Ok(Posted::Asked(place)) => self.read(now, endpoint, place, false),
-                    Ok(Posted::Pending(place)) => self.state = State::Reading(place),
-                    Ok(Posted::Opened(place)) => {
+                    Ok(PostOutcome::Accepted) => self.answer.accept(),
+                    Ok(PostOutcome::Answered { status, data }) => {
+                        self.answer.finish(status, data, None);
+                    }
+                    Ok(PostOutcome::Asked(place)) => self.read(now, endpoint, place, false),
+                    Ok(PostOutcome::Pending(place)) => self.state = State::Reading(place),
+                    Ok(PostOutcome::Opened(place)) => {
                         self.answer.session = Some(place.session_id());
                         self.read(now, endpoint, place, false);
                     }
@@ -129,7 +131,7 @@ impl Exchange {
         head: &Head,
     ) {
         let id = request_id(&incoming);
-        let mirrored = Mirrored::of_raw(head.raw_fields());
+        let mirrored = MirroredHeaders::of_raw(head.raw_fields());
         let source = MessageSource::modern(&mirrored, self.config.policy());
         server.handle_message_from(now, incoming, source);
         let Some(filter) = server.filter() else {
@@ -154,7 +156,7 @@ impl Exchange {
         &mut self,
         now: Instant,
         endpoint: &mut Endpoint<W>,
-        mut place: Place,
+        mut place: StreamCursor,
         waited: bool,
     ) {
         self.more = false;

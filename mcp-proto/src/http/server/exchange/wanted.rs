@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::net::IpAddr;
 
-use super::super::sessions::Caller;
+use super::super::sessions::RequestContext;
 use crate::frame::http1::Head;
 use crate::message::{Incoming, RequestId};
 use crate::server;
@@ -14,15 +14,15 @@ use crate::server;
 #[derive(Debug)]
 pub(super) enum Wanted {
     Post {
-        caller: Caller,
+        caller: RequestContext,
         incoming: Incoming,
     },
     Get {
-        caller: Caller,
+        caller: RequestContext,
         last_event_id: Option<String>,
     },
     Delete {
-        caller: Caller,
+        caller: RequestContext,
     },
     Listen {
         incoming: Incoming,

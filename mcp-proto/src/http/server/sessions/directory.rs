@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
-use super::caller::Caller;
+use super::request_context::RequestContext;
 use super::session::Session;
 use crate::error::ProtocolError;
 use crate::server::ReplyId;
@@ -55,7 +55,7 @@ impl<W: Clone> Directory<W> {
     /// The session that a caller names, and its id. One of another principal is unknown.
     pub(super) fn of_caller(
         &mut self,
-        caller: &Caller,
+        caller: &RequestContext,
         serves_modern: bool,
     ) -> Result<(u128, &mut Session<W>), ProtocolError> {
         let key = caller.session.key(serves_modern)?;

@@ -15,13 +15,13 @@
 //!
 //! [Specification: Session Management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)
 
-mod caller;
 mod directory;
-mod kept;
 mod outside;
 mod replay;
+mod request_context;
 mod schedule;
 mod session;
+mod session_bytes;
 mod standing;
 mod stream;
 mod streams;
@@ -44,17 +44,19 @@ use crate::server::{
 use crate::time::Instant;
 use crate::version::{EraPolicy, ProtocolVersion};
 
-pub(super) use caller::{Caller, Field, Named, Place, Posted, Token};
-use caller::{check_version, differs, opens};
 use directory::Directory;
 use replay::Resumed;
+pub(super) use request_context::{
+    Field, PostOutcome, RequestContext, SessionHeader, StreamCursor, VersionHeader,
+};
+use request_context::{check_version, differs, opens};
 use schedule::Schedule;
 use session::Session;
 pub(super) use session::text;
 use standing::Tenancy;
 pub(super) use stream::Next;
 use stream::{Stream, parse_event_id};
-use streams::COMMON;
+use streams::GET_STREAM;
 
 /// The sessions of an endpoint.
 #[expect(clippy::struct_field_names, reason = "they are its sessions")]
@@ -85,13 +87,13 @@ impl<W: Clone> Sessions<W> {
         &mut self,
         now: Instant,
         declaration: &Arc<Declaration>,
-        caller: &Caller,
+        caller: &RequestContext,
         incoming: Incoming,
         me: &W,
         queue: &mut Queue<W>,
-    ) -> Result<Posted, (Option<RequestId>, ProtocolError)> {
+    ) -> Result<PostOutcome, (Option<RequestId>, ProtocolError)> {
         let opens = opens(&incoming);
-        if opens && caller.session == Token::Absent {
+        if opens && caller.session == SessionHeader::Absent {
             return self.open(now, declaration, caller, incoming, me, queue);
         }
         let (key, session) = match self.sessions.of_caller(caller, self.serves_modern()) {
@@ -109,15 +111,17 @@ impl<W: Clone> Sessions<W> {
         let posted = match &incoming {
             Incoming::Message(Message::Notification(_) | Message::Response(_)) => {
                 session.tell(now, incoming, caller.extensions.clone(), queue);
-                Posted::Accepted
+                PostOutcome::Accepted
             }
             Incoming::Message(Message::Request(_)) | Incoming::Batch(_) => {
-                let primes = session.version().is_some_and(ProtocolVersion::has_polling);
+                let sends_priming_event =
+                    session.version().is_some_and(ProtocolVersion::has_polling);
                 let (stream, reader) =
                     session.ask(now, incoming, caller.extensions.clone(), me, queue);
-                let place = Place { session: key, stream, reader, after: 0, primes };
+                let place =
+                    StreamCursor { session: key, stream, reader, after: 0, sends_priming_event };
                 let is_silent = session.streams.get(stream).is_some_and(Stream::is_silent);
-                if is_silent { Posted::Pending(place) } else { Posted::Asked(place) }
+                if is_silent { PostOutcome::Pending(place) } else { PostOutcome::Asked(place) }
             }
         };
         self.schedule.plan(key, session);
@@ -129,11 +133,11 @@ impl<W: Clone> Sessions<W> {
         &mut self,
         now: Instant,
         declaration: &Arc<Declaration>,
-        caller: &Caller,
+        caller: &RequestContext,
         incoming: Incoming,
         me: &W,
         queue: &mut Queue<W>,
-    ) -> Result<Posted, (Option<RequestId>, ProtocolError)> {
+    ) -> Result<PostOutcome, (Option<RequestId>, ProtocolError)> {
         let id = request_id(&incoming);
         if let Some(error) = differs(caller, &incoming) {
             return Err((id, error));
@@ -151,12 +155,12 @@ impl<W: Clone> Sessions<W> {
             let next = session.streams.change(stream, |stream| stream.next(reader, 0).1);
             return match next {
                 Some(Next::Event { data, status }) => {
-                    Ok(Posted::Answered { status: status.unwrap_or(400), data })
+                    Ok(PostOutcome::Answered { status: status.unwrap_or(400), data })
                 }
                 _ => Err((id, ProtocolError::BeforeInitialize { serves_modern: false })),
             };
         };
-        session.save();
+        session.shrink_if_idle();
         if let Some(ends) = ends {
             self.end(now, ends, queue);
         }
@@ -164,29 +168,35 @@ impl<W: Clone> Sessions<W> {
         self.schedule.tenants.enter(key, &mut session);
         self.schedule.plan(key, &mut session);
         self.sessions.insert(key, session);
-        let primes = version.has_polling();
-        Ok(Posted::Opened(Place { session: key, stream, reader, after: 0, primes }))
+        let sends_priming_event = version.has_polling();
+        Ok(PostOutcome::Opened(StreamCursor {
+            session: key,
+            stream,
+            reader,
+            after: 0,
+            sends_priming_event,
+        }))
     }
 
     /// A client wants to read a stream.
     pub(super) fn get(
         &mut self,
         now: Instant,
-        caller: &Caller,
+        caller: &RequestContext,
         last_event_id: Option<&str>,
         me: &W,
         queue: &mut Queue<W>,
-    ) -> Result<Place, ProtocolError> {
+    ) -> Result<StreamCursor, ProtocolError> {
         let (key, session) = self.sessions.of_caller(caller, self.serves_modern())?;
         check_version(session, caller, queue)?;
         let (number, after) = match last_event_id {
-            None => (COMMON, None),
+            None => (GET_STREAM, None),
             Some(id) => {
                 let (stream, after) = parse_event_id(id).ok_or(ProtocolError::UnknownEvent)?;
                 (stream, Some(after))
             }
         };
-        if number == COMMON {
+        if number == GET_STREAM {
             session.streams.open_common();
         }
         let reader = session.mint_reader();
@@ -204,7 +214,7 @@ impl<W: Clone> Sessions<W> {
         let said = stream.count();
         let woken = session.streams.change(number, |stream| stream.attach(reader, me.clone()));
         queue.extend(woken.flatten().map(EndpointAction::Wake));
-        if matches!(resumed, Resumed::Broken(_)) && number != COMMON {
+        if matches!(resumed, Resumed::Broken(_)) && number != GET_STREAM {
             after = said;
             session.give_up(now, number, queue);
         }
@@ -212,15 +222,15 @@ impl<W: Clone> Sessions<W> {
         session.act(now, queue);
         session.begin(now);
         self.schedule.plan(key, session);
-        let primes = session.version().is_some_and(ProtocolVersion::has_polling);
-        Ok(Place { session: key, stream: number, reader, after, primes })
+        let sends_priming_event = session.version().is_some_and(ProtocolVersion::has_polling);
+        Ok(StreamCursor { session: key, stream: number, reader, after, sends_priming_event })
     }
 
     /// A client ends its session.
     pub(super) fn delete(
         &mut self,
         now: Instant,
-        caller: &Caller,
+        caller: &RequestContext,
         queue: &mut Queue<W>,
     ) -> Result<(), ProtocolError> {
         let (key, session) = self.sessions.of_caller(caller, self.serves_modern())?;
@@ -230,7 +240,11 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// The answer that a reader finds, if it is in one piece; the reader goes away then.
-    pub(super) fn take_whole(&mut self, now: Instant, place: &Place) -> Option<(u16, Bytes)> {
+    pub(super) fn take_whole(
+        &mut self,
+        now: Instant,
+        place: &StreamCursor,
+    ) -> Option<(u16, Bytes)> {
         let session = self.sessions.get_mut(&place.session)?;
         let whole = session.streams.take_whole(place.stream, place.reader, place.after)?;
         session.set_used(now);
@@ -239,7 +253,7 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// What a reader finds.
-    pub(super) fn next(&mut self, place: &mut Place) -> Next {
+    pub(super) fn next(&mut self, place: &mut StreamCursor) -> Next {
         let Some(session) = self.sessions.get_mut(&place.session) else { return Next::Gone };
         let next = |stream: &mut Stream<W>| stream.next(place.reader, place.after);
         let Some((number, next)) = session.streams.change(place.stream, next) else {
@@ -250,14 +264,14 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// A reader has taken what there was.
-    pub(super) fn count(&mut self, place: &Place) {
+    pub(super) fn count(&mut self, place: &StreamCursor) {
         if let Some(session) = self.sessions.get_mut(&place.session) {
             self.schedule.kept.note(place.session, session);
         }
     }
 
     /// The request that a reader waits for, unless it is a batch.
-    pub(super) fn request(&self, place: &Place) -> Option<RequestId> {
+    pub(super) fn request(&self, place: &StreamCursor) -> Option<RequestId> {
         let session = self.sessions.get(&place.session)?;
         session.streams.get(place.stream)?.request.clone()
     }
@@ -266,7 +280,7 @@ impl<W: Clone> Sessions<W> {
     pub(super) fn leave(
         &mut self,
         now: Instant,
-        place: &Place,
+        place: &StreamCursor,
         has_heard_all: bool,
         queue: &mut Queue<W>,
     ) {
@@ -363,7 +377,7 @@ impl<W: Clone> Sessions<W> {
             session.server.handle_eof(now);
             session.act(now, queue);
             let limits = session.server.limits();
-            let wake = session.streams.change(COMMON, |common| common.finish(now, limits));
+            let wake = session.streams.change(GET_STREAM, |common| common.finish(now, limits));
             queue.extend(wake.flatten().map(EndpointAction::Wake));
             self.schedule.plan(key, session);
         }
@@ -427,7 +441,7 @@ impl<W: Clone> Sessions<W> {
 
     /// The revision that errors for a client are written for: that of its session, else the one
     /// that its head names.
-    pub(super) fn spoken(&mut self, caller: &Caller) -> ProtocolVersion {
+    pub(super) fn spoken(&mut self, caller: &RequestContext) -> ProtocolVersion {
         let found = self.sessions.of_caller(caller, self.serves_modern());
         let version = found.ok().and_then(|(_, session)| session.version());
         version.or_else(|| caller.version.legacy().ok()?).unwrap_or(ProtocolVersion::LATEST_LEGACY)

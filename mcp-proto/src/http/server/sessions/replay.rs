@@ -60,9 +60,9 @@ pub(super) enum Resumed {
 #[derive(Debug, Default)]
 pub(super) struct Replay {
     /// The newest event, if it is kept. Most streams have no other.
-    newest: Option<Kept>,
+    newest: Option<StoredEvent>,
     /// Those before it that are kept, by their numbers, which are counted from 1.
-    older: VecDeque<Kept>,
+    older: VecDeque<StoredEvent>,
     /// The bytes of the events that may be kept once they are taken.
     bytes: usize,
     /// The bytes of those that may not.
@@ -76,7 +76,7 @@ pub(super) struct Replay {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredEvent {
     number: u64,
     event: Event,
     /// True if it is kept once it is taken.
@@ -91,7 +91,7 @@ impl Replay {
         let total = if stays { &mut self.bytes } else { &mut self.passing };
         *total = total.saturating_add(length);
         self.count += 1;
-        let kept = Kept { number: self.count, event, stays };
+        let kept = StoredEvent { number: self.count, event, stays };
         if let Some(before) = self.newest.replace(kept) {
             self.older.push_back(before);
         }
@@ -126,7 +126,7 @@ impl Replay {
     /// Forgets the oldest notification, or the oldest request if there is none, and no answer.
     /// Returns whether somebody had taken it.
     pub(super) fn forget_one(&mut self) -> Option<bool> {
-        let find = |kind| move |kept: &Kept| kept.event.kind == kind && kept.stays;
+        let find = |kind| move |kept: &StoredEvent| kept.event.kind == kind && kept.stays;
         let notification = find(EventKind::Notification);
         let request = find(EventKind::Request);
         let kept = self.remove(notification).or_else(|| self.remove(request))?;
@@ -144,7 +144,7 @@ impl Replay {
     /// Forgets everything. Returns how many of the events nobody had taken.
     pub(super) fn clear(&mut self) -> u64 {
         let untaken = self.all().filter(|kept| kept.number > self.taken).count() as u64;
-        let essential = |kept: &&Kept| kept.event.kind != EventKind::Notification;
+        let essential = |kept: &&StoredEvent| kept.event.kind != EventKind::Notification;
         let broken = self.all().filter(essential).map(|kept| kept.number).max();
         self.broken = self.broken.max(broken.unwrap_or(0));
         self.newest = None;
@@ -205,7 +205,7 @@ impl Replay {
         self.older.len() + usize::from(self.newest.is_some())
     }
 
-    fn all(&self) -> impl Iterator<Item = &Kept> {
+    fn all(&self) -> impl Iterator<Item = &StoredEvent> {
         self.older.iter().chain(&self.newest)
     }
 
@@ -224,7 +224,7 @@ impl Replay {
         }
     }
 
-    fn remove(&mut self, finds: impl Fn(&Kept) -> bool) -> Option<Kept> {
+    fn remove(&mut self, finds: impl Fn(&StoredEvent) -> bool) -> Option<StoredEvent> {
         let kept = match self.older.iter().position(&finds) {
             Some(at) => self.older.remove(at),
             None => self.newest.take_if(|kept| finds(kept)),
@@ -233,7 +233,7 @@ impl Replay {
         Some(kept)
     }
 
-    fn subtract(&mut self, kept: &Kept) {
+    fn subtract(&mut self, kept: &StoredEvent) {
         let total = if kept.stays { &mut self.bytes } else { &mut self.passing };
         *total = total.saturating_sub(kept.event.data.len());
     }

@@ -7,8 +7,8 @@
 
 use alloc::collections::BTreeSet;
 
-use super::kept::Kept;
 use super::session::Session;
+use super::session_bytes::SessionBytes;
 use super::tenants::Tenants;
 use crate::server;
 use crate::time::Instant;
@@ -17,13 +17,13 @@ use crate::time::Instant;
 pub(super) struct Schedule {
     entries: BTreeSet<(Instant, u128)>,
     /// What sessions hold: it changes when their deadlines may.
-    pub(super) kept: Kept,
+    pub(super) kept: SessionBytes,
     pub(super) tenants: Tenants,
 }
 
 impl Schedule {
     pub(super) fn new(config: &server::Config) -> Self {
-        let kept = Kept::new(config);
+        let kept = SessionBytes::new(config);
         let tenants = Tenants::default();
         Self { entries: BTreeSet::new(), kept, tenants }
     }

@@ -14,7 +14,7 @@ use super::super::status;
 use super::replay::{Event, EventKind};
 use super::standing::{Holdings, Tenancy, Use};
 use super::stream::Stream;
-use super::streams::{COMMON, Streams};
+use super::streams::{GET_STREAM, Streams};
 use crate::limits::Limits;
 use crate::message::{ErrorData, Incoming, Outgoing};
 use crate::server::{
@@ -43,7 +43,7 @@ pub(super) struct Session<W> {
     rested: bool,
     /// When it is looked at next; see `Schedule`.
     pub(super) scheduled: Instant,
-    /// What it held when something happened to it last; see `Kept`.
+    /// What it held when something happened to it last; see `SessionBytes`.
     pub(super) holdings: Holdings,
     pub(super) tenancy: Tenancy,
 }
@@ -102,7 +102,7 @@ impl<W: Clone> Session<W> {
     ) {
         self.handle(now, incoming, extensions, MessageSource::legacy(None));
         self.act(now, queue);
-        self.save();
+        self.shrink_if_idle();
     }
 
     /// Handles a message with the values that came with it.
@@ -119,7 +119,7 @@ impl<W: Clone> Session<W> {
     }
 
     /// Gives back memory at once, where that is worth more than time.
-    pub(super) fn save(&mut self) {
+    pub(super) fn shrink_if_idle(&mut self) {
         if self.server.is_idle() {
             self.shrink();
         }
@@ -139,16 +139,16 @@ impl<W: Clone> Session<W> {
 
     /// Takes the machine's actions.
     pub(super) fn act(&mut self, now: Instant, queue: &mut Queue<W>) {
-        let hears = self.streams.get(COMMON).is_some_and(Stream::is_read);
+        let hears = self.streams.get(GET_STREAM).is_some_and(Stream::is_read);
         loop {
             let server = &mut self.server;
             let action = if hears { server.poll_action() } else { server.poll_queued() };
             let Some(action) = action else { break };
             match action {
-                ServerAction::Send { message, stream, rung } => {
-                    let status = rung.map_or(200, |rung| status(rung, Era::Legacy));
+                ServerAction::Send { message, stream, step } => {
+                    let status = step.map_or(200, |step| status(step, Era::Legacy));
                     let event = Event { data: text(&message), kind: kind(&message, status) };
-                    self.say(now, stream.map_or(COMMON, |stream| stream.0), event, queue);
+                    self.say(now, stream.map_or(GET_STREAM, |stream| stream.0), event, queue);
                 }
                 ServerAction::Unanswered(stream) => {
                     let limits = self.server.limits();
@@ -183,7 +183,7 @@ impl<W: Clone> Session<W> {
     }
 
     fn say(&mut self, now: Instant, stream: u64, event: Event, queue: &mut Queue<W>) {
-        if stream == COMMON {
+        if stream == GET_STREAM {
             self.streams.open_common();
         }
         let limits = self.server.limits();

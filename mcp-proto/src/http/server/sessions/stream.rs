@@ -25,14 +25,14 @@ pub(super) struct Stream<W> {
     finished: bool,
     /// True if whoever reads it is to go away, and to come back.
     polls: bool,
-    reader: Option<Reader<W>>,
+    reader: Option<StreamReader<W>>,
     /// Until when it is kept, once all is said and nobody reads it: `Limits::replay_timeout` after
     /// the last time that something happened.
     kept_until: Instant,
 }
 
 #[derive(Debug)]
-struct Reader<W> {
+struct StreamReader<W> {
     number: u64,
     wake: W,
     woken: bool,
@@ -116,7 +116,7 @@ impl<W: Clone> Stream<W> {
     pub(super) fn attach(&mut self, number: u64, wake: W) -> Option<W> {
         let before = self.wake();
         self.polls = false;
-        self.reader = Some(Reader { number, wake, woken: false });
+        self.reader = Some(StreamReader { number, wake, woken: false });
         before
     }
 

@@ -8,11 +8,11 @@ use bytes::Bytes;
 
 use super::stream::Stream;
 use crate::limits::Limits;
-use crate::row::Row;
+use crate::seq_map::SeqMap;
 use crate::time::Instant;
 
 /// The number of the stream of the GET.
-pub(super) const COMMON: u64 = 0;
+pub(super) const GET_STREAM: u64 = 0;
 
 /// Most streams of answered requests that are kept for clients that missed the answer.
 const MAX_FINISHED: usize = 16;
@@ -20,7 +20,7 @@ const MAX_FINISHED: usize = 16;
 /// The streams of a session.
 #[derive(Debug)]
 pub(super) struct Streams<W> {
-    row: Row<Stream<W>>,
+    row: SeqMap<Stream<W>>,
     sums: Sums,
 }
 
@@ -39,7 +39,7 @@ struct Sums {
 
 impl<W> Default for Streams<W> {
     fn default() -> Self {
-        Self { row: Row::default(), sums: Sums::default() }
+        Self { row: SeqMap::default(), sums: Sums::default() }
     }
 }
 
@@ -52,8 +52,8 @@ impl<W: Clone> Streams<W> {
 
     /// Opens the stream of the GET, unless it is open.
     pub(super) fn open_common(&mut self) {
-        if self.row.get(COMMON).is_none() {
-            self.open(COMMON, Stream::new(None));
+        if self.row.get(GET_STREAM).is_none() {
+            self.open(GET_STREAM, Stream::new(None));
         }
     }
 
@@ -148,8 +148,8 @@ impl<W: Clone> Streams<W> {
     /// Gives back memory that is not needed while nothing happens.
     pub(super) fn shrink(&mut self) {
         // A GET stream on which nothing was sent begins anew with the next GET.
-        if self.get(COMMON).is_some_and(|common| !common.is_read() && common.count() == 0) {
-            self.remove(COMMON);
+        if self.get(GET_STREAM).is_some_and(|common| !common.is_read() && common.count() == 0) {
+            self.remove(GET_STREAM);
         }
         self.row.shrink();
     }

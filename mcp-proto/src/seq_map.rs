@@ -5,17 +5,17 @@ use alloc::collections::VecDeque;
 
 /// A map by number.
 #[derive(Debug)]
-pub struct Row<V> {
+pub struct SeqMap<V> {
     entries: VecDeque<(u64, V)>,
 }
 
-impl<V> Default for Row<V> {
+impl<V> Default for SeqMap<V> {
     fn default() -> Self {
         Self { entries: VecDeque::new() }
     }
 }
 
-impl<V> Row<V> {
+impl<V> SeqMap<V> {
     /// Puts `value` under `number`, in place of what was there.
     pub fn insert(&mut self, number: u64, value: V) {
         match self.find(number) {
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn it_is_a_map_in_whatever_order_things_come() {
-        let mut row = Row::default();
+        let mut row = SeqMap::default();
         for number in [3, 1, 7, 5, 9] {
             row.insert(number, number * 10);
         }

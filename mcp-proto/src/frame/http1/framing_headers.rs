@@ -6,7 +6,7 @@
 use httparse::Header;
 
 use super::body::BodyKind;
-use super::fields::{Place, Places, position};
+use super::fields::{FieldSpan, FieldSpans, position};
 use super::head::HttpVersion;
 use super::refusal::Refusal;
 use super::syntax::{is_named, is_token, trim};
@@ -25,9 +25,9 @@ pub(super) struct Facts<'a> {
 impl<'a> Facts<'a> {
     /// Evaluates `fields`. Fails on the first field that is refused.
     pub(super) fn of(fields: &[Header<'a>]) -> Result<Self, Refusal> {
-        let mut facts = Self::default();
-        fields.iter().try_for_each(|field| facts.see(field.name, field.value))?;
-        Ok(facts)
+        let mut framing_headers = Self::default();
+        fields.iter().try_for_each(|field| framing_headers.see(field.name, field.value))?;
+        Ok(framing_headers)
     }
 
     /// Takes note of one field.
@@ -80,17 +80,17 @@ impl<'a> Facts<'a> {
 }
 
 /// Positions of the fields of a head; `None` if a line before a field ends with a bare LF.
-pub(super) fn places(bytes: &[u8], fields: &[Header<'_>]) -> Option<Places> {
+pub(super) fn places(bytes: &[u8], fields: &[Header<'_>]) -> Option<FieldSpans> {
     let start = bytes.as_ptr().addr();
     let place = |text: &[u8]| text.as_ptr().addr().checked_sub(start);
-    let mut places = Places::new();
+    let mut places = FieldSpans::new();
     for Header { name, value } in fields {
         let name_start = place(name.as_bytes())?;
         let value_start = place(value)?;
         if bytes.get(name_start.checked_sub(2)?) != Some(&b'\r') {
             return None;
         }
-        places.push(Place {
+        places.push(FieldSpan {
             name: position(name_start),
             name_end: position(name_start + name.len()),
             value: position(value_start),

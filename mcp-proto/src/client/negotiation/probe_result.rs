@@ -21,7 +21,7 @@ const MAX_NAME: usize = 64;
 
 /// The content of an answer.
 #[derive(Debug, Default)]
-pub(in crate::client) struct Found {
+pub(in crate::client) struct ProbeResult {
     /// The version to speak, if there is one.
     pub(in crate::client) version: Option<ProtocolVersion>,
     pub(in crate::client) discover: Option<DiscoverResult>,
@@ -33,7 +33,7 @@ pub(in crate::client) struct Found {
     pub(in crate::client) lost: Option<CallError>,
 }
 
-impl Found {
+impl ProbeResult {
     /// The reason that there is no connection after this failure.
     pub(in crate::client) fn into_error(self, failure: Failure) -> ConnectError {
         let Self { supported, error, lost, .. } = self;
@@ -79,11 +79,14 @@ impl Found {
 
 impl Negotiation {
     /// The meaning of an answer to `server/discover`.
-    pub(in crate::client) fn discovered(self, answer: Result<Json, ErrorData>) -> (Outcome, Found) {
+    pub(in crate::client) fn discovered(
+        self,
+        answer: Result<Json, ErrorData>,
+    ) -> (Outcome, ProbeResult) {
         let (supported, discover, error) = match answer {
             Ok(result) => match versions(&result) {
                 Some(supported) => (supported, result.decode().ok(), None),
-                None => return (Outcome::Malformed, Found::default()),
+                None => return (Outcome::Malformed, ProbeResult::default()),
             },
             Err(error) => (listed(&error), None, Some(error)),
         };
@@ -102,23 +105,23 @@ impl Negotiation {
             (Some(code), _) if is_modern(code) => Outcome::Modern,
             (Some(_), _) => Outcome::Error,
         };
-        (outcome, Found { version, discover, supported, error, ..Found::default() })
+        (outcome, ProbeResult { version, discover, supported, error, ..ProbeResult::default() })
     }
 
     /// The meaning of an answer to `initialize`.
     pub(in crate::client) fn initialized(
         self,
         answer: Result<Json, ErrorData>,
-    ) -> (Outcome, Found) {
+    ) -> (Outcome, ProbeResult) {
         let result = match answer {
             Ok(result) => result,
             Err(error) => {
-                let found = Found { error: Some(error), ..Found::default() };
+                let found = ProbeResult { error: Some(error), ..ProbeResult::default() };
                 return (Outcome::Refused, found);
             }
         };
         let Some((name, server)) = ServerInfo::initialized(&result) else {
-            return (Outcome::InitializeMalformed, Found::default());
+            return (Outcome::InitializeMalformed, ProbeResult::default());
         };
         let supported = alloc::vec![name];
         let version = self.common(&supported, Era::Legacy);
@@ -130,7 +133,7 @@ impl Negotiation {
         };
         let version = version.or(modern);
         let server = version.map(|version| ServerInfo { version, ..server });
-        (outcome, Found { version, server, supported, ..Found::default() })
+        (outcome, ProbeResult { version, server, supported, ..ProbeResult::default() })
     }
 
     /// The newest version of an era that is listed and that the client may speak.

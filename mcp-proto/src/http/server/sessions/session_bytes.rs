@@ -14,7 +14,7 @@ use crate::time::Instant;
 
 /// The bytes that sessions hold.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct SessionBytes {
     /// Sessions with replay, by when the oldest of it was said.
     order: BTreeSet<(Instant, u128)>,
     work: Sum,
@@ -27,7 +27,7 @@ struct Sum {
     account: Account,
 }
 
-impl Kept {
+impl SessionBytes {
     pub(super) fn new(config: &server::Config) -> Self {
         let sum = |kind| Sum { bytes: 0, account: config.account_of(kind) };
         Self { order: BTreeSet::new(), work: sum(Kind::Work), replay: sum(Kind::Replay) }

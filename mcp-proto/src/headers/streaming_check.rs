@@ -32,9 +32,9 @@ const SHOWN: usize = 600;
 /// whole body that differs, and what it got of one is to be broken off, not ended.
 ///
 /// ```
-/// use mcp_proto::headers::{BodyCheck, Mirrored};
+/// use mcp_proto::headers::{BodyCheck, MirroredHeaders};
 ///
-/// let head = Mirrored::of([
+/// let head = MirroredHeaders::of([
 ///     ("mcp-protocol-version", &b"2026-07-28"[..]),
 ///     ("mcp-method", b"tools/call"),
 ///     ("mcp-name", b"add"),
@@ -48,7 +48,7 @@ const SHOWN: usize = 600;
 /// # Ok::<(), mcp_proto::headers::BodyError>(())
 /// ```
 ///
-/// It says what [`Mirrored::check_body`](super::Mirrored::check_body) says of a whole body, but for
+/// It says what [`MirroredHeaders::check_body`](super::MirroredHeaders::check_body) says of a whole body, but for
 /// these: errors come in the order of the body; a member on the way to what a header repeats may not
 /// stand twice, as some readers take the first and others the last; `Mcp-Param-*` are left to the
 /// server, for what they repeat depends on the tool. Whatever else can be wrong with a message is the
@@ -60,14 +60,14 @@ const SHOWN: usize = 600;
 #[derive(Clone, Debug)]
 pub struct BodyCheck {
     walker: Walker,
-    reader: Reader,
+    reader: BodyReader,
     /// Once it has said so it says nothing else.
     failed: Option<BodyError>,
 }
 
 /// Position of the walk in the message, and the values read so far.
 #[derive(Clone, Debug)]
-struct Reader {
+struct BodyReader {
     protocol_version: String,
     method: String,
     name: String,
@@ -82,14 +82,14 @@ struct Reader {
     key: Option<Watched>,
     /// The key or string that is being read, from its first quote on.
     text: Vec<u8>,
-    reading: Reading,
+    reading: ReadingState,
     seen: Vec<Watched>,
     is_done: bool,
 }
 
 /// Use of the text of a key or a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Reading {
+enum ReadingState {
     Nothing,
     Key,
     Value(Watched),
@@ -109,7 +109,7 @@ enum Watched {
 impl BodyCheck {
     /// The check of a body whose head claims this.
     pub fn of(claim: &Claim<'_>) -> Self {
-        let reader = Reader {
+        let reader = BodyReader {
             protocol_version: claim.protocol_version.to_owned(),
             method: claim.method.to_owned(),
             name: claim.name.as_deref().unwrap_or_default().to_owned(),
@@ -118,7 +118,7 @@ impl BodyCheck {
             level: 0,
             key: None,
             text: Vec::new(),
-            reading: Reading::Nothing,
+            reading: ReadingState::Nothing,
             seen: Vec::new(),
             is_done: false,
         };
@@ -132,8 +132,8 @@ impl BodyCheck {
             return Err(error.clone());
         }
         let Self { walker, reader, failed } = self;
-        let walked = walker.walk(piece, |part| reader.visit(part).map_err(Failure));
-        walked.map_err(|Failure(error)| failed.insert(error).clone())
+        let walked = walker.walk(piece, |part| reader.visit(part).map_err(CheckFailure));
+        walked.map_err(|CheckFailure(error)| failed.insert(error).clone())
     }
 
     /// Returns whether all of the message was there, and agrees with the head: nothing but blanks
@@ -143,12 +143,12 @@ impl BodyCheck {
     }
 }
 
-impl Reader {
+impl BodyReader {
     fn visit(&mut self, part: Part<'_>) -> Result<(), BodyError> {
         match part {
             Part::Key => {
                 let watches = self.depth == self.level;
-                self.read(if watches { Reading::Key } else { Reading::Nothing });
+                self.read(if watches { ReadingState::Key } else { ReadingState::Nothing });
             }
             Part::Text(text) => return self.collect(text),
             Part::TextEnd => return self.text_end(),
@@ -184,7 +184,7 @@ impl Reader {
         if let Part::Object | Part::Array = part {
             self.depth += 1;
         } else {
-            self.read(watched.map_or(Reading::Nothing, Reading::Value));
+            self.read(watched.map_or(ReadingState::Nothing, ReadingState::Value));
         }
         if leads {
             self.level += 1;
@@ -192,7 +192,7 @@ impl Reader {
         Ok(())
     }
 
-    fn read(&mut self, reading: Reading) {
+    fn read(&mut self, reading: ReadingState) {
         self.reading = reading;
         self.text.clear();
         self.text.push(b'"');
@@ -201,9 +201,9 @@ impl Reader {
     /// More of a text, as long as it may still be what it is compared with.
     fn collect(&mut self, text: &[u8]) -> Result<(), BodyError> {
         let compared = match self.reading {
-            Reading::Nothing => return Ok(()),
-            Reading::Key => Member::MetaProtocolVersion.name(),
-            Reading::Value(watched) => match self.repeated(watched) {
+            ReadingState::Nothing => return Ok(()),
+            ReadingState::Key => Member::MetaProtocolVersion.name(),
+            ReadingState::Value(watched) => match self.repeated(watched) {
                 Some((_, claimed)) => claimed,
                 None => return Ok(()),
             },
@@ -214,9 +214,9 @@ impl Reader {
         if text.len() <= room {
             return Ok(());
         }
-        match core::mem::replace(&mut self.reading, Reading::Nothing) {
-            Reading::Nothing | Reading::Key => Ok(()),
-            Reading::Value(watched) => {
+        match core::mem::replace(&mut self.reading, ReadingState::Nothing) {
+            ReadingState::Nothing | ReadingState::Key => Ok(()),
+            ReadingState::Value(watched) => {
                 let beginning = self.text.get(1..).unwrap_or_default();
                 self.compare(watched, &String::from_utf8_lossy(beginning))
             }
@@ -224,15 +224,15 @@ impl Reader {
     }
 
     fn text_end(&mut self) -> Result<(), BodyError> {
-        if self.reading == Reading::Nothing {
+        if self.reading == ReadingState::Nothing {
             return Ok(());
         }
         self.text.push(b'"');
         let text = core::mem::take(&mut self.text);
         let string = Raw(&text).string();
-        match core::mem::replace(&mut self.reading, Reading::Nothing) {
-            Reading::Nothing => {}
-            Reading::Key => {
+        match core::mem::replace(&mut self.reading, ReadingState::Nothing) {
+            ReadingState::Nothing => {}
+            ReadingState::Key => {
                 self.key = string.as_deref().and_then(|key| self.watched(key));
                 if let Some(watched) = self.key {
                     if self.seen.contains(&watched) {
@@ -242,7 +242,7 @@ impl Reader {
                     self.seen.push(watched);
                 }
             }
-            Reading::Value(watched) => match string {
+            ReadingState::Value(watched) => match string {
                 Some(said) => self.compare(watched, &said)?,
                 None => return Err(watched.not_unicode()),
             },
@@ -337,9 +337,9 @@ impl Watched {
 }
 
 /// An error on the way through a walker.
-struct Failure(BodyError);
+struct CheckFailure(BodyError);
 
-impl From<ScanError> for Failure {
+impl From<ScanError> for CheckFailure {
     fn from(error: ScanError) -> Self {
         Self(BodyError::Message(match error {
             ScanError::Syntax(at) => ProtocolError::Syntax { at },

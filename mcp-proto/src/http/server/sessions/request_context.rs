@@ -17,10 +17,10 @@ use crate::version::{Era, ProtocolVersion};
 
 /// Context of a legacy client's request: its MCP headers, principal and peer address.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Caller {
-    pub(in super::super) session: Token,
+pub(in super::super) struct RequestContext {
+    pub(in super::super) session: SessionHeader,
     /// `MCP-Protocol-Version`.
-    pub(in super::super) version: Named,
+    pub(in super::super) version: VersionHeader,
     pub(in super::super) principal: Option<Arc<str>>,
     /// The values for handlers.
     pub(in super::super) extensions: Extensions,
@@ -51,7 +51,7 @@ const REPEATED_VERSION: ProtocolError =
 
 /// A revision, as a header names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in super::super) enum Named {
+pub(in super::super) enum VersionHeader {
     Absent,
     Known(ProtocolVersion),
     Unknown(String),
@@ -59,7 +59,7 @@ pub(in super::super) enum Named {
     Repeated,
 }
 
-impl Named {
+impl VersionHeader {
     /// What a header says.
     pub(in super::super) fn read(header: Field<'_>) -> Self {
         let header = match header {
@@ -86,10 +86,12 @@ impl Named {
 
     /// The revision that errors are written for while the session is not looked at. Modern clients
     /// have none.
-    pub(in super::super) fn spoken(&self, session: Token) -> ProtocolVersion {
+    pub(in super::super) fn spoken(&self, session: SessionHeader) -> ProtocolVersion {
         match self {
             Self::Known(version) => *version,
-            Self::Absent | Self::Unknown(_) | Self::Repeated if session == Token::Absent => {
+            Self::Absent | Self::Unknown(_) | Self::Repeated
+                if session == SessionHeader::Absent =>
+            {
                 ProtocolVersion::LATEST_MODERN
             }
             Self::Absent | Self::Unknown(_) | Self::Repeated => ProtocolVersion::LATEST_LEGACY,
@@ -104,7 +106,7 @@ impl Named {
 
 /// `Mcp-Session-Id`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) enum Token {
+pub(in super::super) enum SessionHeader {
     Absent,
     /// One that is never given out.
     Invalid,
@@ -115,32 +117,32 @@ pub(in super::super) enum Token {
 
 /// A reader's place at a stream.
 #[derive(Debug)]
-pub(in super::super) struct Place {
+pub(in super::super) struct StreamCursor {
     pub(super) session: u128,
     pub(super) stream: u64,
     pub(super) reader: u64,
     /// The event that it had last.
     pub(super) after: u64,
     /// True if the client knows events without data.
-    pub(super) primes: bool,
+    pub(super) sends_priming_event: bool,
 }
 
 /// What comes of a POST.
 #[derive(Debug)]
-pub(in super::super) enum Posted {
+pub(in super::super) enum PostOutcome {
     /// 202.
     Accepted,
     /// Its answer comes from here.
-    Asked(Place),
+    Asked(StreamCursor),
     /// The same, and nothing is said yet: the reader is woken.
-    Pending(Place),
+    Pending(StreamCursor),
     /// The same, and the session is new.
-    Opened(Place),
+    Opened(StreamCursor),
     /// A refusal, or an `initialize` that was answered with an error.
     Answered { status: u16, data: bytes::Bytes },
 }
 
-impl Token {
+impl SessionHeader {
     /// The id; an error if there is none.
     pub(super) fn key(self, serves_modern: bool) -> Result<u128, ProtocolError> {
         match self {
@@ -188,7 +190,7 @@ fn digits(text: [u8; 8]) -> Option<u32> {
     u32::try_from((fours | fours >> 16) & 0xFFFF_FFFF).ok()
 }
 
-impl Place {
+impl StreamCursor {
     /// The session, as its header has it.
     pub(in super::super) fn session_id(&self) -> String {
         alloc::format!("{:032x}", self.session)
@@ -196,7 +198,7 @@ impl Place {
 
     /// Returns whether it is at the stream of a GET, which answers no request.
     pub(in super::super) fn is_common(&self) -> bool {
-        self.stream == super::streams::COMMON
+        self.stream == super::streams::GET_STREAM
     }
 
     /// The event that the reader had last.
@@ -212,7 +214,7 @@ impl Place {
     /// What the event without data is called that goes before all others, for a reader that had
     /// `after` last; `None` if the client knows no such event.
     pub(in super::super) fn priming(&self, after: u64) -> Option<String> {
-        self.primes.then(|| event_id(self.stream, after))
+        self.sends_priming_event.then(|| event_id(self.stream, after))
     }
 }
 
@@ -220,7 +222,7 @@ impl Place {
 /// reported, and that of the session counts.
 pub(super) fn check_version<W: Clone>(
     session: &Session<W>,
-    caller: &Caller,
+    caller: &RequestContext,
     queue: &mut Queue<W>,
 ) -> Result<(), ProtocolError> {
     let Some(version) = caller.version.legacy()? else { return Ok(()) };
@@ -236,12 +238,12 @@ pub(super) fn check_version<W: Clone>(
 }
 
 /// What is wrong if the header of an `initialize` names another version than its body.
-pub(super) fn differs(caller: &Caller, incoming: &Incoming) -> Option<ProtocolError> {
+pub(super) fn differs(caller: &RequestContext, incoming: &Incoming) -> Option<ProtocolError> {
     let header = match &caller.version {
-        Named::Absent => return None,
-        Named::Known(version) => version.as_str().into(),
-        Named::Unknown(version) => version.clone(),
-        Named::Repeated => return Some(REPEATED_VERSION),
+        VersionHeader::Absent => return None,
+        VersionHeader::Known(version) => version.as_str().into(),
+        VersionHeader::Unknown(version) => version.clone(),
+        VersionHeader::Repeated => return Some(REPEATED_VERSION),
     };
     let Incoming::Message(Message::Request(request)) = incoming else { return None };
     let asked = request.params.raw(Member::ProtocolVersion);
@@ -268,8 +270,8 @@ mod tests {
     fn an_id_is_32_digits_in_lower_case_and_nothing_else() {
         let id = b"0123456789abcdeffedcba9876543210";
         assert_eq!(
-            Token::read(Field::Once(id)),
-            Token::Id(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210)
+            SessionHeader::read(Field::Once(id)),
+            SessionHeader::Id(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210)
         );
         for at in 0..id.len() {
             for byte in 0..=u8::MAX {
@@ -279,11 +281,11 @@ mod tests {
                     text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
                 });
                 let number = plain.and_then(|text| u128::from_str_radix(text, 16).ok());
-                let expected = number.map_or(Token::Invalid, Token::Id);
-                assert_eq!(Token::read(Field::Once(&other)), expected, "{byte:#x} at {at}");
+                let expected = number.map_or(SessionHeader::Invalid, SessionHeader::Id);
+                assert_eq!(SessionHeader::read(Field::Once(&other)), expected, "{byte:#x} at {at}");
             }
         }
-        assert_eq!(Token::read(Field::Once(&id[1..])), Token::Invalid);
-        assert_eq!(Token::read(Field::Absent), Token::Absent);
+        assert_eq!(SessionHeader::read(Field::Once(&id[1..])), SessionHeader::Invalid);
+        assert_eq!(SessionHeader::read(Field::Absent), SessionHeader::Absent);
     }
 }

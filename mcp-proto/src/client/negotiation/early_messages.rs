@@ -11,12 +11,12 @@ const MAX_MESSAGES: usize = 1024;
 const MAX_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct EarlyMessages {
     messages: Vec<Message>,
     bytes: usize,
 }
 
-impl Kept {
+impl EarlyMessages {
     /// Keeps a message that is no response; false if there is no room for it.
     pub(super) fn push(&mut self, message: Message) -> bool {
         let (message, bytes) = match message {

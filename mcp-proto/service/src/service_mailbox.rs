@@ -11,7 +11,7 @@ use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Poll, Waker};
 
-use super::catalog::{Catalog, Offer};
+use super::catalog::{Catalog, CatalogSnapshot};
 use super::changes::Changes;
 pub(super) use super::commands::Command;
 use super::commands::Commands;
@@ -29,15 +29,15 @@ pub(super) struct Work {
     /// The slots of tasks that were woken.
     pub(super) ready: Vec<usize>,
     /// The change.
-    pub(super) news: News,
+    pub(super) news: CatalogUpdate,
     /// True if the endpoint asks for a visit.
     pub(super) visit: bool,
 }
 
 /// What has changed in the catalog.
 #[derive(Debug, Default)]
-pub(super) struct News {
-    pub(super) offer: Option<Offer>,
+pub(super) struct CatalogUpdate {
+    pub(super) offer: Option<CatalogSnapshot>,
     pub(super) changes: Changes,
 }
 
@@ -47,16 +47,16 @@ impl Work {
     }
 }
 
-impl News {
+impl CatalogUpdate {
     pub(super) fn is_empty(&self) -> bool {
         self.offer.is_none() && self.changes.is_empty()
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct ServiceMailbox {
     catalog: Catalog,
-    state: Mailbox<State>,
+    state: Mailbox<MailboxState>,
     spawned: Lock<SpawnedHandlers>,
 }
 
@@ -69,7 +69,7 @@ struct SpawnedHandlers {
 }
 
 #[derive(Debug)]
-struct State {
+struct MailboxState {
     /// In a turn, its time.
     now: Option<Instant>,
     /// The service is gone: nobody looks any more.
@@ -84,9 +84,9 @@ struct State {
     sleeps: u64,
 }
 
-impl Port {
+impl ServiceMailbox {
     pub(super) fn new(catalog: Catalog) -> Self {
-        let state = Mailbox::new(State {
+        let state = Mailbox::new(MailboxState {
             now: None,
             closed: false,
             work: Work::default(),
@@ -121,7 +121,7 @@ impl Port {
 
     /// What has come in.
     pub(super) fn take_work(&self) -> Option<Work> {
-        self.state.look(|State { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
+        self.state.look(|MailboxState { work, .. }| (!work.is_empty()).then(|| mem::take(work)))
     }
 
     /// Returns whether anything has come in.
@@ -130,8 +130,8 @@ impl Port {
     }
 
     /// What has come in beside wakes.
-    pub(super) fn take_commands(&self) -> Option<(Commands, News)> {
-        self.state.look(|State { work, .. }| {
+    pub(super) fn take_commands(&self) -> Option<(Commands, CatalogUpdate)> {
+        self.state.look(|MailboxState { work, .. }| {
             if work.commands.is_empty() && work.news.is_empty() {
                 return None;
             }
@@ -180,7 +180,7 @@ impl Port {
     }
 
     /// There is another offer.
-    pub(super) fn offer(&self, offer: Offer) {
+    pub(super) fn offer(&self, offer: CatalogSnapshot) {
         let mut before = None;
         self.add(|work| {
             // Of two updates at a time the earlier one may come later.

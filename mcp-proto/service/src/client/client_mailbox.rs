@@ -68,13 +68,13 @@ pub(super) type OnProgress = Box<dyn FnMut(Progress) + Send>;
 
 /// What has come in since the last look.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct ClientWork {
     pub(super) commands: Vec<Command>,
     /// The inputs whose handlers were woken.
     pub(super) ready: Vec<InputId>,
 }
 
-impl Work {
+impl ClientWork {
     fn is_empty(&self) -> bool {
         self.commands.is_empty() && self.ready.is_empty()
     }
@@ -91,8 +91,8 @@ pub(super) enum Stage {
     Closed(Option<ConnectError>),
 }
 
-pub(super) struct Port {
-    state: Mailbox<State>,
+pub(super) struct ClientMailbox {
+    state: Mailbox<ClientMailboxState>,
     /// Held for as long as somebody changes what is declared.
     changing: Lock<()>,
     trace: OnceLock<Box<Trace>>,
@@ -103,27 +103,27 @@ pub(super) struct Port {
 /// The trace that calls belong to.
 pub(super) type Trace = dyn Fn() -> TraceContext + Send + Sync;
 
-struct State {
+struct ClientMailboxState {
     stage: Stage,
     /// How the negotiation went, as far as it has come.
     decisions: Vec<Decision>,
     /// How the connection has ended, once the service is gone: nobody looks any more.
     closed: Option<Closed>,
-    work: Work,
+    work: ClientWork,
     answers: Answers,
     capabilities: ClientCapabilities,
     /// Who waits for another stage, or for the end.
     watchers: Vec<Waker>,
 }
 
-impl Port {
+impl ClientMailbox {
     pub(super) fn new(config: Config, sink: Option<Arc<dyn EventSink>>) -> Self {
         let capabilities = config.capabilities.clone();
-        let state = Mailbox::new(State {
+        let state = Mailbox::new(ClientMailboxState {
             stage: Stage::Idle(Box::new(config)),
             decisions: Vec::new(),
             closed: None,
-            work: Work::default(),
+            work: ClientWork::default(),
             answers: Answers::default(),
             capabilities,
             watchers: Vec::new(),
@@ -154,7 +154,7 @@ impl Port {
 
     /// Takes what has come in, and leaves `work`, which is empty, for more to come; false if there
     /// is nothing.
-    pub(super) fn take_work(&self, work: &mut Work) -> bool {
+    pub(super) fn take_work(&self, work: &mut ClientWork) -> bool {
         self.state.look(|state| {
             if state.work.is_empty() {
                 return false;
