@@ -35,7 +35,7 @@ const LAYERS: &[&[&str]] = &[
         "scopes",
     ],
     &["message", "frame", "machine"],
-    &["json", "budget", "deadlines", "row", "decision_table"],
+    &["json", "budget", "deadlines", "seq_map", "decision_table"],
     &["limits", "error", "time", "version"],
 ];
 
@@ -57,7 +57,7 @@ const NARROWER: &[(&str, &[&str])] = &[
             "machine",
             "json",
             "deadlines",
-            "row",
+            "seq_map",
             "decision_table",
             "limits",
             "error",
@@ -99,7 +99,7 @@ const CIRCLE: &[&str] = &[
     "handler.rs",
     "input.rs",
     "middleware/mod.rs",
-    "port.rs",
+    "service_mailbox.rs",
     "registry.rs",
     "session/mod.rs",
 ];

@@ -63,9 +63,7 @@ impl Lines {
                         self.announced.see(&line);
                         return Some(line);
                     }
-                    let Announced { length, is_chunked, .. } = self.announced;
-                    self.place =
-                        if is_chunked { HttpPosition::Size } else { HttpPosition::Body(length) };
+                    self.place = self.announced.position();
                 }
                 HttpPosition::Body(0) => {
                     (self.place, self.announced) = (HttpPosition::Head, Announced::default());
@@ -176,6 +174,11 @@ impl Lines {
 }
 
 impl Announced {
+    /// Position after the head.
+    fn position(&self) -> HttpPosition {
+        if self.is_chunked { HttpPosition::Size } else { HttpPosition::Body(self.length) }
+    }
+
     /// Takes note of a line of a head.
     fn see(&mut self, line: &[u8]) {
         let Some((name, value)) = core::str::from_utf8(line).ok().and_then(|it| it.split_once(':'))

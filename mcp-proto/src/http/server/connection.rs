@@ -50,7 +50,7 @@ pub struct Connection {
     peer: Option<IpAddr>,
     reader: Intake,
     state: State,
-    life: ConnectionState,
+    life: Phase,
     /// When it was last told.
     now: Instant,
     watch: Watch,
@@ -62,7 +62,7 @@ pub struct Connection {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ConnectionState {
+enum Phase {
     Open,
     /// No request is read any more.
     Ending,
@@ -81,7 +81,7 @@ impl Connection {
             config,
             peer: None,
             state: State::Between,
-            life: ConnectionState::Open,
+            life: Phase::Open,
             now,
             out: Outgoing::default(),
             event: None,
@@ -136,13 +136,13 @@ impl Connection {
         if let Some(exchange) = self.state.exchange_mut() {
             exchange.shutdown(now);
         }
-        if self.life != ConnectionState::Open {
+        if self.life != Phase::Open {
             return;
         }
-        self.life = ConnectionState::Ending;
+        self.life = Phase::Ending;
         self.watch.drain_until(now + self.config.server.limits.drain);
         if !matches!(self.state, State::Answering(_) | State::Lingering) {
-            self.life = ConnectionState::Gone;
+            self.life = Phase::Gone;
         }
     }
 
@@ -166,10 +166,10 @@ impl Connection {
     /// Writing has failed: nobody is there any more. A visit may be due before it closes.
     pub fn handle_disconnect(&mut self, now: Instant) {
         self.now = now;
-        if self.life == ConnectionState::Closed {
+        if self.life == Phase::Closed {
             return;
         }
-        self.life = ConnectionState::Gone;
+        self.life = Phase::Gone;
         self.out.clear();
         match self.state.exchange_mut() {
             Some(exchange) => exchange.handle_disconnect(now),
@@ -189,7 +189,7 @@ impl Connection {
 
     /// Reads requests until one is to be answered.
     fn read(&mut self) {
-        while self.life == ConnectionState::Open
+        while self.life == Phase::Open
             && let State::Between | State::Body(_) = self.state
             && let Some(incoming) = self.reader.poll()
         {
@@ -212,7 +212,7 @@ impl Connection {
                 Incoming::Refused(refusal) => {
                     self.refuse(refusal.status(), &refusal.to_string());
                 }
-                Incoming::Truncated | Incoming::Closed => self.life = ConnectionState::Gone,
+                Incoming::Truncated | Incoming::Closed => self.life = Phase::Gone,
             }
         }
         self.count();
@@ -324,18 +324,14 @@ impl Connection {
             let State::Answering(answering) = &mut self.state else { return };
             match answering.exchange.poll_part() {
                 Some(ExchangeAction::Head(head)) => {
-                    answering.begin(&head, self.life == ConnectionState::Open, &mut self.out.bytes);
+                    answering.begin(&head, self.life == Phase::Open, &mut self.out.bytes);
                 }
                 Some(ExchangeAction::Data(data)) => answering.data(&data, &mut self.out.bytes),
                 Some(ExchangeAction::End) => answering.end(&mut self.out.bytes),
                 Some(ExchangeAction::Event(event)) => self.event = Some(event),
                 None => match answering.exchange.take_whole() {
                     Some((head, body)) => {
-                        answering.begin(
-                            &head,
-                            self.life == ConnectionState::Open,
-                            &mut self.out.bytes,
-                        );
+                        answering.begin(&head, self.life == Phase::Open, &mut self.out.bytes);
                         answering.data(&body.unwrap_or_default(), &mut self.out.bytes);
                         answering.end(&mut self.out.bytes);
                     }
@@ -350,15 +346,15 @@ impl Connection {
     fn conclude(&mut self) {
         let State::Answering(answering) = &self.state else { return };
         let framed = answering.framing.as_ref().is_some_and(Framing::keeps_alive);
-        let goes_on = answering.kind.keep_alive && framed && self.life == ConnectionState::Open;
+        let goes_on = answering.kind.keep_alive && framed && self.life == Phase::Open;
         if goes_on {
             self.state = State::Between;
             self.read();
-        } else if self.life == ConnectionState::Open && self.reader.is_in_body() {
+        } else if self.life == Phase::Open && self.reader.is_in_body() {
             self.linger();
         } else {
             self.state = State::Between;
-            self.life = ConnectionState::Gone;
+            self.life = Phase::Gone;
         }
     }
 }
@@ -368,20 +364,20 @@ impl Machine for Connection {
 
     fn handle_bytes(&mut self, now: Instant, data: Bytes) {
         self.now = now;
-        if self.life == ConnectionState::Open && !matches!(self.state, State::Lingering) {
+        if self.life == Phase::Open && !matches!(self.state, State::Lingering) {
             self.reader.push(data);
             self.read();
         }
     }
 
     fn handle_eof(&mut self, now: Instant) {
-        if self.life == ConnectionState::Closed {
+        if self.life == Phase::Closed {
             return;
         }
         self.now = now;
         self.reader.end();
         match &mut self.state {
-            State::Lingering => self.life = ConnectionState::Gone,
+            State::Lingering => self.life = Phase::Gone,
             State::Answering(answering) if answering.exchange.ends_with_input() => {
                 self.handle_disconnect(now);
             }
@@ -392,7 +388,7 @@ impl Machine for Connection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if self.life == ConnectionState::Closed {
+        if self.life == Phase::Closed {
             return;
         }
         self.now = now;
@@ -401,7 +397,7 @@ impl Machine for Connection {
         }
         while let Some(reason) = self.watch.expire(now) {
             match reason {
-                Reason::Idle | Reason::Linger => self.life = ConnectionState::Gone,
+                Reason::Idle | Reason::Linger => self.life = Phase::Gone,
                 Reason::Head => {
                     self.refuse(408, "the head took longer than Limits::head_timeout");
                 }
@@ -411,7 +407,7 @@ impl Machine for Connection {
                 }
                 Reason::Drain => match self.state.exchange_mut() {
                     Some(exchange) => exchange.give_up(now),
-                    None => self.life = ConnectionState::Gone,
+                    None => self.life = Phase::Gone,
                 },
             }
         }
@@ -425,15 +421,15 @@ impl Machine for Connection {
         if let Some(event) = self.event.take() {
             return Some(Action::Event(event));
         }
-        if self.life == ConnectionState::Gone && !matches!(self.state, State::Answering(_)) {
-            self.life = ConnectionState::Closed;
+        if self.life == Phase::Gone && !matches!(self.state, State::Answering(_)) {
+            self.life = Phase::Closed;
             return Some(Action::Close);
         }
         None
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        if self.life == ConnectionState::Closed {
+        if self.life == Phase::Closed {
             return None;
         }
         let exchange = self.state.exchange().and_then(Exchange::poll_timeout);
@@ -444,12 +440,10 @@ impl Machine for Connection {
     fn wants_read(&self) -> bool {
         match (self.life, &self.state) {
             // Nothing comes behind the end, however long a legacy client's answer takes.
-            (ConnectionState::Open, _) if self.reader.has_ended() => false,
-            (ConnectionState::Open, State::Answering(_) | State::Verifying(_)) => {
-                self.reader.wants_ahead()
-            }
-            (ConnectionState::Open, State::Between | State::Body(_) | State::Lingering) => true,
-            (ConnectionState::Ending | ConnectionState::Gone | ConnectionState::Closed, _) => false,
+            (Phase::Open, _) if self.reader.has_ended() => false,
+            (Phase::Open, State::Answering(_) | State::Verifying(_)) => self.reader.wants_ahead(),
+            (Phase::Open, State::Between | State::Body(_) | State::Lingering) => true,
+            (Phase::Ending | Phase::Gone | Phase::Closed, _) => false,
         }
     }
 }

@@ -40,20 +40,10 @@ pub(super) fn serve(
     subscriptions: &mut Subscriptions,
     request: &Request,
 ) -> Result<Answer, ProtocolError> {
-    let (declaration, Request { method, params, .. }) = (context.declaration(), request);
-    let policy = context.config().era_policy;
-    if !matches!(method, Method::Ping)
-        && let Some(target) = forward::target(declaration, Era::Legacy, policy, method, params)?
-    {
-        if matches!(method, Method::Initialize) {
-            lifecycle.open_legacy(Session::open(params, context.limits())?);
-        }
-        let session = lifecycle.session_mut().ok_or_else(|| not_found(method))?;
-        if matches!(method, Method::SetLevel) {
-            session.set_level(params)?;
-        }
-        return Ok(Answer::Handler(target, session.requester(context, None)));
+    if let Some(answer) = forward(context, lifecycle, request)? {
+        return Ok(answer);
     }
+    let (declaration, Request { method, params, .. }) = (context.declaration(), request);
     declaration.check_capability(method)?;
     #[expect(clippy::wildcard_enum_match_arm, reason = "the others are of both eras, or of none")]
     let result = match method {
@@ -95,6 +85,29 @@ pub(super) fn serve(
         }
     };
     Ok(Answer::Result { stamp: Bytes::new(), result })
+}
+
+/// Passes a request on to the handler that forwards all of them, if there is one.
+fn forward(
+    context: &Context,
+    lifecycle: &mut Lifecycle,
+    request: &Request,
+) -> Result<Option<Answer>, ProtocolError> {
+    let Request { method, params, .. } = request;
+    let policy = context.config().era_policy;
+    if matches!(method, Method::Ping) {
+        return Ok(None);
+    }
+    let target = forward::target(context.declaration(), Era::Legacy, policy, method, params)?;
+    let Some(target) = target else { return Ok(None) };
+    if matches!(method, Method::Initialize) {
+        lifecycle.open_legacy(Session::open(params, context.limits())?);
+    }
+    let session = lifecycle.session_mut().ok_or_else(|| not_found(method))?;
+    if matches!(method, Method::SetLevel) {
+        session.set_level(params)?;
+    }
+    Ok(Some(Answer::Handler(target, session.requester(context, None))))
 }
 
 /// Passes a request whose input is complete on to its handler again, or to the one that is declared

@@ -47,7 +47,7 @@ use crate::types::{ElicitRequestParams, InputRequest, InputRequests, InputRespon
 #[derive(Debug, Default)]
 pub(in super::super) struct ServerRequests {
     /// By their ids, which are counted from 1.
-    pending: BTreeMap<RequestId, ServerQuestion>,
+    pending: BTreeMap<RequestId, PendingKind>,
     ids: u64,
     /// The requests of the client that wait for answers, by serial number.
     waiting: BTreeMap<u64, Waiting>,
@@ -55,7 +55,7 @@ pub(in super::super) struct ServerRequests {
 }
 
 #[derive(Debug)]
-enum ServerQuestion {
+enum PendingKind {
     Ping(PingId),
     /// Input for the application, about no request.
     Session(InputId),
@@ -95,7 +95,7 @@ impl ServerRequests {
         context: &mut Context,
         timeout: Duration,
     ) -> PingId {
-        let (number, id) = self.ask(|number| ServerQuestion::Ping(PingId(number)));
+        let (number, id) = self.ask(|number| PendingKind::Ping(PingId(number)));
         let ping = PingId(number);
         self.deadlines.set(Reason::Ping(ping), now + timeout);
         context.send(None, Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
@@ -117,7 +117,7 @@ impl ServerRequests {
             return Err(UsageError::TooManyCalls { max_in_flight });
         }
         let scope = context.scope();
-        let (number, id) = self.ask(|number| ServerQuestion::Session(InputId { scope, number }));
+        let (number, id) = self.ask(|number| PendingKind::Session(InputId { scope, number }));
         let input = InputId { scope, number };
         self.deadlines.set(Reason::Session(input), now + timeout);
         let method = request.method_name();
@@ -165,7 +165,7 @@ impl ServerRequests {
         calls.keep_input(&mut call, kept);
         let mut missing = BTreeSet::new();
         for (key, request) in requests {
-            let (number, id) = self.ask(|_| ServerQuestion::Input { serial, key });
+            let (number, id) = self.ask(|_| PendingKind::Input { serial, key });
             missing.insert(id.clone());
             let message = Outgoing::request(id, request.method_name(), params(request, number));
             context.send(call.path.stream, message);
@@ -192,8 +192,8 @@ impl ServerRequests {
                 context.event(ServerEvent::PeerFault(ProtocolError::UnexpectedResponse));
             }
             // Any answer is a sign of life.
-            (Some((_, ServerQuestion::Ping(ping))), _) => self.end_ping(context, ping, true),
-            (Some((_, ServerQuestion::Session(input))), body) => {
+            (Some((_, PendingKind::Ping(ping))), _) => self.end_ping(context, ping, true),
+            (Some((_, PendingKind::Session(input))), body) => {
                 let answer = match body {
                     Ok(result) if result.raw().is_object() => Ok(result.detach()),
                     Ok(_) => Err(InputFailure::NotAnObject),
@@ -201,7 +201,7 @@ impl ServerRequests {
                 };
                 self.end_input(context, input, answer);
             }
-            (Some((id, ServerQuestion::Input { serial, key })), Ok(result))
+            (Some((id, PendingKind::Input { serial, key })), Ok(result))
                 if result.raw().is_object() =>
             {
                 let bytes = result.as_bytes().len();
@@ -219,7 +219,7 @@ impl ServerRequests {
                     &alloc::format!("the input `{key}` {TOO_MUCH}"),
                 );
             }
-            (Some((_, ServerQuestion::Input { serial, key })), body) => {
+            (Some((_, PendingKind::Input { serial, key })), body) => {
                 let why = match body {
                     Ok(_) => alloc::format!("the input `{key}` is no object"),
                     Err(error) => {
@@ -315,7 +315,7 @@ impl ServerRequests {
     }
 
     /// Opens a question, which is made of its number; its id is that number too.
-    fn ask(&mut self, question: impl FnOnce(u64) -> ServerQuestion) -> (u64, RequestId) {
+    fn ask(&mut self, question: impl FnOnce(u64) -> PendingKind) -> (u64, RequestId) {
         self.ids += 1;
         let id = request_id(self.ids);
         self.pending.insert(id.clone(), question(self.ids));
@@ -325,11 +325,7 @@ impl ServerRequests {
     /// The question that a response answers. On a byte stream some clients answer `"1"` to `1`;
     /// there are no strings among our ids that this could be mistaken for, and `"01"` is another
     /// string. Over HTTP an id is exact.
-    fn take(
-        &mut self,
-        id: &RequestId,
-        binding: ServerChannel,
-    ) -> Option<(RequestId, ServerQuestion)> {
+    fn take(&mut self, id: &RequestId, binding: ServerChannel) -> Option<(RequestId, PendingKind)> {
         if let Some(question) = self.pending.remove(id) {
             return Some((id.clone(), question));
         }
@@ -373,11 +369,11 @@ impl ServerRequests {
     fn end_questions(&mut self, context: &mut Context) {
         for question in mem::take(&mut self.pending).into_values() {
             match question {
-                ServerQuestion::Ping(ping) => self.end_ping(context, ping, false),
-                ServerQuestion::Session(input) => {
+                PendingKind::Ping(ping) => self.end_ping(context, ping, false),
+                PendingKind::Session(input) => {
                     self.end_input(context, input, Err(InputFailure::Closed));
                 }
-                ServerQuestion::Input { .. } => {}
+                PendingKind::Input { .. } => {}
             }
         }
     }

@@ -114,12 +114,10 @@ impl<W: Clone> Sessions<W> {
                 PostOutcome::Accepted
             }
             Incoming::Message(Message::Request(_)) | Incoming::Batch(_) => {
-                let sends_priming_event =
-                    session.version().is_some_and(ProtocolVersion::has_polling);
+                let priming = session.version().is_some_and(ProtocolVersion::has_polling);
                 let (stream, reader) =
                     session.ask(now, incoming, caller.extensions.clone(), me, queue);
-                let place =
-                    StreamCursor { session: key, stream, reader, after: 0, sends_priming_event };
+                let place = StreamCursor { session: key, stream, reader, after: 0, priming };
                 let is_silent = session.streams.get(stream).is_some_and(Stream::is_silent);
                 if is_silent { PostOutcome::Pending(place) } else { PostOutcome::Asked(place) }
             }
@@ -168,14 +166,8 @@ impl<W: Clone> Sessions<W> {
         self.schedule.tenants.enter(key, &mut session);
         self.schedule.plan(key, &mut session);
         self.sessions.insert(key, session);
-        let sends_priming_event = version.has_polling();
-        Ok(PostOutcome::Opened(StreamCursor {
-            session: key,
-            stream,
-            reader,
-            after: 0,
-            sends_priming_event,
-        }))
+        let priming = version.has_polling();
+        Ok(PostOutcome::Opened(StreamCursor { session: key, stream, reader, after: 0, priming }))
     }
 
     /// A client wants to read a stream.
@@ -222,8 +214,8 @@ impl<W: Clone> Sessions<W> {
         session.act(now, queue);
         session.begin(now);
         self.schedule.plan(key, session);
-        let sends_priming_event = session.version().is_some_and(ProtocolVersion::has_polling);
-        Ok(StreamCursor { session: key, stream: number, reader, after, sends_priming_event })
+        let priming = session.version().is_some_and(ProtocolVersion::has_polling);
+        Ok(StreamCursor { session: key, stream: number, reader, after, priming })
     }
 
     /// A client ends its session.
@@ -240,15 +232,11 @@ impl<W: Clone> Sessions<W> {
     }
 
     /// The answer that a reader finds, if it is in one piece; the reader goes away then.
-    pub(super) fn take_whole(
-        &mut self,
-        now: Instant,
-        place: &StreamCursor,
-    ) -> Option<(u16, Bytes)> {
-        let session = self.sessions.get_mut(&place.session)?;
-        let whole = session.streams.take_whole(place.stream, place.reader, place.after)?;
+    pub(super) fn take_whole(&mut self, now: Instant, at: &StreamCursor) -> Option<(u16, Bytes)> {
+        let session = self.sessions.get_mut(&at.session)?;
+        let whole = session.streams.take_whole(at.stream, at.reader, at.after)?;
         session.set_used(now);
-        self.schedule.plan(place.session, session);
+        self.schedule.plan(at.session, session);
         Some(whole)
     }
 

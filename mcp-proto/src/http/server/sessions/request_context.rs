@@ -124,7 +124,7 @@ pub(in super::super) struct StreamCursor {
     /// The event that it had last.
     pub(super) after: u64,
     /// True if the client knows events without data.
-    pub(super) sends_priming_event: bool,
+    pub(super) priming: bool,
 }
 
 /// What comes of a POST.
@@ -214,7 +214,7 @@ impl StreamCursor {
     /// What the event without data is called that goes before all others, for a reader that had
     /// `after` last; `None` if the client knows no such event.
     pub(in super::super) fn priming(&self, after: u64) -> Option<String> {
-        self.sends_priming_event.then(|| event_id(self.stream, after))
+        self.priming.then(|| event_id(self.stream, after))
     }
 }
 
