@@ -120,7 +120,8 @@ fn answers_that_nobody_came_for_are_kept_within_bounds() {
     meter.assert_peak("answers that nobody came for", 2 * MIB + SLACK + 4 * length);
     site.pass(Duration::from_secs(61));
     drop(result);
-    meter.assert_used("after a minute", 32 * KIB);
+    // The endpoint and its declaration, and what the harness of the test prints.
+    meter.assert_used("after a minute", 36 * KIB);
 }
 
 #[test]
