@@ -32,7 +32,6 @@ pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
     }
     let request = RequestHead::new("GET", url.target(), url.authority()).and_then(|mut head| {
         head.push("Accept", b"application/json")?;
-        head.push("Connection", b"close")?;
         Ok(head)
     });
     let request = request.map_err(|refusal| io::Error::other(format!("{refusal}")))?;
