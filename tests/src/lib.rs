@@ -14,6 +14,7 @@ pub mod http;
 pub mod http_client;
 #[cfg(unix)]
 pub mod interop;
+pub mod key_source;
 mod outside;
 #[cfg(unix)]
 pub mod process;
