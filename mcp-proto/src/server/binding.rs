@@ -1,7 +1,8 @@
-//! Verbs of a server that its binding to HTTP needs, beside those that a byte stream has.
+//! Verbs of a server that only its bindings need, most of them the one to HTTP.
 //!
-//! They stand apart from the others of [`Server`] because the binding, and not the peer, is who they
-//! are about: whose request it is, which stream it came in with, whether anybody is there.
+//! They stand apart from the other verbs of [`Server`] because they concern the binding and not the
+//! peer. They are about the sender of a request, the stream that it came in with, whether anybody is
+//! connected, and the order of actions.
 
 use alloc::sync::Arc;
 
@@ -9,19 +10,21 @@ use super::calls::Calls;
 use super::config::Config;
 use super::context::{Context, ServerChannel};
 use super::declaration::Declaration;
-use super::event::{CancelCause, ReplyId, ServerAction, StreamId};
+use super::event::{CancelCause, ReplyId, ServerAction, ServerEvent, StreamId};
 use super::extensions::Extensions;
+use super::filter::Filter;
 use super::legacy::Session;
 use super::lifecycle::Lifecycle;
 use super::machine::Server;
-use super::subscriptions::{Filter, Subscriptions};
+use super::subscriptions::Subscriptions;
 use crate::limits::Limits;
-use crate::message::{Incoming, Message, Method, RequestId};
+use crate::machine::Action;
+use crate::message::{Incoming, Message, Method, Outgoing, RequestId};
 use crate::time::Instant;
 use crate::version::ProtocolVersion;
 
 impl Server {
-    /// A server for one HTTP request of a modern client's.
+    /// A server for one HTTP request of a modern client.
     pub(crate) fn exchange(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
@@ -30,8 +33,8 @@ impl Server {
         Self::alone(declaration, config, principal, Lifecycle::modern())
     }
 
-    /// A server for one HTTP request of a legacy client without a session: it may open with
-    /// `initialize`, or counts as having done so.
+    /// A server for one HTTP request of a legacy client without a session. The request may be
+    /// `initialize`; any other request is served as if `initialize` had succeeded.
     pub(crate) fn stateless(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
@@ -61,7 +64,7 @@ impl Server {
         Self::with(context, lifecycle, Calls::with_capacity(1))
     }
 
-    /// A server for the HTTP requests of one legacy client. It has the settings of all of them.
+    /// A server for all HTTP requests of one legacy session, with their shared state.
     pub(crate) fn shared(
         declaration: Arc<Declaration>,
         config: Arc<Config>,
@@ -71,7 +74,7 @@ impl Server {
         Self::with(context, Lifecycle::undecided(), Calls::default())
     }
 
-    /// The peer is gone: what is in flight is cancelled, and nothing more is sent.
+    /// Handles a disconnect of the peer: cancels the requests in flight, and sends nothing more.
     pub fn handle_disconnect(&mut self, _now: Instant) {
         if self.lifecycle.is_closed() {
             return;
@@ -85,7 +88,7 @@ impl Server {
         self.close_if_drained();
     }
 
-    /// The answer to this request cannot be told to anybody any more.
+    /// Drops a request whose answer cannot reach the client any more.
     pub(crate) fn abandon(&mut self, id: &RequestId) {
         let Self { context, calls, to_client, .. } = self;
         if let Some(serial) = calls.find(id) {
@@ -94,9 +97,22 @@ impl Server {
         }
     }
 
-    /// The next action, without changes to tell of: they wait, and are told once.
+    /// The next queued action. Pending changes stay pending, so that repeated changes are merged.
     pub(crate) fn poll_queued(&mut self) -> Option<ServerAction> {
         self.context.outbox.pop()
+    }
+
+    /// The next action if it is to send a message.
+    pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
+        if self.context.outbox.is_empty() && self.subscriptions.has_news() {
+            return self.subscriptions.next();
+        }
+        self.context.outbox.pop_message()
+    }
+
+    /// The next action if it is not to send a message.
+    pub(crate) fn poll_event(&mut self) -> Option<Action<ServerEvent>> {
+        self.context.outbox.pop_event()
     }
 
     /// Gives back the memory that an idle machine does not need.
@@ -107,12 +123,12 @@ impl Server {
         self.subscriptions.shrink();
     }
 
-    /// Returns whether nothing is in flight, and no action is to be taken.
+    /// Returns whether no request is in flight, and the queue of actions is empty.
     pub(crate) fn is_idle(&self) -> bool {
         self.calls.len() == 0 && self.context.outbox.is_empty()
     }
 
-    /// What its replies have in common.
+    /// Common part of the ids of its replies.
     pub(crate) fn scope(&self) -> usize {
         self.context.scope()
     }
@@ -126,17 +142,17 @@ impl Server {
         self.context.principal().map(AsRef::as_ref)
     }
 
-    /// The bounds that it keeps.
+    /// The limits of this server.
     pub fn limits(&self) -> &Limits {
         self.context.limits()
     }
 
-    /// The revision that the session was opened with.
+    /// The revision with which the session was opened.
     pub(crate) fn session_version(&self) -> Option<ProtocolVersion> {
         self.lifecycle.session().map(Session::version)
     }
 
-    /// The bytes of what a session knows of its client, and of the URIs that it subscribed to.
+    /// The bytes that a session stores about its client, and of the URIs of its subscriptions.
     pub(crate) fn session_bytes(&self) -> usize {
         let session = self.lifecycle.session();
         session.map_or(0, |session| session.bytes() + self.subscriptions.bytes())
@@ -147,22 +163,27 @@ impl Server {
         self.subscriptions.filter()
     }
 
+    /// Takes another declaration silently: the endpoint of a listener tells of its changes.
+    pub(crate) fn adopt(&mut self, declaration: &Arc<Declaration>) {
+        self.context.declare(declaration.clone());
+    }
+
     /// Returns whether a handler owes the answer to a request.
     pub(crate) fn is_owed(&self, about: ReplyId) -> bool {
         self.context.serial(about).is_some_and(|serial| self.calls.is_in_handler(serial))
     }
 
-    /// The request that a handler has to answer, if there is one, and no batch waits for it.
+    /// The request in flight, if it is the only one and belongs to no batch.
     pub(crate) fn only_call(&self) -> Option<&RequestId> {
         self.calls.only()
     }
 
-    /// The id that the client has given to a request that a handler owes the answer to, for logs.
+    /// The id that the client has given to a request in flight, for logs.
     pub fn request_id(&self, about: ReplyId) -> Option<&RequestId> {
         self.calls.get(self.context.serial(about)?).map(|call| &call.id)
     }
 
-    /// The stream that a request came in with.
+    /// The stream on which a request arrived.
     pub(crate) fn stream_of(&self, about: ReplyId) -> Option<StreamId> {
         let serial = self.context.serial(about)?;
         self.calls.get(serial).or_else(|| self.to_client.get(serial))?.path.stream

@@ -6,17 +6,17 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Cacheable {
-    /// Those of `server/discover`.
+    /// Results of `server/discover`.
     Discover,
-    /// Those of `tools/list`.
+    /// Results of `tools/list`.
     Tools,
-    /// Those of `prompts/list`.
+    /// Results of `prompts/list`.
     Prompts,
-    /// Those of `resources/list`.
+    /// Results of `resources/list`.
     Resources,
-    /// Those of `resources/templates/list`.
+    /// Results of `resources/templates/list`.
     ResourceTemplates,
-    /// Those of `resources/read`, unless a handler's result says otherwise.
+    /// Results of `resources/read`, unless a handler's result has hints of its own.
     Contents,
 }
 

@@ -1,4 +1,4 @@
-//! One request in flight: what its answer, and a second visit to its handler, need.
+//! One request in flight, with the data that its answer and a second call of its handler need.
 
 use alloc::boxed::Box;
 
@@ -11,10 +11,10 @@ use crate::time::Instant;
 use crate::types::LoggingLevel;
 use crate::version::{Era, EraPolicy};
 
-/// The way by which a message came, and its answer goes.
+/// The path of a message and of its answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReplyPath {
-    /// Stream of the response to its HTTP request.
+    /// Stream of the response to the HTTP request of the message.
     pub(super) stream: Option<StreamId>,
     /// The batch that waits for the answer.
     pub(super) batch: Option<u64>,
@@ -27,24 +27,25 @@ pub(super) struct Call {
     pub(super) era: Era,
     pub(super) kind: CallKind,
     pub(super) token: Option<ProgressToken>,
-    /// The last progress that went out.
+    /// The last progress that was sent.
     pub(super) progress: Option<f64>,
-    /// Of a modern request: the least severe log messages that its client wants.
+    /// The least severe log messages that a modern client wants for its request.
     pub(super) log_level: Option<LoggingLevel>,
     /// Deadline of the handler.
     pub(super) deadline: Instant,
-    /// The bytes of its message, and of the input that was given for it.
+    /// The bytes of the message, and of the input that the client has given for it.
     pub(super) size: usize,
-    /// The way that the answer goes.
+    /// The path of the answer.
     pub(super) path: ReplyPath,
-    /// True if its handler may ask for input.
+    /// True if the handler may ask for input.
     pub(super) asks: bool,
-    /// Kinds of input that its client supports.
+    /// Kinds of input that the client supports.
     pub(super) inputs: Inputs,
-    /// Of a legacy request whose handler may ask: what it is asked again with.
+    /// The data to call the handler again with; only for a legacy request whose handler may ask for
+    /// input.
     pub(super) again: Option<Box<RetryContext>>,
-    /// Its share of the endpoint's budget. Its [`Reply`](super::Reply) holds the share while the
-    /// handler runs.
+    /// The request's share of the endpoint's budget. The [`Reply`](super::Reply) owns the share
+    /// while the handler runs.
     pub(super) charge: Option<Charge>,
 }
 
@@ -56,15 +57,19 @@ pub(super) const PER_CALL: usize = 2 * 1024;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CallKind {
     Tool {
-        /// Legacy clients see its structured content inside of an object.
+        /// True if legacy clients get the structured content wrapped in an object.
         wraps: bool,
+        /// The call may become a task: its client is modern and declares the extension.
+        task: bool,
     },
     Prompt,
     Resource {
-        /// It brought input, on which the answer depends.
+        /// True if the request contains input, on which the answer depends.
         retried: bool,
     },
     Completion,
+    /// A subscription that names tasks.
+    Subscription,
     /// Of a method that the specification does not have.
     Other,
     /// A request that another server answers.
@@ -72,16 +77,16 @@ pub(super) enum CallKind {
 }
 
 impl CallKind {
-    /// Returns whether the client may be asked for input, and may bring some along.
+    /// Returns whether the server may ask the client for input, and accept input in the request.
     pub(super) fn takes_input(self) -> bool {
         match self {
             Self::Tool { .. } | Self::Prompt | Self::Resource { .. } => true,
-            Self::Completion | Self::Other | Self::Forwarded(_) => false,
+            Self::Completion | Self::Subscription | Self::Other | Self::Forwarded(_) => false,
         }
     }
 }
 
-/// A forwarded request, as far as its answer depends on its method.
+/// A forwarded request: the properties of its method that its answer depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Forward {
     Initialize,
@@ -90,21 +95,21 @@ pub(super) enum Forward {
     Other,
 }
 
-/// A request that a handler may have to see again.
+/// A request whose handler may have to be called again.
 #[derive(Debug)]
 pub(super) struct RetryContext {
     pub(super) method: Method,
     pub(super) params: Params,
-    /// Number of times it has asked for input.
+    /// Number of times that the handler has asked for input.
     pub(super) rounds: usize,
     /// The bytes of the input of the last round.
     pub(super) input: usize,
 }
 
-/// The sender of a request, and what came with it beside its parameters.
+/// The sender of a request, and the data that came with the request in addition to its parameters.
 pub(super) struct Requester {
     pub(super) peer: Peer,
-    /// Kinds of input that its client supports.
+    /// Kinds of input that the client supports.
     pub(super) inputs: Inputs,
     pub(super) input: Option<Box<Input>>,
     pub(super) log_level: Option<LoggingLevel>,

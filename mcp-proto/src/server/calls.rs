@@ -1,11 +1,11 @@
 //! The requests in flight: by id, for duplicates and cancellation, and by reply.
 //!
-//! In: requests with the handlers that they are for, cancellations, time. Out: events for handlers,
-//! and the errors of requests that could not wait. A request leaves its handler with
-//! [`Calls::set_aside`], and stays in flight until it is settled, or goes to a handler again.
+//! In: requests and their handlers, cancellations, time. Out: events for handlers, and errors for
+//! requests that were refused or timed out. [`Calls::set_aside`] takes a request from its handler.
+//! The request then stays in flight until it is settled, or goes to a handler again.
 //!
-//! Handlers all have the same time, so that the oldest request is due first: a deadline that is set
-//! and cleared with each call takes 2 % of one on stdio.
+//! All handlers have the same timeout, so the oldest request is due first. A separate deadline for
+//! each call would cost 2 % of a call on stdio.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -18,6 +18,7 @@ use super::call::{Call, CallKind, Forward, PER_CALL, ReplyPath, Requester, Retry
 use super::context::{Context, ServerChannel};
 use super::event::{CancelCause, Reply, Request, ServerEvent};
 use super::forward;
+use super::ids::Ids;
 use super::serve::Target;
 use crate::budget::{Charge, SMALL};
 use crate::error::{ProtocolError, ValidationStep};
@@ -32,27 +33,27 @@ use crate::version::Era;
 /// The requests in flight.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// Those in handlers, oldest first, with serial numbers, which only grow: found by halving.
-    /// Answers mostly come in order, so that little moves when one is taken out.
+    /// The requests in handlers, oldest first, with increasing serial numbers, so that a binary
+    /// search finds them. Answers mostly come in order, so removal moves few elements.
     queue: VecDeque<(u64, Call)>,
-    /// All of them: those in handlers, those that wait for input, and subscriptions.
+    /// All requests in flight: in handlers, waiting for input, and subscriptions.
     by_id: Ids,
-    /// Number of them that are subscriptions.
+    /// Number of subscriptions in flight.
     held: usize,
     bytes: usize,
-    /// Number of the bytes that are input.
+    /// Number of bytes that are input.
     input: usize,
     serials: u64,
 }
 
 impl Calls {
-    /// Room for so many requests in handlers.
+    /// Creates an empty table with room for `capacity` requests in handlers.
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        let by_id = Ids { row: Vec::with_capacity(capacity) };
+        let by_id = Ids::with_capacity(capacity);
         Self { queue: VecDeque::with_capacity(capacity), by_id, ..Self::default() }
     }
 
-    /// Passes a request on to its handler.
+    /// Passes a request to its handler.
     pub(super) fn start(
         &mut self,
         now: Instant,
@@ -66,10 +67,11 @@ impl Calls {
         let token = meta::progress_token(&params, context.limits())?;
         let charge = self.admit(context, size)?;
         let era = requester.peer.version.era();
-        // A modern client sends its request again by itself. A legacy one that cannot be asked for
-        // anything still has handlers that keep a state.
+        // A modern client repeats its request itself. A legacy request needs this even if its
+        // client supports no input, because its handler may keep a state.
         let again = (era == Era::Legacy && target.handler.asks).then(|| {
-            // It may be in flight for long, and would hold the whole buffer that arrived.
+            // The request may be in flight for long, so it must not keep its whole input buffer
+            // alive.
             let method = method.clone();
             let params = params.detach();
             Box::new(RetryContext { method, params, rounds: 0, input: 0 })
@@ -81,7 +83,7 @@ impl Calls {
             kind: target.kind,
             token,
             progress: None,
-            // That of a session may change while the request is in flight.
+            // The level of a session may change while the request is in flight.
             log_level: requester.log_level.filter(|_| era == Era::Modern),
             deadline: self.deadline_of_next(now, context),
             size,
@@ -96,7 +98,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Passes a request that was set aside on to a handler again.
+    /// Passes a request that was set aside to a handler again.
     pub(super) fn restart(
         &mut self,
         now: Instant,
@@ -128,6 +130,7 @@ impl Calls {
         call.kind = if resource { CallKind::Resource { retried } } else { kind };
         let wants_progress = call.token.is_some();
         let charge = call.charge.take();
+        let may_be_task = matches!(kind, CallKind::Tool { task: true, .. });
         let serial = self.push(call);
         context.event(ServerEvent::Request(Request {
             reply: Reply { id: context.reply_id(serial), charge },
@@ -138,12 +141,13 @@ impl Calls {
             input: requester.input,
             peer: requester.peer,
             wants_progress,
+            may_be_task,
             log_level: requester.log_level,
             trace: TraceContext::read(params).map(Arc::new),
         }));
     }
 
-    /// Deadline of a handler that starts now. Never before the deadline of an older call, even if
+    /// Deadline of a handler that starts now: never before the deadline of an older call, even if
     /// the clock went back.
     fn deadline_of_next(&self, now: Instant, context: &Context) -> Instant {
         let newest = self.queue.back().map_or(Instant::ZERO, |(_, call)| call.deadline);
@@ -159,22 +163,22 @@ impl Calls {
         if self.len() > 0 && !self.has_room(context, size) {
             return Err(ProtocolError::TooManyBytesInFlight { max_in_flight_bytes });
         }
-        // A connection has one modern request in flight, and a session as many as it likes.
+        // Each connection has one modern request in flight, but a session may have any number.
         if size <= SMALL && context.binding() != ServerChannel::Session {
             return Ok(None);
         }
         context.config().admit(size.saturating_add(PER_CALL)).map(Some)
     }
 
-    /// Returns whether so many bytes more may be in flight.
+    /// Returns whether `bytes` more bytes may be in flight.
     fn has_room(&self, context: &Context, bytes: usize) -> bool {
         let batches = context.batches().map_or(0, Batches::bytes);
         let now = self.bytes.saturating_add(batches);
         now.saturating_add(bytes) <= context.limits().max_in_flight_bytes
     }
 
-    /// Returns whether so many bytes of input may be kept. One request is accepted whatever its
-    /// size, and so it does not count against its own input.
+    /// Returns whether `bytes` bytes of input may be kept. One request is accepted at any size, and
+    /// its size does not count against its own input.
     pub(super) fn has_room_for_input(&self, context: &Context, bytes: usize) -> bool {
         let Limits { max_endpoint_bytes, max_in_flight_bytes, .. } = *context.limits();
         if !context.config().budget.has_room(max_endpoint_bytes, bytes) {
@@ -196,14 +200,14 @@ impl Calls {
         }
     }
 
-    /// Does the same with all of them.
+    /// Does the same with all requests in handlers.
     pub(super) fn cancel_all(&mut self, context: &mut Context, cause: &CancelCause) {
         while let Some((serial, _)) = self.queue.front() {
             self.cancel(context, *serial, cause.clone());
         }
     }
 
-    /// Ends the requests whose handlers have had their time.
+    /// Ends the requests whose handlers have timed out.
     pub(super) fn handle_timeout(&mut self, now: Instant, context: &mut Context) {
         while self.queue.front().is_some_and(|(_, call)| call.deadline <= now) {
             let Some((serial, call)) = self.queue.pop_front() else { return };
@@ -218,7 +222,7 @@ impl Calls {
         }
     }
 
-    /// Ends the subscriptions that are forwarded: nobody listens any more.
+    /// Ends the forwarded subscriptions, since the client does not listen any more.
     pub(super) fn end_forwarded(&mut self, context: &mut Context) {
         let forwarded = CallKind::Forwarded(Forward::Listen);
         let found = self.queue.iter().filter(|(_, call)| call.kind == forwarded);
@@ -251,6 +255,11 @@ impl Calls {
         context.deliver(call.path, step, Outgoing::Error { id: Some(call.id), error });
     }
 
+    /// The serial number of the next request.
+    pub(super) fn next_serial(&self) -> u64 {
+        self.serials + 1
+    }
+
     /// The request has no handler, but its id is in use.
     pub(super) fn hold(&mut self, id: &RequestId) -> u64 {
         self.serials += 1;
@@ -266,13 +275,13 @@ impl Calls {
         }
     }
 
-    /// A request leaves its handler and stays in flight, until it is brought back or settled.
+    /// Takes a request from its handler; it stays in flight until it is restarted or settled.
     pub(super) fn set_aside(&mut self, serial: u64) -> Option<Call> {
         let at = self.place(serial)?;
         self.queue.remove(at).map(|(_, call)| call)
     }
 
-    /// A request that was set aside keeps so many bytes of input more.
+    /// Charges `bytes` more bytes of input to a request that was set aside.
     pub(super) fn keep_input(&mut self, call: &mut Call, bytes: usize) {
         let Some(again) = &mut call.again else { return };
         again.input = again.input.saturating_add(bytes);
@@ -284,7 +293,7 @@ impl Calls {
         }
     }
 
-    /// The handler of a request that was set aside has had its input.
+    /// Credits the input of a request that was set aside, after its handler has used it.
     pub(super) fn drop_input(&mut self, call: &mut Call) {
         let Some(again) = &mut call.again else { return };
         let bytes = core::mem::take(&mut again.input);
@@ -293,7 +302,7 @@ impl Calls {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
-    /// A request that was set aside is over.
+    /// Removes a request that was set aside.
     pub(super) fn settle(&mut self, call: &Call) {
         self.by_id.remove(&call.id);
         self.bytes = self.bytes.saturating_sub(call.size);
@@ -318,12 +327,12 @@ impl Calls {
         self.by_id.get(id)
     }
 
-    /// The serial numbers of those in handlers, oldest first.
+    /// The serial numbers of the requests in handlers, oldest first.
     pub(super) fn serials(&self) -> impl Iterator<Item = u64> + '_ {
         self.queue.iter().map(|(serial, _)| *serial)
     }
 
-    /// The request in a handler, if there is one, and no batch waits for it.
+    /// The request in a handler, if it is the only one and belongs to no batch.
     pub(super) fn only(&self) -> Option<&RequestId> {
         let mut calls = self.queue.iter().map(|(_, call)| call);
         let first = calls.next().filter(|call| call.path.batch.is_none())?;
@@ -341,12 +350,12 @@ impl Calls {
         self.by_id.len() - self.held
     }
 
-    /// Returns whether no handler is at work.
+    /// Returns whether no handler is running.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Gives back the memory that is not needed while nothing is in flight.
+    /// Frees memory, if no request is in flight.
     pub(super) fn shrink(&mut self) {
         if self.by_id.is_empty() {
             self.by_id = Ids::default();
@@ -363,47 +372,5 @@ impl Calls {
 
     fn place(&self, serial: u64) -> Option<usize> {
         self.queue.binary_search_by_key(&serial, |(serial, _)| *serial).ok()
-    }
-}
-
-/// Serial numbers by id: a row, since few are in flight at a time.
-#[derive(Debug, Default)]
-struct Ids {
-    row: Vec<(RequestId, u64)>,
-}
-
-impl Ids {
-    fn insert(&mut self, id: &RequestId, serial: u64) {
-        match self.find(id) {
-            Ok(at) => {
-                if let Some((_, before)) = self.row.get_mut(at) {
-                    *before = serial;
-                }
-            }
-            Err(at) => self.row.insert(at, (id.clone(), serial)),
-        }
-    }
-
-    fn remove(&mut self, id: &RequestId) -> bool {
-        self.find(id).is_ok_and(|at| {
-            self.row.remove(at);
-            true
-        })
-    }
-
-    fn get(&self, id: &RequestId) -> Option<u64> {
-        self.row.get(self.find(id).ok()?).map(|(_, serial)| *serial)
-    }
-
-    fn len(&self) -> usize {
-        self.row.len()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.row.is_empty()
-    }
-
-    fn find(&self, id: &RequestId) -> Result<usize, usize> {
-        self.row.binary_search_by(|(other, _)| other.cmp(id))
     }
 }

@@ -1,6 +1,6 @@
-//! Settings of a server: its eras, its bounds, and the budget that its machines share.
+//! Settings of a server: its eras, its limits, and the budget that its machines share.
 
-use crate::budget::{Account, Budget, Charge, Full, Kind};
+use crate::budget::{Account, Budget, Charge, ChargeKind, Full};
 use crate::error::ProtocolError;
 use crate::limits::Limits;
 use crate::version::EraPolicy;
@@ -9,21 +9,21 @@ use crate::version::EraPolicy;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Config {
-    /// The eras that it serves; default both.
+    /// The eras that the server serves; default both.
     pub era_policy: EraPolicy,
-    /// Its bounds.
+    /// The limits of the server.
     pub limits: Limits,
     pub(crate) budget: Budget,
 }
 
 impl Config {
-    /// Records that new work does not fit, and returns its error.
+    /// Records that new work does not fit, and returns the error.
     pub(crate) fn endpoint_full(&self) -> ProtocolError {
         self.budget.record_refusal();
         ProtocolError::EndpointFull { max_endpoint_bytes: self.limits.max_endpoint_bytes }
     }
 
-    /// A charge for new work of so many bytes.
+    /// Charges `bytes` bytes of new work.
     pub(crate) fn admit(&self, bytes: usize) -> Result<Charge, ProtocolError> {
         let charge = self.budget.admit(self.limits.max_endpoint_bytes, bytes);
         charge.map_err(|Full| self.endpoint_full())
@@ -32,11 +32,11 @@ impl Config {
     /// An account of the bytes that a driver holds for the server, such as output that is not
     /// written yet. They count against [`Limits::max_endpoint_bytes`].
     pub fn account(&self) -> Account {
-        self.account_of(Kind::Work)
+        self.account_of(ChargeKind::Work)
     }
 
-    /// An account of nothing yet.
-    pub(crate) fn account_of(&self, kind: Kind) -> Account {
+    /// A new account without charges.
+    pub(crate) fn account_of(&self, kind: ChargeKind) -> Account {
         self.budget.account(kind, self.limits.max_endpoint_bytes)
     }
 }

@@ -1,9 +1,10 @@
-//! Facts of a server that its parts share, and the way out of it.
+//! Shared facts of a server, and its outbox.
 //!
-//! In: what the server was made with; messages, answers and events of its parts. Out: the facts; and
-//! actions, in the [`Outbox`]. An answer to a request of a batch waits for the others of the batch.
+//! In: the configuration of the server; messages, answers and events from its parts. Out: the
+//! configuration, and actions in the [`Outbox`]. An answer to a request of a batch waits for the
+//! other answers of the batch.
 //!
-//! Every verb of a part that sends something, or depends on a fact, is given a `Context`.
+//! Every method that sends something, or needs one of the facts, takes a `Context`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -12,42 +13,44 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use super::call::ReplyPath;
 use super::config::Config;
 use super::declaration::Declaration;
-use super::event::{ReplyId, ServerAction, ServerEvent, SessionRef, StreamId};
+use super::event::{Peer, ReplyId, ServerAction, ServerEvent, SessionRef, StreamId};
 use super::extensions::Extensions;
 use super::outbox::Outbox;
 use crate::budget::Charge;
 use crate::error::ValidationStep;
+use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::batches::Batches;
 use crate::message::{ErrorData, Outgoing};
+use crate::version::ProtocolVersion;
 
-/// What a server's messages travel on.
+/// Channel of a server's messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ServerChannel {
-    /// One stream of them.
+    /// One stream of messages.
     Stream,
     /// One HTTP request and its answer; modern, or legacy without a session.
     Exchange,
-    /// Many of those; legacy.
+    /// Many HTTP requests of one legacy session.
     Session,
 }
 
-/// The facts that parts of a server share, and its way out.
+/// Facts that the parts of a server share, and the outbox.
 #[derive(Debug)]
 pub(super) struct Context {
     declaration: Arc<Declaration>,
     config: Arc<Config>,
-    /// Tells the replies of this machine from those of all others.
+    /// Number that distinguishes the replies of this machine from those of all others.
     scope: usize,
     binding: ServerChannel,
-    /// On whose behalf the peer acts.
+    /// The authenticated principal of the peer.
     principal: Option<Arc<str>>,
     /// The values that came with the HTTP request that is handled.
     extensions: Extensions,
-    /// The actions that nobody has taken.
+    /// The actions that the driver has not taken yet.
     pub(super) outbox: Outbox,
-    /// The batches whose answers are not complete. Mostly there are none, and an idle session has no
-    /// room.
+    /// The batches with missing answers. Usually none, so an idle session has no allocation for
+    /// them.
     batches: Option<Box<Batches>>,
 }
 
@@ -62,10 +65,10 @@ impl Context {
         binding: ServerChannel,
         principal: Option<Arc<str>>,
     ) -> Self {
-        // It is compared and never shown, so that no output depends on it.
+        // The number is only compared and never shown, so no output depends on it.
         static SCOPES: AtomicUsize = AtomicUsize::new(0);
         let outbox = match binding {
-            // It has one request, and says few things.
+            // An exchange has one request and sends few messages.
             ServerChannel::Exchange => Outbox::with_capacity(2),
             ServerChannel::Stream | ServerChannel::Session => Outbox::default(),
         };
@@ -78,7 +81,7 @@ impl Context {
         &self.declaration
     }
 
-    /// Takes another declaration, and returns the one before.
+    /// Replaces the declaration, and returns the earlier one.
     pub(super) fn declare(&mut self, declaration: Arc<Declaration>) -> Arc<Declaration> {
         core::mem::replace(&mut self.declaration, declaration)
     }
@@ -104,8 +107,17 @@ impl Context {
         self.principal.as_ref()
     }
 
-    pub(super) fn extensions(&self) -> &Extensions {
-        &self.extensions
+    /// The sender of a request of a client that says this about itself.
+    pub(super) fn peer(
+        &self,
+        version: ProtocolVersion,
+        client_info: Option<Json>,
+        capabilities: Json,
+    ) -> Peer {
+        let principal = self.principal.clone();
+        let extensions = self.extensions.clone();
+        let is_http = self.is_http();
+        Peer { version, client_info, capabilities, principal, extensions, is_http }
     }
 
     /// Sets the values of the HTTP request that is handled next.
@@ -113,22 +125,24 @@ impl Context {
         self.extensions = extensions;
     }
 
-    /// What the names of its requests have in common.
+    /// Common part of the reply ids of this machine.
     pub(super) fn scope(&self) -> usize {
         self.scope
     }
 
-    /// The name of a request, by its serial number.
+    /// The reply id of a request, by its serial number.
     pub(super) fn reply_id(&self, serial: u64) -> ReplyId {
-        ReplyId { scope: self.scope, serial, shared: self.binding == ServerChannel::Session }
+        let shared = self.binding == ServerChannel::Session;
+        let lone = self.binding == ServerChannel::Exchange;
+        ReplyId { scope: self.scope, serial, shared, lone }
     }
 
-    /// The serial number of a request, unless it is another machine's.
+    /// The serial number of a request, unless the request belongs to another machine.
     pub(super) fn serial(&self, about: ReplyId) -> Option<u64> {
         (about.scope == self.scope).then_some(about.serial)
     }
 
-    /// Sends a message that is no answer.
+    /// Sends a message that is not an answer.
     pub(super) fn send(&mut self, stream: Option<StreamId>, message: Outgoing) {
         self.outbox.send(&self.config, message, stream, None);
     }
@@ -148,8 +162,8 @@ impl Context {
         self.outbox.push(ServerAction::Close);
     }
 
-    /// Sends an answer, or keeps it until its batch is complete. `step` is where its request
-    /// failed, if it did.
+    /// Sends an answer, or keeps it until its batch is complete. `step` is the step at which the
+    /// request failed, if it did.
     pub(super) fn answer(
         &mut self,
         path: ReplyPath,
@@ -180,24 +194,25 @@ impl Context {
         self.leave(path);
     }
 
-    /// A batch of `size` bytes is being read; [`Self::leave`] ends that.
+    /// Begins a batch of `size` bytes; [`Self::leave`] ends its reading.
     pub(super) fn begin_batch(&mut self, size: usize, messages: usize, charge: Charge) -> u64 {
         self.batches.get_or_insert_default().begin(size, messages, Some(charge))
     }
 
-    /// The batches whose answers are not complete.
+    /// The batches with missing answers.
     pub(super) fn batches(&self) -> Option<&Batches> {
         self.batches.as_deref()
     }
 
-    /// A request has entered a handler; its batch waits for the answer.
+    /// Records that a request has entered a handler; its batch waits for the answer.
     pub(super) fn enter(&mut self, path: ReplyPath) {
         if let (Some(id), Some(batches)) = (path.batch, &mut self.batches) {
             batches.enter(id);
         }
     }
 
-    /// A request of a batch is settled, or the batch is read; the last one sends the answers.
+    /// Records that a request of a batch is settled, or that the batch was read. Sends the answers
+    /// after the last of these.
     pub(super) fn leave(&mut self, path: ReplyPath) {
         let answers = path.batch.and_then(|id| self.batches.as_mut()?.leave(id));
         let Some(answers) = answers else { return };
@@ -210,7 +225,7 @@ impl Context {
         }
     }
 
-    /// Nothing answers a request that is over, unless others of its batch have answers.
+    /// Ends a request without an answer, unless other requests of its batch have answers.
     pub(super) fn leave_unanswered(&mut self, path: ReplyPath) {
         match (path.batch, path.stream) {
             (Some(_), _) => self.leave(path),
@@ -219,7 +234,7 @@ impl Context {
         }
     }
 
-    /// Gives back the memory that an idle machine does not need.
+    /// Frees the memory that an idle machine does not need.
     pub(super) fn shrink(&mut self) {
         self.outbox.shrink();
         if self.batches().is_some_and(|batches| batches.messages() == 0) {

@@ -1,4 +1,4 @@
-//! A registered without its handlers: immutable, shared by all machines, serialised beforehand.
+//! A registry without its handlers: immutable, shared by all machines, already serialized.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -6,18 +6,19 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use super::access::{EntryAccess, ListEntry};
 use super::cacheable::Cacheable;
 use super::entries::{Entries, Listed};
+use super::event::Peer;
 use super::handler_id::HandlerId;
-use super::legacy::wrapped_schema;
-use super::pages::Pages;
+use super::lists::{Lists, encode};
 use super::registered::{Reference, Registered};
 use super::result_prefix::{COMPLETE, result_prefix};
 use super::template::UriTemplate;
 use crate::change::{Change, List};
 use crate::error::UsageError;
 use crate::ext::Feature;
-use crate::headers::Plan;
+use crate::headers::HeaderPlan;
 use crate::json::Json;
 use crate::json::write;
 use crate::message::Capability;
@@ -37,42 +38,47 @@ pub struct Declaration {
     encoded_capabilities: Json,
     instructions: Option<String>,
     pub(super) tools: BTreeMap<String, ToolEntry>,
-    /// The scopes that tools require, by their names.
+    /// The scopes that tools require, by tool.
     pub(super) tool_scopes: BTreeMap<String, Scopes>,
     pub(super) resources: BTreeMap<String, HandlerId>,
-    templates: Vec<(UriTemplate, HandlerId)>,
+    templates: Vec<TemplateEntry>,
     pub(super) prompts: BTreeMap<String, PromptEntry>,
     completions: BTreeMap<Reference, Completes>,
     methods: BTreeMap<String, MethodEntry>,
     notifications: BTreeMap<String, HandlerId>,
     fallback: Option<HandlerId>,
-    /// The handler of all requests and notifications, if this server forwards them.
+    /// The handler of all requests and notifications, if this server is a forwarder.
     pub(super) forward: Option<HandlerId>,
-    pages: Lists,
-    /// The tools as legacy clients see them, if that makes a difference.
-    legacy_tools: Option<Pages>,
+    /// The handler that looks up the tasks of a subscription.
+    pub(super) task_subscriptions: Option<HandlerId>,
+    lists: Lists,
     discover: Json,
     discover_modern_only: Json,
     /// Members that each modern result gets: `resultType` and the server's name.
     pub(super) stamp: Bytes,
-    /// The same for a result that asks for input.
+    /// The same for a result that requires input.
     pub(super) input_required_stamp: Bytes,
     /// The same with caching hints.
     cache_stamps: BTreeMap<Cacheable, Bytes>,
-    /// The longest time that the contents of resources may be kept.
+    /// The longest time for which clients may cache the contents of resources.
     pub(super) contents_hint: CacheHint,
     pub(super) list_changed: BTreeSet<List>,
+    /// The entries that are disabled, or that some callers alone see.
+    access: EntryAccess,
 }
 
 #[derive(Debug)]
 pub(super) struct ToolEntry {
     pub(super) handler: HandlerId,
-    /// Legacy clients see its output schema, and so its structured content, inside of an object.
+    /// True if legacy clients get the output schema, and the structured content, wrapped in an
+    /// object.
     pub(super) wraps: bool,
     /// Mapping from arguments to HTTP headers.
-    pub(super) plan: Plan,
+    pub(super) plan: HeaderPlan,
     /// The extensions that a client must declare.
     pub(super) required: Vec<String>,
+    /// True if calls of the tool may become tasks.
+    pub(super) tasks: bool,
 }
 
 /// A method with a handler of its own.
@@ -84,9 +90,18 @@ struct MethodEntry {
 }
 
 #[derive(Debug)]
+struct TemplateEntry {
+    uri_template: String,
+    parsed: UriTemplate,
+    handler: HandlerId,
+    /// False if no resource is read from it.
+    is_enabled: bool,
+}
+
+#[derive(Debug)]
 pub(super) struct PromptEntry {
     pub(super) handler: HandlerId,
-    /// The arguments that must be given.
+    /// The required arguments.
     pub(super) required: Vec<String>,
 }
 
@@ -97,18 +112,10 @@ pub(super) enum Completes {
     Nothing,
 }
 
-#[derive(Debug)]
-struct Lists {
-    tools: Pages,
-    resources: Pages,
-    templates: Pages,
-    prompts: Pages,
-}
-
 impl Declaration {
     pub(super) fn new(registered: &Registered) -> Self {
         let server_info = encode(&registered.server_info);
-        let cache = |what| registered.cache.get(&what).copied().unwrap_or_default();
+        let cache = |what| cache_hint(registered, what);
         let capabilities = capabilities(registered);
         let mut declaration = Self {
             encoded_capabilities: encode(&capabilities),
@@ -116,7 +123,7 @@ impl Declaration {
             instructions: registered.instructions.clone(),
             tools: tools(registered),
             tool_scopes: registered.tool_scopes.clone(),
-            resources: by_key(&registered.resources),
+            resources: by_key(&registered.resources, &registered.access),
             templates: templates(registered),
             prompts: prompts(registered),
             completions: completions(registered),
@@ -124,8 +131,8 @@ impl Declaration {
             notifications: registered.notifications.clone(),
             fallback: registered.fallback,
             forward: registered.forward,
-            pages: lists(registered),
-            legacy_tools: legacy_tools(registered),
+            task_subscriptions: registered.task_subscriptions,
+            lists: Lists::new(registered),
             discover: Json::EMPTY_OBJECT,
             discover_modern_only: Json::EMPTY_OBJECT,
             stamp: result_prefix(COMPLETE, &server_info, None, None),
@@ -136,6 +143,7 @@ impl Declaration {
                 .collect(),
             contents_hint: cache(Cacheable::Contents),
             list_changed: registered.list_changed.clone(),
+            access: registered.access.clone(),
             server_info,
         };
         declaration.discover = declaration.write_discover(EraPolicy::Auto);
@@ -144,22 +152,65 @@ impl Declaration {
     }
 
     /// The handler of a resource, and the variables of the template that it follows.
-    pub(super) fn resource(&self, uri: &str) -> Option<(HandlerId, Json)> {
-        if let Some(handler) = self.resources.get(uri) {
+    pub(super) fn resource(
+        &self,
+        uri: &str,
+        caller: &dyn Fn() -> Peer,
+    ) -> Option<(HandlerId, Json)> {
+        if let Some(handler) = self.resources.get(uri)
+            && !self.hides(|| ListEntry::resource(uri), caller)
+        {
             return Some((*handler, Json::EMPTY_OBJECT));
         }
-        let matching = |(template, handler): &(UriTemplate, HandlerId)| {
-            Some((*handler, template.matches(uri)?))
+        let matching = |template: &TemplateEntry| {
+            let variables = template.parsed.matches(uri)?;
+            let entry = || ListEntry::resource_template(&*template.uri_template);
+            (!self.hides(entry, caller)).then_some((template.handler, variables))
         };
-        self.templates.iter().find_map(matching)
+        self.templates.iter().filter(|template| template.is_enabled).find_map(matching)
+    }
+
+    /// Returns whether updates of a resource are not for this caller: what it would read them from
+    /// is hidden. Of a URI that nothing has, updates are for everybody.
+    pub(super) fn hides_updates(&self, uri: &str, caller: &dyn Fn() -> Peer) -> bool {
+        if self.access.is_empty() {
+            return false;
+        }
+        let is_read = self.resources.contains_key(uri)
+            || !self.access.is_enabled(|| ListEntry::resource(uri))
+            || self.templates.iter().any(|template| template.parsed.matches(uri).is_some());
+        is_read && self.resource(uri, caller).is_none()
+    }
+
+    /// Returns whether an entry is hidden from this caller.
+    pub(super) fn hides(
+        &self,
+        entry: impl FnOnce() -> ListEntry,
+        caller: impl FnOnce() -> Peer,
+    ) -> bool {
+        self.access.filters.hide(entry, caller)
+    }
+
+    /// Returns whether some entries are not for every caller.
+    pub(super) fn has_filters(&self) -> bool {
+        !self.access.filters.is_empty()
     }
 
     /// Source of completions for a prompt or a template; `None` if it does not exist.
-    pub(super) fn completion(&self, reference: &Reference) -> Option<Completes> {
-        self.completions.get(reference).copied()
+    pub(super) fn completion(
+        &self,
+        reference: &Reference,
+        caller: &dyn Fn() -> Peer,
+    ) -> Option<Completes> {
+        let entry = || match reference {
+            Reference::Prompt(name) => ListEntry::prompt(&**name),
+            Reference::Template(template) => ListEntry::resource_template(&**template),
+        };
+        let completes = self.completions.get(reference).copied();
+        completes.filter(|_| !self.hides(entry, caller))
     }
 
-    /// The handler of a method that the specification does not have, and the extensions that a
+    /// The handler of a method that the specification does not define, and the extensions that a
     /// client must declare for it.
     pub(super) fn method(&self, method: &str) -> Option<(HandlerId, &[String])> {
         match self.methods.get(method) {
@@ -177,17 +228,14 @@ impl Declaration {
     }
 
     /// The page of a list at this cursor, `None` if no page handed it out.
-    pub(super) fn page(&self, era: Era, list: Cacheable, cursor: Option<&str>) -> Option<&Json> {
-        match list {
-            Cacheable::Tools => match (era, &self.legacy_tools) {
-                (Era::Legacy, Some(tools)) => tools.at(cursor),
-                _ => self.pages.tools.at(cursor),
-            },
-            Cacheable::Prompts => self.pages.prompts.at(cursor),
-            Cacheable::Resources => self.pages.resources.at(cursor),
-            Cacheable::ResourceTemplates => self.pages.templates.at(cursor),
-            Cacheable::Discover | Cacheable::Contents => None,
-        }
+    pub(super) fn page(
+        &self,
+        era: Era,
+        list: Cacheable,
+        cursor: Option<&str>,
+        caller: &dyn Fn() -> Peer,
+    ) -> Option<Json> {
+        self.lists.page(era, list, cursor, caller)
     }
 
     /// Checks that a change is declared, so that it may be published.
@@ -199,24 +247,17 @@ impl Declaration {
             Change::ResourceUpdated(_) => {
                 (self.declares(Capability::ResourceSubscriptions), "resources.subscribe")
             }
+            Change::TaskUpdated(_) => (self.task_subscriptions.is_some(), "extensions (tasks)"),
         };
         if declared { Ok(()) } else { Err(UsageError::Undeclared { capability }) }
     }
 
     /// The lists that are not the same in `other`.
-    pub(crate) fn differences(&self, other: &Self) -> impl Iterator<Item = List> {
-        let ours = &self.pages;
-        let theirs = &other.pages;
-        List::ALL.into_iter().filter(move |list| match list {
-            List::Tools => ours.tools != theirs.tools,
-            List::Prompts => ours.prompts != theirs.prompts,
-            List::Resources => {
-                ours.resources != theirs.resources || ours.templates != theirs.templates
-            }
-        })
+    pub(crate) fn differences<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = List> + 'a {
+        self.lists.differences(&other.lists)
     }
 
-    /// Members that a modern result gets if clients may cache it.
+    /// Members of a modern result that clients may cache.
     pub(super) fn cache_stamp(&self, what: Cacheable) -> &Bytes {
         self.cache_stamps.get(&what).unwrap_or(&self.stamp)
     }
@@ -226,7 +267,7 @@ impl Declaration {
         &self.server_info
     }
 
-    /// The result of `server/discover`, from a server with this policy.
+    /// The result of `server/discover` for a server with this policy.
     pub(super) fn discover(&self, policy: EraPolicy) -> &Json {
         match policy {
             EraPolicy::Auto | EraPolicy::LegacyOnly => &self.discover,
@@ -266,6 +307,24 @@ impl Declaration {
     }
 }
 
+/// The caching hint of a result, which is private if the result depends on the caller.
+fn cache_hint(registered: &Registered, what: Cacheable) -> CacheHint {
+    let hint = registered.cache.get(&what).copied().unwrap_or_default();
+    let is_private = registered.access.filters.has(|entry| {
+        matches!(
+            (what, entry),
+            (Cacheable::Tools, ListEntry::Tool(_))
+                | (Cacheable::Prompts, ListEntry::Prompt(_))
+                | (Cacheable::Resources | Cacheable::Contents, ListEntry::Resource(_))
+                | (
+                    Cacheable::ResourceTemplates | Cacheable::Contents,
+                    ListEntry::ResourceTemplate(_)
+                )
+        )
+    });
+    if is_private { CacheHint::private(hint.ttl_ms) } else { hint }
+}
+
 fn capabilities(registered: &Registered) -> ServerCapabilities {
     let changes = |list| registered.list_changed.contains(&list);
     let list = |list, is_empty: bool| {
@@ -293,12 +352,13 @@ fn capabilities(registered: &Registered) -> ServerCapabilities {
 fn tools(registered: &Registered) -> BTreeMap<String, ToolEntry> {
     let entry = |(tool, handler): &(Tool, HandlerId)| {
         let wraps = tool.output_schema.as_ref().is_some_and(|schema| !has_type_object(schema));
-        // It was checked when the tool was added.
-        let plan = Plan::compile(&tool.input_schema).unwrap_or_default();
+        // The tool's headers were checked when the tool was added.
+        let plan = HeaderPlan::compile(&tool.input_schema).unwrap_or_default();
         let required = registered.required(&Feature::tool(&*tool.name));
-        (tool.name.clone(), ToolEntry { handler: *handler, wraps, plan, required })
+        let tasks = registered.task_tools.contains(&tool.name);
+        (tool.name.clone(), ToolEntry { handler: *handler, wraps, plan, required, tasks })
     };
-    registered.tools.iter().map(entry).collect()
+    registered.tools.enabled(&registered.access).map(entry).collect()
 }
 
 fn methods(registered: &Registered) -> BTreeMap<String, MethodEntry> {
@@ -315,25 +375,29 @@ fn prompts(registered: &Registered) -> BTreeMap<String, PromptEntry> {
         let required = required.map(|argument| argument.name.clone()).collect();
         (prompt.name.clone(), PromptEntry { handler: *handler, required })
     };
-    registered.prompts.iter().map(entry).collect()
+    registered.prompts.enabled(&registered.access).map(entry).collect()
 }
 
-fn by_key<T: Listed>(entries: &Entries<T>) -> BTreeMap<String, HandlerId> {
-    entries.iter().map(|(item, handler)| (item.key().into(), *handler)).collect()
+fn by_key<T: Listed>(entries: &Entries<T>, access: &EntryAccess) -> BTreeMap<String, HandlerId> {
+    entries.enabled(access).map(|(item, handler)| (item.key().into(), *handler)).collect()
 }
 
-fn templates(registered: &Registered) -> Vec<(UriTemplate, HandlerId)> {
+fn templates(registered: &Registered) -> Vec<TemplateEntry> {
     let parsed = registered.templates.iter().filter_map(|(template, handler)| {
         // They have been checked when they were added.
-        Some((UriTemplate::parse(&template.uri_template).ok()?, *handler))
+        let parsed = UriTemplate::parse(&template.uri_template).ok()?;
+        let uri_template = template.uri_template.clone();
+        let entry = || ListEntry::resource_template(&*uri_template);
+        let is_enabled = registered.access.is_enabled(entry);
+        Some(TemplateEntry { uri_template, parsed, handler: *handler, is_enabled })
     });
     parsed.collect()
 }
 
 fn completions(registered: &Registered) -> BTreeMap<Reference, Completes> {
-    let prompts =
-        registered.prompts.iter().map(|(prompt, _)| Reference::Prompt(prompt.name.clone()));
-    let templates = registered.templates.iter();
+    let prompts = registered.prompts.enabled(&registered.access);
+    let prompts = prompts.map(|(prompt, _)| Reference::Prompt(prompt.name.clone()));
+    let templates = registered.templates.enabled(&registered.access);
     let templates =
         templates.map(|(template, _)| Reference::Template(template.uri_template.clone()));
     let handler = |reference| {
@@ -342,35 +406,4 @@ fn completions(registered: &Registered) -> BTreeMap<Reference, Completes> {
         (reference, completes)
     };
     prompts.chain(templates).map(handler).collect()
-}
-
-fn lists(registered: &Registered) -> Lists {
-    let size = registered.page_size;
-    Lists {
-        tools: Pages::new("tools", &encoded(&registered.tools), size),
-        resources: Pages::new("resources", &encoded(&registered.resources), size),
-        templates: Pages::new("resourceTemplates", &encoded(&registered.templates), size),
-        prompts: Pages::new("prompts", &encoded(&registered.prompts), size),
-    }
-}
-
-fn legacy_tools(registered: &Registered) -> Option<Pages> {
-    let mut differ = false;
-    let tools = registered.tools.iter().map(|(tool, _)| {
-        let schema = tool.output_schema.as_ref().filter(|schema| !has_type_object(schema));
-        let Some(schema) = schema else { return encode(tool) };
-        differ = true;
-        encode(&tool.clone().output_schema(wrapped_schema(schema)))
-    });
-    let tools: Vec<Json> = tools.collect();
-    differ.then(|| Pages::new("tools", &tools, registered.page_size))
-}
-
-fn encoded<T: Listed + serde::Serialize>(entries: &Entries<T>) -> Vec<Json> {
-    entries.iter().map(|(item, _)| encode(item)).collect()
-}
-
-/// Plain structs of strings and raw JSON always encode.
-fn encode<T: serde::Serialize>(value: &T) -> Json {
-    Json::encode(value).unwrap_or(Json::EMPTY_OBJECT)
 }

@@ -1,6 +1,7 @@
-//! Sources of messages, and the facts by which the table of eras routes them.
+//! Sources of messages, and the facts by which the table of eras routes messages.
 //!
-//! In: a message, maybe of a batch. Out: its kind and claim; the answer to what the table refuses.
+//! In: a message, or one of a batch. Out: its kind and claim, or the answer if the table refuses
+//! it.
 
 use super::call::ReplyPath;
 use super::event::StreamId;
@@ -20,19 +21,19 @@ pub(crate) struct MessageSource<'a, 'h> {
     pub(super) head: Option<&'a MirroredHeaders<'h>>,
     /// The eras that its HTTP endpoint serves, which may be fewer than those of the machine.
     pub(super) policy: Option<EraPolicy>,
-    /// The route that its HTTP exchange found. The machine classifies all other messages, and
+    /// The route that the HTTP exchange has found. The machine classifies all other messages, and
     /// batches, which only some sessions have.
     pub(super) route: Option<Route>,
 }
 
 impl<'a, 'h> MessageSource<'a, 'h> {
-    /// The HTTP request of a legacy client; its answers go out on `stream`, if there are any.
+    /// The HTTP request of a legacy client; its answers, if any, go out on `stream`.
     pub(crate) fn legacy(stream: Option<StreamId>) -> Self {
         let path = ReplyPath { stream, batch: None };
         Self { path, head: None, policy: None, route: Some(Route::Legacy) }
     }
 
-    /// The HTTP request of a modern client, with its head, at an endpoint of this policy.
+    /// The HTTP request of a modern client, with its head, at an endpoint with this policy.
     pub(crate) fn modern(head: &'a MirroredHeaders<'h>, policy: EraPolicy) -> Self {
         let route = Some(Route::Modern);
         Self { path: ReplyPath::default(), head: Some(head), policy: Some(policy), route }
@@ -79,7 +80,7 @@ pub(super) fn message_facts(message: &Message) -> (Kind, Claim) {
     }
 }
 
-/// The answer to what the table of eras refuses.
+/// The answer to a message that the table of eras refuses.
 pub(crate) fn refusal(
     refusal: Refusal,
     policy: EraPolicy,
@@ -107,7 +108,8 @@ pub(super) fn refused(refusal: Refusal, policy: EraPolicy, params: &Params) -> P
         Refusal::ModernNotServed => ProtocolError::ModernNotServed,
         Refusal::LegacyNotServed => {
             let requested = params.raw(Member::ProtocolVersion);
-            // What refuses `initialize` serves no legacy revision, here or any more.
+            // A server that refuses `initialize` serves no legacy revision, or serves none any
+            // more.
             let policy = EraPolicy::ModernOnly;
             negotiate::unsupported(requested.and_then(Raw::string).as_deref(), policy)
         }

@@ -1,11 +1,12 @@
-//! A list of what a server offers: in the order in which it was added, each entry with a key of
-//! its own and its handler.
+//! List of what a server offers, in the order of registration. Each entry has a unique key and a
+//! handler.
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::HandlerId;
+use super::access::{EntryAccess, ListEntry};
 use crate::error::UsageError;
 use crate::types::{Prompt, Resource, ResourceTemplate, Tool};
 
@@ -14,8 +15,11 @@ pub(super) trait Listed {
     /// Name of the kind of entry in [`UsageError::Duplicate`].
     const KIND: &'static str;
 
-    /// Key that clients request the entry by.
+    /// Key by which clients request the entry.
     fn key(&self) -> &str;
+
+    /// The entry of a key.
+    fn entry(key: &str) -> ListEntry;
 }
 
 impl Listed for Tool {
@@ -23,6 +27,10 @@ impl Listed for Tool {
 
     fn key(&self) -> &str {
         &self.name
+    }
+
+    fn entry(key: &str) -> ListEntry {
+        ListEntry::tool(key)
     }
 }
 
@@ -32,6 +40,10 @@ impl Listed for Resource {
     fn key(&self) -> &str {
         &self.uri
     }
+
+    fn entry(key: &str) -> ListEntry {
+        ListEntry::resource(key)
+    }
 }
 
 impl Listed for ResourceTemplate {
@@ -40,6 +52,10 @@ impl Listed for ResourceTemplate {
     fn key(&self) -> &str {
         &self.uri_template
     }
+
+    fn entry(key: &str) -> ListEntry {
+        ListEntry::resource_template(key)
+    }
 }
 
 impl Listed for Prompt {
@@ -47,6 +63,10 @@ impl Listed for Prompt {
 
     fn key(&self) -> &str {
         &self.name
+    }
+
+    fn entry(key: &str) -> ListEntry {
+        ListEntry::prompt(key)
     }
 }
 
@@ -61,7 +81,7 @@ impl<T: Listed> Entries<T> {
         Self { list: Vec::new(), keys: BTreeSet::new() }
     }
 
-    /// Fails with [`UsageError::Duplicate`] if there is one of this key.
+    /// Fails with [`UsageError::Duplicate`] if the list has an entry with this key.
     pub(super) fn check(&self, item: &T) -> Result<(), UsageError> {
         if self.keys.contains(item.key()) {
             return Err(UsageError::Duplicate { kind: T::KIND, name: item.key().to_string() });
@@ -69,17 +89,31 @@ impl<T: Listed> Entries<T> {
         Ok(())
     }
 
-    /// Adds what has been checked.
+    /// Adds an entry that was checked.
     pub(super) fn add(&mut self, item: T, handler: HandlerId) {
         self.keys.insert(item.key().to_string());
         self.list.push((item, handler));
     }
 
-    /// Takes the entry of this key out and returns its handler.
+    /// Removes the entry with this key, and returns its handler.
     pub(super) fn remove(&mut self, key: &str) -> Option<HandlerId> {
         let at = self.list.iter().position(|(item, _)| item.key() == key)?;
         self.keys.remove(key);
         Some(self.list.remove(at).1)
+    }
+
+    /// Replaces the entry with this key by the result of `change`, which must keep the key.
+    pub(super) fn change(&mut self, key: &str, change: impl FnOnce(T) -> T)
+    where
+        T: Clone,
+    {
+        if let Some((item, _)) = self.list.iter_mut().find(|(item, _)| item.key() == key) {
+            *item = change(item.clone());
+        }
+    }
+
+    pub(super) fn into_list(self) -> Vec<(T, HandlerId)> {
+        self.list
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -92,5 +126,10 @@ impl<T: Listed> Entries<T> {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &(T, HandlerId)> {
         self.list.iter()
+    }
+
+    /// The entries that are not disabled.
+    pub(super) fn enabled(&self, access: &EntryAccess) -> impl Iterator<Item = &(T, HandlerId)> {
+        self.list.iter().filter(|(item, _)| access.is_enabled(|| T::entry(item.key())))
     }
 }

@@ -10,7 +10,7 @@ use super::extensions::Extensions;
 use super::outcome::Input;
 use crate::budget::Charge;
 use crate::error::{ProtocolError, ValidationStep};
-use crate::ext;
+use crate::ext::{self, ui::AppCapability};
 use crate::frame::http1::Head;
 use crate::json::Json;
 use crate::message::{ErrorData, Method, Outgoing};
@@ -29,13 +29,12 @@ pub enum ServerAction {
         message: Outgoing,
         /// The destination, over HTTP: `None` is the stream that belongs to no request.
         stream: Option<StreamId>,
-        /// Of an error with which the machine itself refuses a request: the step at which it
-        /// failed.
+        /// The step at which the request failed, for an error of the machine itself.
         step: Option<ValidationStep>,
     },
-    /// Over HTTP: nothing answers what came in with this stream.
+    /// Over HTTP: the request that arrived on this stream has no answer.
     Unanswered(StreamId),
-    /// Tell the application.
+    /// Report an event to the application.
     Event(ServerEvent),
     /// Close the connection; nothing follows.
     Close,
@@ -47,30 +46,32 @@ pub enum ServerAction {
 pub enum ServerEvent {
     /// A request for a handler; give its [`Reply`] back with `respond`.
     Request(Request),
-    /// A request is no longer of interest: stop working on it. Its reply is void.
+    /// The client does not need the request any more: stop working on it. Its reply is void.
     Cancelled {
         /// The request.
         about: ReplyId,
-        /// Why.
+        /// The cause.
         cause: CancelCause,
     },
     /// A notification for a handler.
     Notification {
-        /// Whose session it is of.
+        /// The session that the notification belongs to.
         session: SessionRef,
-        /// Whose notification it is; [`Registry::handler`](super::Registry::handler) knows it.
+        /// The handler of the notification; [`Registry::handler`](super::Registry::handler) returns
+        /// it.
         handler: HandlerId,
         /// The method.
         method: Method,
-        /// Its parameters, as they came.
+        /// The parameters, unchanged.
         params: Json,
     },
-    /// A session has ended, or the byte stream of a client; only of a server that
-    /// [forwards](super::Registry::forward). Its requests are answered or cancelled.
+    /// A session has ended, or the byte stream of a client. Only a server that
+    /// [forwards](super::Registry::forward) reports this. All requests of the session are answered
+    /// or cancelled.
     SessionEnded {
         /// The session.
         session: SessionRef,
-        /// The handler that forwards.
+        /// The handler of the forwarder.
         handler: HandlerId,
     },
     /// The outcome of a [`Server::ping`](super::Server::ping).
@@ -84,40 +85,40 @@ pub enum ServerEvent {
     InputAnswered {
         /// The input.
         input: InputId,
-        /// The result, a JSON object, as it came.
+        /// The result, a JSON object, unchanged.
         answer: Result<Json, InputFailure>,
     },
-    /// So many messages for a client were dropped: over HTTP, before a legacy client came to take
-    /// them (see `Limits::max_replay_events`); anywhere, because a handler sent more notifications
-    /// than could be sent ([`Notification::Lost`](super::Notification::Lost)).
+    /// Messages for a client were dropped. Over HTTP, a legacy client did not read them in time
+    /// (see `Limits::max_replay_events`). On any transport, a handler sent more notifications than
+    /// fit ([`Notification::Lost`](super::Notification::Lost)).
     MessagesLost {
-        /// The number.
+        /// The number of lost messages.
         count: u64,
     },
-    /// Over HTTP: a limit of the endpoint was reached, so that something ended or was refused. It
-    /// is reported the first time, and then at most once in 10 s.
+    /// Over HTTP: a limit of the endpoint was reached, so that a request was refused, or a session
+    /// or a stream ended. The event is reported the first time, and then at most once in 10 s.
     LimitReached {
         /// The field of `Limits`.
         limit: &'static str,
         /// The number of times that it was reached since the last report.
         count: u64,
     },
-    /// Over HTTP: a connection could not be accepted, for want of file descriptors perhaps. It is
-    /// reported the first time, and then at most once in 10 s.
+    /// Over HTTP: a connection could not be accepted, for example for lack of file descriptors. The
+    /// event is reported the first time, and then at most once in 10 s.
     AcceptFailed {
-        /// Why.
+        /// The error.
         error: String,
-        /// The number since the last report.
+        /// The number of failures since the last report.
         count: u64,
     },
-    /// The peer sent something that was dropped.
+    /// The peer sent an invalid message, which was dropped.
     PeerFault(ProtocolError),
     /// The connection has closed; every request is answered or cancelled.
     Closed,
 }
 
 impl ServerEvent {
-    /// A line for a log, if an operator is to know of the event.
+    /// A log line, if an operator should know of the event.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others concern one client")]
     pub fn alarm(&self) -> Option<String> {
         match self {
@@ -132,17 +133,17 @@ impl ServerEvent {
     }
 }
 
-/// Why a request was cancelled.
+/// Cause of a cancellation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CancelCause {
-    /// The client said so, with a reason perhaps.
+    /// The client cancelled the request, perhaps with a reason.
     Client(Option<String>),
     /// `Limits::handler_timeout` passed; the client got an error.
     TimedOut,
     /// The connection ended and `Limits::drain` passed.
     Closed,
-    /// The client broke the connection off; over HTTP that cancels a modern request.
+    /// The client disconnected; over HTTP that cancels a modern request.
     Disconnected,
 }
 
@@ -150,32 +151,35 @@ pub enum CancelCause {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Request {
-    /// The handle to answer with. Linear: answering twice does not compile.
+    /// The handle to answer with. It can be used only once: answering twice does not compile.
     pub reply: Reply,
-    /// Whose request it is; [`Registry::handler`](super::Registry::handler) knows it.
+    /// The handler of the request; [`Registry::handler`](super::Registry::handler) returns it.
     pub handler: HandlerId,
     /// The method.
     pub method: Method,
-    /// Its parameters, as they came.
+    /// The parameters, unchanged.
     pub params: Json,
-    /// The part for the handler: `params.arguments` of `tools/call` and `prompts/get`, `{}` if
-    /// absent; of `resources/read` the variables of the template, `{}` without one; else all of
-    /// them.
+    /// The arguments for the handler. For `tools/call` and `prompts/get`: `params.arguments`, or
+    /// `{}` if absent. For `resources/read`: the variables of the template, or `{}` without a
+    /// template. For other methods: all parameters.
     pub arguments: Json,
     /// The input of the client after [`Outcome::InputRequired`](super::Outcome::InputRequired);
     /// `None` the first time.
     pub input: Option<Box<Input>>,
-    /// The peer that asks.
+    /// The peer that has sent the request.
     pub peer: Peer,
-    /// True if the client asked to be told of progress.
+    /// True if the client asked for progress notifications.
     pub wants_progress: bool,
-    /// The least severe log messages that the client wants about this request; `None` if none.
+    /// True if [`Outcome::Task`](super::Outcome::Task) may answer the request.
+    pub may_be_task: bool,
+    /// The least severe log messages that the client wants about this request; `None` for no
+    /// messages.
     pub log_level: Option<LoggingLevel>,
-    /// The trace that the request belongs to, if it says so.
+    /// The trace that the request names, if any.
     pub trace: Option<Arc<TraceContext>>,
 }
 
-/// The client as far as one request knows it.
+/// The data about the client that one request has.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Peer {
@@ -185,17 +189,18 @@ pub struct Peer {
     pub client_info: Option<Json>,
     /// The client's `ClientCapabilities`.
     pub capabilities: Json,
-    /// Over HTTP: on whose behalf the client acts, as far as the server has authenticated it.
+    /// Over HTTP: the authenticated principal of the client, if the server has authenticated one.
     pub principal: Option<Arc<str>>,
-    /// Over HTTP: the values that `Config::authorize`, or a layer in front of the server, has put
-    /// there for this request. Empty on a byte stream.
+    /// Over HTTP: the values that `Config::authorize`, or a layer in front of the server, has added
+    /// to this request. Empty on a byte stream.
     pub extensions: Extensions,
     /// True over HTTP, false on a byte stream.
     pub is_http: bool,
 }
 
 impl Peer {
-    /// The value of a type among the [extensions](Self::extensions), such as the claims of a token.
+    /// The value of this type among the [extensions](Self::extensions), such as the claims of a
+    /// token.
     pub fn get<T: core::any::Any>(&self) -> Option<&T> {
         self.extensions.get()
     }
@@ -216,10 +221,10 @@ impl Peer {
         self.get()
     }
 
-    /// The same, sharing no memory with the message that it came in; for whoever keeps it.
+    /// Copies the data, so that keeping it does not keep the memory of its message.
     pub fn detach(self) -> Self {
         match self.version.era() {
-            // A session keeps copies of its own.
+            // A session already has copies of its own.
             Era::Legacy => self,
             Era::Modern => Self {
                 client_info: self.client_info.map(|info| info.detach()),
@@ -229,20 +234,28 @@ impl Peer {
         }
     }
 
-    /// The settings of an extension, an object, if the client declares it; [`ext`](crate::ext) has
-    /// the identifiers.
+    /// The settings of an extension, an object, if the client declares the extension.
+    /// [`ext`](crate::ext) has the identifiers.
     pub fn extension(&self, identifier: &str) -> Option<Json> {
         ext::settings(&self.capabilities, identifier)
     }
+
+    /// Returns whether the client shows pages of MCP Apps. A client that does not shows the content
+    /// of a tool's result instead, so a tool may then return richer content.
+    pub fn shows_apps(&self) -> bool {
+        let settings = self.extension(ext::UI);
+        let capability = settings.and_then(|settings| AppCapability::of(&settings));
+        capability.is_some_and(|capability| capability.shows_html())
+    }
 }
 
-/// The right to answer one request, once. As long as it lives the request counts against
-/// `Limits::max_endpoint_bytes`: whoever works on it holds its arguments.
+/// The right to answer one request, once. The request counts against `Limits::max_endpoint_bytes`
+/// until the reply is dropped, because its handler holds the arguments.
 #[derive(Debug)]
 #[must_use = "the client waits for an answer"]
 pub struct Reply {
     pub(super) id: ReplyId,
-    /// None for a small request of a modern client.
+    /// The charge; `None` for a small request of a modern client.
     pub(super) charge: Option<Charge>,
 }
 
@@ -266,11 +279,11 @@ impl Reply {
     }
 }
 
-/// Names a ping of the server's; never used twice.
+/// Identifier of a ping by the server; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PingId(pub(super) u64);
 
-/// Names a request for input that belongs to no request; never used twice.
+/// Identifier of a request for input that belongs to no request; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InputId {
     pub(super) scope: usize,
@@ -278,27 +291,27 @@ pub struct InputId {
 }
 
 impl InputId {
-    /// The session that is asked.
+    /// The session whose client is asked.
     pub fn session(self) -> SessionRef {
         SessionRef(self.scope)
     }
 }
 
-/// The number of requests that its client was sent before; whose it is depends on what else the
-/// process does.
+/// Shows the number of earlier requests to this client. The machine's number is left out, because
+/// it depends on the rest of the process.
 impl fmt::Debug for InputId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "InputId({})", self.number)
     }
 }
 
-/// Why a request for input has no answer.
+/// Reason why a request for input has no answer.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum InputFailure {
     /// The client answered with an error.
     Refused(ErrorData),
-    /// The client's result is no JSON object.
+    /// The client's result is not a JSON object.
     NotAnObject,
     /// There was no answer in time.
     TimedOut,
@@ -319,8 +332,8 @@ impl fmt::Display for InputFailure {
 
 impl core::error::Error for InputFailure {}
 
-/// Names the session of a legacy client over HTTP, to send it something outside of its requests;
-/// see [`ReplyId::session`]. On a byte stream there is one.
+/// Identifier of a legacy client's session over HTTP, for messages outside of its requests; see
+/// [`ReplyId::session`]. A byte stream has one session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionRef(pub(crate) usize);
 
@@ -332,51 +345,59 @@ impl SessionRef {
     }
 }
 
-/// The client depends on what else the process does.
+/// Hides the number, because it depends on the rest of the process.
 impl fmt::Debug for SessionRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SessionRef")
     }
 }
 
-/// Names a request that is, or was, in flight; never used twice.
+/// Identifier of a request that is, or was, in flight; never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReplyId {
     pub(super) scope: usize,
     pub(super) serial: u64,
     pub(super) shared: bool,
+    pub(super) lone: bool,
 }
 
 impl ReplyId {
-    /// A number of the machine whose request it is. Over HTTP each session has a machine, and so has
-    /// each request that belongs to none.
+    /// The number of the machine that serves the request. Over HTTP each session has a machine, and
+    /// so has each request without a session.
     #[inline]
     pub fn scope(self) -> usize {
         self.scope
     }
 
     /// The session that the request belongs to, for
-    /// [`Endpoint::notify_session`](crate::http::Endpoint::notify_session); it may be a modern
-    /// request's own, which can be sent nothing.
+    /// [`Endpoint::notify_session`](crate::http::Endpoint::notify_session). A modern request has a
+    /// session of its own, to which nothing can be sent.
     pub fn session(self) -> SessionRef {
         SessionRef(self.scope)
     }
 
-    /// Over HTTP: whether the request belongs to a session, and so to the endpoint that all
+    /// Over HTTP: true if the request belongs to a session, and so to the endpoint that all
     /// connections share.
     pub fn is_shared(self) -> bool {
         self.shared
     }
+
+    /// Over HTTP: whether the request belongs to no session. Nothing that a client sends later has the
+    /// same [`ReplyId::session`].
+    pub fn is_lone(self) -> bool {
+        self.lone
+    }
 }
 
-/// The number of requests that came before; whose it is depends on what else the process does.
+/// Shows the number of earlier requests. The machine's number is left out, because it depends on
+/// the rest of the process.
 impl fmt::Debug for ReplyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ReplyId({})", self.serial)
     }
 }
 
-/// Names the stream of an HTTP request of a legacy client: what is about a request goes out on the
-/// stream that it came in with. Never used twice in a session.
+/// Identifier of the stream of a legacy client's HTTP request. Messages about a request go out on
+/// the stream on which it arrived. Never used twice in a session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StreamId(pub(crate) u64);

@@ -1,14 +1,14 @@
-//! Typed values that travel from the HTTP request of a client to its handlers.
+//! Typed values that an HTTP request carries to its handlers.
 //!
-//! In: values that `authorize`, or a layer in front of the server, has found. Out: the same values,
-//! by their types. An empty set has no memory of its own, and a copy shares the values.
+//! In: values from `authorize`, or from a layer in front of the server. Out: the same values, by
+//! type. An empty set allocates nothing, and a copy shares the values.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::any::{Any, TypeId};
 use core::fmt;
 
-/// Values by their types, at most one of each, such as the claims of a token.
+/// Values by type, at most one per type, such as the claims of a token.
 ///
 /// ```
 /// use mcp_proto::server::Extensions;
@@ -26,20 +26,20 @@ pub struct Extensions(Option<Arc<Values>>);
 type Values = BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
 impl Extensions {
-    /// Adds a value, in place of one of the same type.
+    /// Adds a value, in place of an earlier one of the same type.
     pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
         let values = self.0.get_or_insert_default();
         Arc::make_mut(values).insert(TypeId::of::<T>(), Arc::new(value));
     }
 
-    /// The same set with a value, in place of one of the same type.
+    /// Returns the set with this value, in place of an earlier one of the same type.
     #[must_use]
     pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.insert(value);
         self
     }
 
-    /// Adds all values of another set, in place of those of the same types.
+    /// Adds all values of another set; they replace values of the same types.
     pub fn extend(&mut self, others: Self) {
         match (&mut self.0, others.0) {
             (_, None) => {}
@@ -51,12 +51,12 @@ impl Extensions {
         }
     }
 
-    /// The value of a type, if there is one.
+    /// The value of this type, if there is one.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.as_ref()?.get(&TypeId::of::<T>())?.downcast_ref()
     }
 
-    /// Returns whether there are no values.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|values| values.is_empty())
     }
@@ -75,7 +75,7 @@ impl PartialEq for Extensions {
 
 impl Eq for Extensions {}
 
-/// Shows the number of values, which may be secrets.
+/// Shows only the number of values, because they may be secrets.
 impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.0.as_ref().map_or(0, |values| values.len());

@@ -1,16 +1,17 @@
-//! The name of a handler, as events carry it.
+//! Identifier of a handler in events.
 
 use core::fmt;
 
-/// Names a handler in its [`Registry`](super::Registry), and never another one.
+/// Identifier of a handler in its [`Registry`](super::Registry); never used for another handler.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HandlerId {
     pub(super) serial: usize,
-    /// True if it may answer with [`Outcome::InputRequired`](super::Outcome::InputRequired).
+    /// True if the handler may answer with
+    /// [`Outcome::InputRequired`](super::Outcome::InputRequired).
     pub(super) asks: bool,
 }
 
-/// Whose it is depends on what else the process does.
+/// Hides the registry's number, because it depends on the rest of the process.
 impl fmt::Debug for HandlerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HandlerId")

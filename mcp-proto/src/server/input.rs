@@ -1,8 +1,8 @@
-//! Input that a handler asks for: what a client may be asked, and the answer of a modern request.
+//! Input that a handler asks for: its checks, and the encoding for modern clients.
 //!
 //! In: an [`InputRequired`] and the capabilities of the client. Out: a result of the type
-//! `input_required`, or an error; a legacy request goes on to `legacy::server_requests`. The other way,
-//! what a modern request brings along becomes an [`Input`].
+//! `input_required`, or an error. A legacy request continues in `legacy::server_requests`. Input in
+//! a modern request becomes an [`Input`].
 //!
 //! [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 
@@ -24,8 +24,8 @@ use crate::types::{
 };
 use crate::version::Era;
 
-/// Answers a modern request that was set aside, and whose handler asks for input. A legacy one comes
-/// back: its client is to be asked.
+/// Answers a modern request that was set aside, and whose handler asks for input. Returns a legacy
+/// request, whose client must be asked first.
 pub(super) fn require(
     context: &mut Context,
     calls: &mut Calls,
@@ -51,7 +51,7 @@ pub(super) fn require(
     None
 }
 
-/// Input that a modern request carries. Not validated: that is up to the handler.
+/// Reads the input in a modern request. The input is not validated; that is up to the handler.
 pub(super) fn read(params: &Params) -> Result<Option<Box<Input>>, ProtocolError> {
     let responses = params.get(Member::InputResponses);
     let state = params.raw(Member::RequestState);
@@ -108,7 +108,8 @@ fn encode(required: &mut InputRequired) -> Result<Json, ErrorData> {
     let InputRequired { requests, state } = required;
     for request in requests.values_mut() {
         if let InputRequest::Elicit(ElicitRequestParams::Url(url)) = request {
-            // A handler that may be asked by a client of 2025-11-25 has named it.
+            // For clients of 2025-11-25 the handler may have set an id, which modern clients do not
+            // know.
             url.elicitation_id = None;
         }
     }

@@ -31,7 +31,7 @@ impl Inputs {
             }
             Some("elicitation") => {
                 inputs.elicitation_url = value.has_object("url");
-                // A client that names no mode shows forms, as those before 2025-11-25.
+                // A client that names no mode supports forms, like those before 2025-11-25.
                 let form = value.has_object("form") || !inputs.elicitation_url;
                 inputs.elicitation_form = value.is_object() && form;
             }
@@ -58,7 +58,7 @@ impl Inputs {
         }
     }
 
-    /// The capability that a client must declare to be asked this, if it does not.
+    /// The capability that the client must declare for this request, if it does not declare it.
     pub(super) fn missing(self, request: &InputRequest) -> Option<&'static str> {
         let lacks = self.lacks(Self::of_request(request));
         [
@@ -72,7 +72,7 @@ impl Inputs {
         .find_map(|(lacks, capability)| lacks.then_some(capability))
     }
 
-    /// Kinds in `needed` that are missing here.
+    /// The kinds in `needed` that this set lacks.
     pub(super) fn lacks(self, needed: Self) -> Self {
         Self {
             roots: needed.roots && !self.roots,

@@ -1,7 +1,7 @@
-//! Lifecycle of a connection: the era that it was opened in, and whether it is open.
+//! Lifecycle of a connection: the era in which it was opened, and its end.
 //!
-//! In: openings, the end of input, the end of the last request. Out: the era, the session of a legacy
-//! client, and the deadline of the end.
+//! In: openings, the end of input, the end of the last request. Out: the era, the session of a
+//! legacy client, and the deadline for the end.
 //!
 //! | opening | becomes |
 //! |---|---|
@@ -21,11 +21,11 @@ use super::context::{Context, ServerChannel};
 use super::legacy::Session;
 use crate::error::UsageError;
 use crate::message::Outgoing;
-use crate::negotiate::Opened;
+use crate::negotiate::{self, Claim, Kind, Opened, Route};
 use crate::time::Instant;
-use crate::version::{Era, ProtocolVersion};
+use crate::version::{Era, EraPolicy, ProtocolVersion};
 
-/// The era of a connection, and how far it has come.
+/// The era and the state of a connection.
 #[derive(Debug)]
 pub(super) struct Lifecycle {
     opening: Opening,
@@ -59,20 +59,20 @@ impl Lifecycle {
         Self { opening: Opening::Legacy(session), life: LifecycleState::Open }
     }
 
-    /// A modern request was served.
+    /// Records that a modern request was served.
     pub(super) fn open_modern(&mut self) {
         if let Opening::Undecided = self.opening {
             self.opening = Opening::Modern;
         }
     }
 
-    /// `initialize` was served.
+    /// Records that `initialize` was served.
     pub(super) fn open_legacy(&mut self, session: Session) {
         self.opening = Opening::Legacy(session);
     }
 
-    /// A handler has answered. One that refuses `initialize`, in the name of another server, leaves the
-    /// connection unopened.
+    /// Handles the answer of a handler. If a forwarding handler refuses `initialize`, the
+    /// connection stays unopened.
     pub(super) fn handle_answer(&mut self, kind: CallKind, answer: &Outgoing) {
         if kind == CallKind::Forwarded(Forward::Initialize)
             && matches!(answer, Outgoing::Error { .. })
@@ -81,12 +81,12 @@ impl Lifecycle {
         }
     }
 
-    /// No more input comes; what is in flight has until then to be answered.
+    /// Handles the end of input: requests in flight may be answered until this time.
     pub(super) fn drain(&mut self, until: Instant) {
         self.life = LifecycleState::Draining { until };
     }
 
-    /// Closes a connection that drains, once no handler is at work.
+    /// Closes a draining connection, once no handler is running.
     pub(super) fn close_if_drained(&mut self, context: &mut Context, calls: &Calls) {
         if let LifecycleState::Draining { .. } = self.life
             && calls.is_idle()
@@ -112,8 +112,14 @@ impl Lifecycle {
         self.life == LifecycleState::Closed
     }
 
+    /// The route of a message by the table of eras.
+    pub(super) fn classify(&self, policy: EraPolicy, kind: Kind, claim: Claim) -> Route {
+        let row = negotiate::classify(self.opened(), policy, kind, claim);
+        row.map_or(Route::Drop, |row| row.then)
+    }
+
     /// The opening as the table of eras knows it.
-    pub(super) fn opened(&self) -> Opened {
+    fn opened(&self) -> Opened {
         match &self.opening {
             Opening::Undecided => Opened::Undecided,
             Opening::Modern => Opened::Modern,
@@ -124,7 +130,7 @@ impl Lifecycle {
         }
     }
 
-    /// The era that the connection was opened in, `None` before that.
+    /// The era in which the connection was opened; `None` before that.
     pub(super) fn era(&self) -> Option<Era> {
         match self.opening {
             Opening::Undecided => None,
@@ -133,7 +139,7 @@ impl Lifecycle {
         }
     }
 
-    /// The revision that errors are written for. Before an opening it is a modern one.
+    /// The revision for errors. Before an opening it is a modern one.
     pub(super) fn spoken_version(&self) -> ProtocolVersion {
         self.session().map_or(ProtocolVersion::LATEST_MODERN, Session::version)
     }
@@ -152,8 +158,8 @@ impl Lifecycle {
         }
     }
 
-    /// The session of a client that can be sent something outside of its requests. A request that
-    /// stands alone has no stream for it.
+    /// The session of a client that can be sent messages outside of its requests. A request without
+    /// a session has no stream for them.
     pub(super) fn live_session(&self, context: &Context) -> Result<&Session, UsageError> {
         if !self.is_open() {
             return Err(UsageError::Closed);

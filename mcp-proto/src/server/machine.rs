@@ -1,4 +1,4 @@
-//! The server machine: a conversation between the parts that own its state.
+//! The server machine, which coordinates the parts that own its state.
 //!
 //! | part | owns | deadlines |
 //! |---|---|---|
@@ -8,13 +8,13 @@
 //! | [`ServerRequests`] | requests to a legacy client, and the requests that wait for them | `Limits::input_timeout`, and those of commands |
 //! | [`Subscriptions`] | listeners, and the changes that they wait for | |
 //!
-//! In: messages, time, outcomes and commands. Out: actions. `binding` has the verbs that only
-//! bindings need, and `legacy::machine` those of legacy clients alone.
+//! In: messages, time, outcomes and commands. Out: actions. `binding` has the verbs for bindings
+//! only, and `legacy::machine` those for legacy clients only.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::call::ReplyPath;
+use super::call::{CallKind, ReplyPath};
 use super::calls::Calls;
 use super::config::Config;
 use super::context::{Context, ServerChannel};
@@ -34,10 +34,9 @@ use super::subscriptions::Subscriptions;
 use crate::change::{Change, List};
 use crate::error::{ProtocolError, UsageError};
 use crate::json::Raw;
-use crate::machine::Action;
 use crate::message::{self, Capability, ErrorData, Incoming, Malformed, Member, Message};
 use crate::message::{Method, Outgoing, Params, RequestId};
-use crate::negotiate::{self, Claim, Kind, Route};
+use crate::negotiate::{Claim, Kind, Route};
 use crate::time::Instant;
 use crate::version::Era;
 
@@ -52,7 +51,7 @@ pub struct Server {
     dropped_replies: u64,
 }
 
-/// The part of a server whose deadline is next; of several at a time, the first.
+/// The part of a server with the next deadline; of several equal ones, the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum DuePart {
     Lifecycle,
@@ -61,7 +60,7 @@ enum DuePart {
 }
 
 impl Server {
-    /// A server for a peer that has not said anything yet.
+    /// A server for a peer that has not sent anything yet.
     pub fn new(declaration: Arc<Declaration>, config: Config) -> Self {
         let context = Context::new(declaration, Arc::new(config), ServerChannel::Stream, None);
         Self::with(context, Lifecycle::undecided(), Calls::default())
@@ -78,12 +77,12 @@ impl Server {
         }
     }
 
-    /// The peer sent a message.
+    /// Handles a message of the peer.
     pub fn handle_message(&mut self, now: Instant, incoming: Incoming) {
         self.handle_message_from(now, incoming, MessageSource::default());
     }
 
-    /// The same with what is known of where the message came from.
+    /// Does the same, with the source of the message.
     pub(crate) fn handle_message_from(
         &mut self,
         now: Instant,
@@ -104,14 +103,14 @@ impl Server {
         }
     }
 
-    /// The peer sent something that is no message.
+    /// Handles input of the peer that is not a message.
     pub fn handle_malformed(&mut self, _now: Instant, malformed: Malformed) {
         if self.lifecycle.is_open() {
             self.malformed(malformed, ReplyPath::default());
         }
     }
 
-    /// The peer sends nothing more, or is not listened to any more: requests in flight get
+    /// Handles the end of the peer's input, or stops reading: requests in flight get
     /// `Limits::drain` to be answered.
     pub fn handle_eof(&mut self, now: Instant) {
         if !self.lifecycle.is_open() {
@@ -124,30 +123,36 @@ impl Server {
         self.close_if_drained();
     }
 
-    /// It is `now`; due deadlines take effect.
+    /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((at, due)) = self.next_deadline()
             && at <= now
         {
-            let Self { context, calls, to_client, .. } = self;
+            let Self { context, calls, to_client, subscriptions, .. } = self;
             match due {
                 DuePart::Lifecycle => calls.cancel_all(context, &CancelCause::Closed),
                 DuePart::Calls => calls.handle_timeout(now, context),
                 DuePart::ServerRequests => to_client.handle_timeout(now, context, calls),
             }
+            subscriptions.forget_unanswered(calls);
             self.close_if_drained();
         }
     }
 
-    /// Answers a request. An answer to what is cancelled, closed or another machine's is dropped
-    /// and counted.
+    /// Answers a request. The answer is dropped and counted if the request was cancelled, belongs
+    /// to another machine, or its connection is closed.
     pub fn respond(&mut self, now: Instant, reply: Reply, outcome: Outcome) {
-        let Self { context, lifecycle, calls, to_client, .. } = self;
+        let Self { context, lifecycle, calls, to_client, subscriptions, .. } = self;
         let call = context.serial(reply.id).and_then(|serial| calls.set_aside(serial));
         let Some(mut call) = call else {
             self.dropped_replies = self.dropped_replies.saturating_add(1);
             return;
         };
+        if call.kind == CallKind::Subscription {
+            let found = (reply.id.serial, call, &outcome);
+            subscriptions.handle_tasks(context, calls, found, lifecycle.is_open());
+            return self.close_if_drained();
+        }
         let result = match outcome {
             Outcome::InputRequired(required) => {
                 call.charge = reply.charge;
@@ -160,9 +165,10 @@ impl Server {
                 return self.close_if_drained();
             }
             Outcome::Complete(result) => Ok(result),
+            Outcome::Task(task) => stamp::created(*task),
             Outcome::Error(error) => Err(error),
         };
-        // It goes before the answer is made.
+        // Drop the input before the answer is made.
         calls.drop_input(&mut call);
         call.again = None;
         calls.settle(&call);
@@ -175,11 +181,11 @@ impl Server {
         self.close_if_drained();
     }
 
-    /// Tells the client about a request in flight. What the client did not ask for goes nowhere,
-    /// and that is no error. It goes out with the next actions: a handler that keeps the driver
-    /// from taking them reports nothing before it ends.
+    /// Sends a notification about a request in flight. A notification that the client did not ask
+    /// for is dropped without an error. Notifications go out with the next actions. If a handler
+    /// blocks the driver, its notifications only go out after it has ended.
     ///
-    /// A request that waits for input may be told of too, by the name that it had last.
+    /// A request that waits for input accepts notifications too, under its last reply id.
     ///
     /// Fails with [`UsageError::Closed`], with [`UsageError::NotInFlight`] after the answer or a
     /// cancellation, with [`UsageError::NotJson`] or [`UsageError::NotAnObject`], with
@@ -210,20 +216,20 @@ impl Server {
         Ok(())
     }
 
-    /// Takes another declaration in place of the one that it has, and tells the client which lists
-    /// have changed by that, as far as [`Registry::list_changed`](super::Registry::list_changed)
-    /// declares it. The registry should be the same one: handlers are known by what it calls them.
+    /// Replaces the declaration. Notifies the client of the lists that differ, as far as
+    /// [`Registry::list_changed`](super::Registry::list_changed) declares this. The declaration
+    /// should come from the same registry, since handlers are identified by its ids.
     pub fn declare(&mut self, now: Instant, declaration: Arc<Declaration>) {
         let before = self.context.declare(declaration);
         let changed: Vec<List> = self.context.declaration().differences(&before).collect();
         for list in changed {
-            // A list that is not declared to change changes silently.
+            // A list that is not declared to change changes without a notification.
             let _ = self.publish(now, &Change::ListChanged(list));
         }
     }
 
-    /// Tells the client of a change, if it wants to know. Changes that come faster than actions
-    /// are taken are told once.
+    /// Notifies the client of a change, if the client has asked for such changes. Changes that come
+    /// faster than actions are taken are merged into one notification.
     ///
     /// Fails with [`UsageError::Closed`], and with [`UsageError::Undeclared`] without
     /// [`Registry::list_changed`](super::Registry::list_changed) or
@@ -233,14 +239,14 @@ impl Server {
             return Err(UsageError::Closed);
         }
         self.context.declaration().check(change)?;
-        self.subscriptions.publish(change);
+        self.subscriptions.publish(change, &self.context);
         Ok(())
     }
 
-    /// Tells the client that whatever it has subscribed to has changed, if it is declared: for an
-    /// application that has lost track of its changes.
+    /// Notifies the client that everything to which it has subscribed has changed, as far as it is
+    /// declared. For an application that has lost track of its changes.
     pub fn publish_all(&mut self) {
-        self.subscriptions.publish_all(self.context.declaration());
+        self.subscriptions.publish_all(&self.context);
     }
 
     /// The requests that a handler has not answered yet, oldest first.
@@ -253,7 +259,7 @@ impl Server {
         self.dropped_replies
     }
 
-    /// The era that the connection was opened in, `None` before that.
+    /// The era in which the connection was opened; `None` before that.
     pub fn era(&self) -> Option<Era> {
         self.lifecycle.era()
     }
@@ -269,31 +275,18 @@ impl Server {
         }
     }
 
-    /// The next action if it is to send a message.
-    pub(crate) fn poll_send(&mut self) -> Option<Outgoing> {
-        if self.context.outbox.is_empty() && self.subscriptions.has_news() {
-            return self.subscriptions.next();
-        }
-        self.context.outbox.pop_message()
-    }
-
-    /// The next action if it is not to send a message.
-    pub(crate) fn poll_event(&mut self) -> Option<Action<ServerEvent>> {
-        self.context.outbox.pop_event()
-    }
-
     /// Latest time for the next call of [`Server::handle_timeout`]; `None` if there is no deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.next_deadline().map(|(at, _)| at)
     }
 
-    /// Returns whether more messages are wanted: not before all actions are taken, nor after the
-    /// end.
+    /// Returns whether the driver should read more messages: not while there are actions to take,
+    /// and not after the end.
     pub fn wants_read(&self) -> bool {
         self.lifecycle.is_open() && self.context.outbox.is_empty()
     }
 
-    /// Does what a message of any kind asks for.
+    /// Handles a message of any kind.
     pub(super) fn message(
         &mut self,
         now: Instant,
@@ -349,8 +342,15 @@ impl Server {
                 context.answer(path, None, Outgoing::Result { id, stamp, result });
                 Ok(())
             }
-            Ok(Answer::Subscription) => {
-                subscriptions.listen(context, calls, request.id, &request.params)
+            Ok(Answer::Subscription(peer)) => {
+                subscriptions.listen(context, calls, request.id, &request.params, peer)
+            }
+            Ok(Answer::TaskSubscription(target, requester)) => {
+                let has_filters = context.declaration().has_filters();
+                let peer = has_filters.then(|| requester.peer.clone());
+                subscriptions
+                    .look_up(context, calls, id.clone(), &request.params, peer)
+                    .and_then(|()| calls.start(now, context, request, target, requester, path))
             }
             Ok(Answer::Handler(target, requester)) => {
                 calls.start(now, context, request, target, requester, path)
@@ -360,7 +360,10 @@ impl Server {
         match served {
             Ok(()) if opens => lifecycle.open_modern(),
             Ok(()) => {}
-            Err(error) => self.refuse(path, Some(id), &error),
+            Err(error) => {
+                subscriptions.forget_unanswered(calls);
+                self.refuse(path, Some(id), &error);
+            }
         }
     }
 
@@ -374,10 +377,10 @@ impl Server {
         {
             session.initialize();
             subscriptions.start_session();
-            // What comes of a message stands where the message stood, however the bytes are split.
+            // Send the changes now, so that the order of messages is independent of chunking.
             subscriptions.tell(context);
         }
-        // The others are a handler's, or nobody's.
+        // All other notifications go to a handler, or are dropped.
         let message::Notification { method, params, .. } = notification;
         if context.declaration().has_notifications()
             && let Some(handler) = context.declaration().notification(method.name())
@@ -402,6 +405,7 @@ impl Server {
             let reason = params.raw(Member::Reason);
             let reason = reason.and_then(Raw::string).map(Into::into);
             calls.cancel(context, serial, CancelCause::Client(reason));
+            subscriptions.forget_unanswered(calls);
         } else {
             to_client.cancel(context, calls, serial);
             subscriptions.cancel(calls, serial);
@@ -412,15 +416,13 @@ impl Server {
         if !malformed.answerable {
             return self.fault(malformed.error);
         }
-        // An answer that names a request in flight would settle it.
+        // An answer with the id of a request in flight would settle that request.
         let id = malformed.id.filter(|id| self.calls.find(id).is_none());
         self.refuse(path, id, &malformed.error);
     }
 
     fn classify(&self, kind: Kind, claim: Claim) -> Route {
-        let opened = self.lifecycle.opened();
-        let policy = self.context.config().era_policy;
-        negotiate::classify(opened, policy, kind, claim).map_or(Route::Drop, |row| row.then)
+        self.lifecycle.classify(self.context.config().era_policy, kind, claim)
     }
 
     pub(super) fn refuse(&mut self, path: ReplyPath, id: Option<RequestId>, error: &ProtocolError) {
@@ -434,7 +436,7 @@ impl Server {
         self.context.event(ServerEvent::PeerFault(error));
     }
 
-    /// The earliest deadline, and the part whose it is.
+    /// The earliest deadline, and the part that it belongs to.
     fn next_deadline(&self) -> Option<(Instant, DuePart)> {
         let lifecycle = self.lifecycle.next_deadline().map(|at| (at, DuePart::Lifecycle));
         let calls = self.calls.next_deadline().map(|at| (at, DuePart::Calls));

@@ -32,9 +32,12 @@
 //!
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 
+mod access;
+mod apps;
 mod binding;
 mod cacheable;
 mod call;
+mod caller_list;
 mod calls;
 mod config;
 mod context;
@@ -43,14 +46,19 @@ mod dispatch;
 mod entries;
 mod event;
 mod extensions;
+mod filter;
 mod forward;
 mod handler_id;
+mod ids;
 mod input;
 mod inputs;
 mod legacy;
 mod lifecycle;
+mod listener;
+mod lists;
 mod machine;
 mod modern;
+mod mount;
 mod names;
 mod notification;
 mod outbox;
@@ -59,15 +67,18 @@ mod pages;
 mod registered;
 mod registry;
 mod required_scopes;
+mod restricted;
 mod result_prefix;
 mod serve;
 mod stamp;
 mod subscriptions;
+pub mod task;
 mod template;
 
 pub use crate::budget::Account;
-pub use crate::change::{Change, List};
+pub use crate::change::{Change, List, TaskUpdate};
 pub use crate::progress::{Progress, ProgressValue};
+pub use access::ListEntry;
 pub use cacheable::Cacheable;
 pub use config::Config;
 pub use declaration::Declaration;
@@ -77,11 +88,11 @@ pub use event::{
     ServerEvent, SessionRef, StreamId,
 };
 pub use extensions::Extensions;
+pub(crate) use filter::Filter;
 pub use handler_id::HandlerId;
 pub(crate) use legacy::{wrapped_content, wrapped_schema};
 pub use machine::Server;
 pub use notification::Notification;
 pub use outcome::{Input, InputRequired, Outcome};
 pub use registry::Registry;
-pub(crate) use subscriptions::Filter;
 pub use template::template_variables;

@@ -1,4 +1,4 @@
-//! Requests of the modern era: every one says everything about itself.
+//! Requests of the modern era, which are self-contained.
 //!
 //! The steps, in order: envelope, version, headers (over HTTP), method, the name of a tool and its
 //! arguments, param-headers (over HTTP), the rest of params, capacity. A request that passes all of
@@ -9,19 +9,18 @@
 use alloc::boxed::Box;
 
 use super::cacheable::Cacheable;
-use super::call::Requester;
+use super::call::{CallKind, Requester};
 use super::context::Context;
 use super::dispatch::MessageSource;
-use super::event::Peer;
 use super::forward;
 use super::input;
 use super::inputs::Inputs;
 use super::outcome::Input;
-use super::serve::{Answer, Served};
+use super::serve::{Answer, Caller, Served, Target};
 use crate::error::{ProtocolError, ValidationStep};
-use crate::headers::{self, MirroredHeaders};
+use crate::headers::MirroredHeaders;
 use crate::json::Raw;
-use crate::message::{Member, Method, Request, Subject};
+use crate::message::{Member, Method, Params, Request, Subject};
 use crate::meta::RequestMeta;
 use crate::negotiate;
 use crate::version::{Era, EraPolicy, ProtocolVersion};
@@ -34,7 +33,7 @@ pub(super) fn serve(
 ) -> Result<Answer, ProtocolError> {
     let declaration = context.declaration();
     let served = context.config().era_policy;
-    // An endpoint without sessions counts as modern whatever its machines serve.
+    // An endpoint without sessions counts as modern, whichever eras its machines serve.
     if served == EraPolicy::LegacyOnly {
         return Err(ProtocolError::ModernNotServed);
     }
@@ -61,10 +60,12 @@ pub(super) fn serve(
         return Ok(Answer::Result { stamp, result: declaration.discover(policy).clone() });
     }
     if matches!(method, Method::Listen) {
-        return Ok(Answer::Subscription);
+        return listen(context, version, params, meta);
     }
     declaration.check_capability(method)?;
-    match declaration.serve(Era::Modern, method, params, &meta.client_capabilities, source.head)? {
+    let peer = || context.peer(version, meta.client_info.clone(), meta.client_capabilities.clone());
+    let caller = Caller { capabilities: &meta.client_capabilities, peer: &peer };
+    match declaration.serve(Era::Modern, method, params, &caller, source.head)? {
         Served::Page(list, result) => {
             Ok(Answer::Result { stamp: declaration.cache_stamp(list).clone(), result })
         }
@@ -81,6 +82,24 @@ pub(super) fn serve(
     }
 }
 
+fn listen(
+    context: &Context,
+    version: ProtocolVersion,
+    params: &Params,
+    meta: RequestMeta,
+) -> Result<Answer, ProtocolError> {
+    let declaration = context.declaration();
+    if let Some(handler) = declaration.looks_up_tasks(params, &meta.client_capabilities)? {
+        let arguments = params.json().clone();
+        let target = Target { handler, kind: CallKind::Subscription, arguments };
+        let requester = requester(context, version, meta, Inputs::default(), None);
+        return Ok(Answer::TaskSubscription(target, requester));
+    }
+    let RequestMeta { client_info, client_capabilities, .. } = meta;
+    let peer = || Box::new(context.peer(version, client_info, client_capabilities));
+    Ok(Answer::Subscription(declaration.has_filters().then(peer)))
+}
+
 /// The sender of a request with this envelope.
 fn requester(
     context: &Context,
@@ -89,27 +108,20 @@ fn requester(
     inputs: Inputs,
     input: Option<Box<Input>>,
 ) -> Requester {
-    let RequestMeta { client_info, client_capabilities: capabilities, log_level, .. } = meta;
-    let principal = context.principal().cloned();
-    let extensions = context.extensions().clone();
-    let is_http = context.is_http();
-    let peer = Peer { version, client_info, capabilities, principal, extensions, is_http };
+    let RequestMeta { client_info, client_capabilities, log_level, .. } = meta;
+    let peer = context.peer(version, client_info, client_capabilities);
     Requester { peer, inputs, input, log_level }
 }
 
-/// `Mcp-Method` and `Mcp-Name` repeat what the body says.
+/// Checks that `Mcp-Method` and `Mcp-Name` agree with the body.
 fn check_standard(head: &MirroredHeaders<'_>, request: &Request) -> Result<(), ProtocolError> {
     let method = request.method.name();
     head.check_method(method).map_err(ProtocolError::header(ValidationStep::Headers))?;
-    let name = match request.method.row().map(|row| row.subject) {
-        Some(None) => return Ok(()),
-        Some(Some(Subject::Name)) => request.params.raw(Member::Name),
-        Some(Some(Subject::Uri)) => request.params.raw(Member::Uri),
-        None => {
-            let name = headers::name_in(method, request.params.json());
-            let checked = head.check_name(method, name.as_deref());
-            return checked.map_err(ProtocolError::header(ValidationStep::Headers));
-        }
+    let name = match request.method.row().and_then(|row| row.subject) {
+        None => return Ok(()),
+        Some(Subject::Name) => request.params.raw(Member::Name),
+        Some(Subject::Uri) => request.params.raw(Member::Uri),
+        Some(Subject::TaskId) => request.params.raw(Member::TaskId),
     };
     if name.is_some_and(|name| head.repeats(name)) {
         return Ok(());

@@ -1,6 +1,6 @@
-//! The syntax of names: of tools, and of resources.
+//! Syntax checks for the names of tools and resources.
 //!
-//! In: a name. Out: whether it is one. Called by the [`Registry`](super::Registry) and by
+//! In: a name. Out: true if it is valid. Called by the [`Registry`](super::Registry) and by
 //! subscriptions.
 
 /// Returns whether a name has the specification's "only allowed characters", which some clients
@@ -74,7 +74,7 @@ mod tests {
             assert!(registry.requires_extension(tool(), id).is_ok());
         }
         assert_eq!(registry.registered.required(&tool()), [id]);
-        // A tool of the same name that is added later needs nothing.
+        // A later tool of the same name has no requirements.
         registry.remove_tool("say");
         assert!(registry.registered.required.is_empty());
     }

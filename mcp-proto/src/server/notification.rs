@@ -1,7 +1,7 @@
-//! Notifications of an application, and what of them goes out.
+//! Notifications of an application, and their encoding for a client.
 //!
-//! In: a [`Notification`], and what its receiver asked for. Out: the message, if the client wants it;
-//! or the reason for which it must not be sent.
+//! In: a [`Notification`], and the client's wishes. Out: the message, if the client wants it, or
+//! the error if it must not be sent.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -22,29 +22,30 @@ use crate::version::ProtocolVersion;
 pub enum Notification {
     /// Progress of the request; sent only if the client asked for it.
     Progress(Progress),
-    /// A log message; goes out only if the client asked for messages as severe as this. (A legacy
-    /// client that never said so gets all.)
+    /// A log message; sent only if the client asked for messages of this severity. (A legacy client
+    /// that never set a level gets all messages.)
     Log(LoggingMessageNotificationParams),
-    /// So many notifications about the request were dropped before they came here. The client is
-    /// told in a log message of the level `warning`, if it wants those and
-    /// [`Registry::logging`](super::Registry::logging) is declared; the application is told by
+    /// Notifications about the request were dropped before they reached the machine. The client
+    /// gets a log message of the level `warning`, if it wants such messages and
+    /// [`Registry::logging`](super::Registry::logging) is declared. The application gets
     /// [`ServerEvent::MessagesLost`](crate::server::ServerEvent::MessagesLost).
     Lost {
-        /// The number.
+        /// The number of dropped notifications.
         count: u64,
     },
-    /// A notification that the specification does not have, such as one of an extension, or
-    /// `notifications/elicitation/complete`, which clients of 2025-11-25 alone get.
+    /// A notification that the specification does not define, such as one of an extension, or
+    /// `notifications/elicitation/complete`, which only clients of 2025-11-25 get.
     Other {
         /// Its method.
         method: String,
         /// Its parameters, an object.
         params: Json,
     },
-    /// A notification of another server, as it came. About a request, progress gets the token of
-    /// the request, and what is about a `subscriptions/listen` the id of the subscription. Log
-    /// messages go out only if the client asked for messages as severe as this. All others go out,
-    /// whether or not the specification has them; `notifications/cancelled` is refused.
+    /// A notification of another server, unchanged except for two members. Progress gets the token
+    /// of the request, and notifications about a `subscriptions/listen` get the id of the
+    /// subscription. Log messages are sent only if the client asked for messages of this severity.
+    /// All other notifications are sent, even if the specification does not define them.
+    /// `notifications/cancelled` is refused.
     Forwarded {
         /// Its method.
         method: String,
@@ -54,8 +55,8 @@ pub enum Notification {
 }
 
 impl Notification {
-    /// What goes out about a request. `session` is that of a legacy client; `logs`, whether
-    /// logging is declared.
+    /// The message for the client about a request, if the client wants it. `session` is that of a
+    /// legacy client; `logs` is true if logging is declared.
     pub(super) fn about(
         self,
         call: &mut Call,
@@ -75,7 +76,7 @@ impl Notification {
         }
     }
 
-    /// What goes out to a legacy client about no request.
+    /// The message for a legacy client about no request, if the client wants it.
     pub(super) fn outside(self, session: &Session, logs: bool) -> Result<Told, UsageError> {
         match self {
             Self::Progress(_) | Self::Lost { .. } => Err(UsageError::NotInFlight),
@@ -88,7 +89,7 @@ impl Notification {
     }
 }
 
-/// The notification that goes out, if any does.
+/// The message to send, if the client wants it.
 pub(super) type Told = Option<Outgoing>;
 
 fn told_progress(call: &mut Call, progress: &Progress) -> Result<Told, UsageError> {
@@ -122,7 +123,7 @@ fn told_lost(least: Option<LoggingLevel>, count: u64) -> Told {
     told_message(least, &LoggingMessageNotificationParams::new(LoggingLevel::Warning, data)).ok()?
 }
 
-/// `version` is that of a legacy session.
+/// The message, if the client's revision defines it. `version` is that of a legacy session.
 fn told_other(
     version: Option<ProtocolVersion>,
     method: String,

@@ -1,8 +1,8 @@
-//! The actions of a server that nobody has taken yet.
+//! Queue of the actions that the driver of a server has not taken yet.
 //!
-//! In: actions; the settings, for the bound of all answers together. Out: the actions, in order.
-//! While the driver does not take them because the client does not read, the results of handlers
-//! wait here; one that does not fit into `Limits::max_endpoint_bytes` becomes an error.
+//! In: actions; the configuration, for the total size of all answers. Out: the actions, in order.
+//! If the client does not read, the driver takes no actions, and the results of handlers wait here.
+//! A result that does not fit into `Limits::max_endpoint_bytes` becomes an error.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -17,11 +17,11 @@ use crate::message::{ErrorData, Outgoing};
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     actions: VecDeque<ServerAction>,
-    /// The messages that count, if any does. Mostly none does, and an idle session has no room.
+    /// The charged messages. Usually there are none, so an idle session has no allocation for them.
     counted: Option<Box<Counted>>,
 }
 
-/// The messages that count.
+/// The charged messages.
 #[derive(Debug)]
 struct Counted {
     bytes: usize,
@@ -37,7 +37,7 @@ impl Outbox {
         Self { actions: VecDeque::with_capacity(capacity), ..Self::default() }
     }
 
-    /// Adds a message. `step` is where the request failed that it answers, if it did.
+    /// Adds a message. `step` is the step at which the answered request failed, if it did.
     pub(super) fn send(
         &mut self,
         config: &Config,
@@ -61,7 +61,7 @@ impl Outbox {
         self.actions.push_back(ServerAction::Send { message, stream, step });
     }
 
-    /// Adds an action that sends nothing.
+    /// Adds an action other than a message.
     pub(super) fn push(&mut self, action: ServerAction) {
         self.actions.push_back(action);
     }
@@ -80,7 +80,7 @@ impl Outbox {
         self.actions.pop_front()
     }
 
-    /// Takes the next action if it is to send a message.
+    /// Takes the next action if it is a message.
     pub(super) fn pop_message(&mut self) -> Option<Outgoing> {
         let Some(ServerAction::Send { .. }) = self.actions.front() else { return None };
         match self.pop()? {
@@ -89,7 +89,7 @@ impl Outbox {
         }
     }
 
-    /// Takes the next action if it is not to send a message.
+    /// Takes the next action if it is not a message.
     pub(super) fn pop_event(&mut self) -> Option<Action<ServerEvent>> {
         if let ServerAction::Send { .. } = self.actions.front()? {
             return None;
@@ -97,12 +97,12 @@ impl Outbox {
         match self.actions.pop_front()? {
             ServerAction::Event(event) => Some(Action::Event(event)),
             ServerAction::Close => Some(Action::Close),
-            // Byte streams have no streams of their own.
+            // A byte stream is not divided into streams.
             ServerAction::Unanswered(_) | ServerAction::Send { .. } => None,
         }
     }
 
-    /// Nobody reads messages any more.
+    /// Drops all messages, because the client does not read any more.
     pub(super) fn forget_messages(&mut self) {
         self.actions.retain(|action| !matches!(action, ServerAction::Send { .. }));
         self.counted = None;
@@ -118,14 +118,14 @@ impl Outbox {
 }
 
 impl Counted {
-    /// Counts so many bytes from here on.
+    /// Sets the charged bytes.
     fn set(&mut self, bytes: usize) {
         self.bytes = bytes;
         self.account.set(bytes);
     }
 }
 
-/// The same answer without what it brings.
+/// The same answer without its result.
 pub(super) fn without_result(message: Outgoing) -> Outgoing {
     let error = ErrorData::internal(NO_ROOM);
     match message {

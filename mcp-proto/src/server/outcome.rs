@@ -1,32 +1,37 @@
 //! Outcomes of requests, as handlers return them.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
 use crate::json::Json;
 use crate::message::ErrorData;
-use crate::types::{InputRequest, InputRequests, InputResponses};
+use crate::types::{InputRequest, InputRequests, InputResponses, Task};
 
 /// Outcome of a request.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// A result: a JSON object. The machine adds what the era asks for.
+    /// A result: a JSON object. The machine adds the members that the era requires.
     Complete(Json),
-    /// The client is to give input first. A handler of `tools/call`, `prompts/get` or
-    /// `resources/read` is asked again then, with an [`Input`].
+    /// The client must give input first. A handler of `tools/call`, `prompts/get` or
+    /// `resources/read` is then called again, with an [`Input`].
     InputRequired(InputRequired),
-    /// A JSON-RPC error. (A tool that failed is a result with `isError`, not this.) A code that
-    /// the specification reserves and does not define for this era goes out as -32603.
+    /// The call continues as a task, which `tasks/get` finds from now on. Only for a request with
+    /// [`may_be_task`](super::Request::may_be_task); otherwise the answer is -32603.
+    Task(Box<Task>),
+    /// A JSON-RPC error. (A failed tool returns a result with `isError` instead.) A code that the
+    /// specification reserves but does not define for this era is sent as -32603.
     Error(ErrorData),
 }
 
-/// What a handler needs before it can answer. A modern client gets it as the result, and sends its
-/// request again; a legacy one gets the requests themselves, one by one, in the order of their
-/// keys. The handler sees no difference.
+/// Input that a handler needs before it can answer. A modern client gets the requests as the
+/// result, and repeats its request with the input. A legacy client gets the requests themselves,
+/// one by one, in the order of their keys. The handler sees no difference.
 ///
-/// One that has neither requests nor a state is answered with -32603, and so is one that asks for
-/// what a legacy client did not declare; a modern client gets -32021 then.
+/// A value without requests and without a state is answered with -32603. If a client has not
+/// declared the capability for a request, a legacy client gets -32603, and a modern client gets
+/// -32021.
 ///
 /// [Specification: Multi Round-Trip Requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -34,31 +39,31 @@ pub enum Outcome {
 pub struct InputRequired {
     /// Requests to the client, by keys that the handler chooses.
     pub requests: InputRequests,
-    /// State that the client returns together with its answers. A client may change the state:
-    /// seal it if anything depends on it (feature `request-state`).
+    /// State that the client returns with its answers. A client may change the state: seal it if
+    /// anything depends on it (feature `request-state`).
     pub state: Option<String>,
 }
 
 impl InputRequired {
-    /// Asks for one thing.
+    /// Asks for one input.
     pub fn new(key: impl Into<String>, request: impl Into<InputRequest>) -> Self {
         Self::default().and(key, request)
     }
 
-    /// Asks for another thing at the same time.
+    /// Asks for another input at the same time.
     pub fn and(mut self, key: impl Into<String>, request: impl Into<InputRequest>) -> Self {
         self.requests.insert(key.into(), request.into());
         self
     }
 
-    /// Sets what comes back with the answers.
+    /// Sets the state that the client returns with its answers.
     pub fn state(mut self, state: impl Into<String>) -> Self {
         self.state = Some(state.into());
         self
     }
 }
 
-/// As an error it lets a handler end with `?`.
+/// Makes this an error, so that a handler can return it with `?`.
 impl fmt::Display for InputRequired {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("input is required")?;
@@ -78,6 +83,6 @@ impl core::error::Error for InputRequired {}
 pub struct Input {
     /// The answers, by the keys of the requests.
     pub responses: InputResponses,
-    /// The state that came with the requests.
+    /// The state that the client has returned.
     pub state: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! A list in pages, each serialised beforehand.
+//! A list in pages, each already serialized.
 
 use alloc::vec::Vec;
 
 use crate::json::Json;
 use crate::json::write::List;
 
-/// A list in pages; a cursor is the decimal number of entries before its page.
+/// A list in pages. A cursor is the decimal number of entries before its page.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Pages {
     size: usize,
@@ -13,7 +13,8 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Pages of `size` entries each, at least one page; `member` is what their results call them.
+    /// Makes pages of `size` entries each, at least one page; `member` is the name of the list in
+    /// the results.
     pub(super) fn new(member: &str, entries: &[Json], size: usize) -> Self {
         let mut chunks: Vec<&[Json]> = entries.chunks(size.max(1)).collect();
         if chunks.is_empty() {
@@ -38,7 +39,7 @@ impl Pages {
         Self { size, pages: chunks.iter().enumerate().map(page).collect() }
     }
 
-    /// The page at this cursor, `None` if no page handed it out.
+    /// The page at this cursor; `None` if no page has returned this cursor.
     pub(super) fn at(&self, cursor: Option<&str>) -> Option<&Json> {
         let before = match cursor {
             None | Some("") => 0,

@@ -1,33 +1,38 @@
-//! Registrations of a [`Registry`](super::Registry), apart from the handlers.
+//! Registrations of a [`Registry`](super::Registry) except the handlers.
 //!
-//! In: what the registry was told. Out: the fields, which a [`Declaration`](super::Declaration) is made
-//! of.
+//! In: the registrations of an application. Out: the data from which a
+//! [`Declaration`](super::Declaration) is made.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::access::{EntryAccess, ListEntry};
 use super::cacheable::Cacheable;
 use super::entries::Entries;
 use super::handler_id::HandlerId;
+use super::names::is_tool_name;
 use crate::change::List;
 use crate::error::UsageError;
-use crate::ext::Feature;
+use crate::ext::{self, Feature};
+use crate::headers::HeaderPlan;
 use crate::json::Json;
 use crate::scopes::Scopes;
 use crate::types::{
     CacheHint, CompletionReference, Implementation, Prompt, Resource, ResourceTemplate, Tool,
 };
 
-/// All that is registered, by names of handlers.
+/// All registrations, with handlers as ids.
 #[derive(Clone, Debug)]
 pub(super) struct Registered {
     pub(super) server_info: Implementation,
     pub(super) instructions: Option<String>,
     pub(super) page_size: usize,
     pub(super) tools: Entries<Tool>,
-    /// The scopes that tools require, by their names.
+    /// The scopes that tools require, by tool.
     pub(super) tool_scopes: BTreeMap<String, Scopes>,
+    /// The tools whose calls may become tasks.
+    pub(super) task_tools: BTreeSet<String>,
     pub(super) resources: Entries<Resource>,
     pub(super) templates: Entries<ResourceTemplate>,
     pub(super) prompts: Entries<Prompt>,
@@ -36,18 +41,21 @@ pub(super) struct Registered {
     pub(super) notifications: BTreeMap<String, HandlerId>,
     pub(super) fallback: Option<HandlerId>,
     pub(super) forward: Option<HandlerId>,
+    pub(super) task_subscriptions: Option<HandlerId>,
     pub(super) logging: bool,
     pub(super) list_changed: BTreeSet<List>,
     pub(super) subscribe: bool,
     pub(super) extensions: BTreeMap<String, Json>,
-    /// The extensions that features need.
+    /// The extensions that features require.
     pub(super) required: BTreeMap<Feature, Vec<String>>,
     pub(super) experimental: BTreeMap<String, Json>,
     pub(super) cache: BTreeMap<Cacheable, CacheHint>,
+    /// The entries that are disabled, or hidden from some callers.
+    pub(super) access: EntryAccess,
 }
 
 impl Registered {
-    /// Nothing yet, of a server with this name and version.
+    /// An empty set of registrations for a server with this name and version.
     pub(super) fn new(server_info: Implementation) -> Self {
         Self {
             server_info,
@@ -55,6 +63,7 @@ impl Registered {
             page_size: 100,
             tools: Entries::new(),
             tool_scopes: BTreeMap::new(),
+            task_tools: BTreeSet::new(),
             resources: Entries::new(),
             templates: Entries::new(),
             prompts: Entries::new(),
@@ -63,6 +72,7 @@ impl Registered {
             notifications: BTreeMap::new(),
             fallback: None,
             forward: None,
+            task_subscriptions: None,
             logging: false,
             list_changed: BTreeSet::new(),
             subscribe: false,
@@ -70,7 +80,16 @@ impl Registered {
             required: BTreeMap::new(),
             experimental: BTreeMap::new(),
             cache: BTreeMap::new(),
+            access: EntryAccess::default(),
         }
+    }
+
+    /// Forgets everything that belongs to a tool.
+    pub(super) fn forget_tool(&mut self, name: &str) {
+        self.tool_scopes.remove(name);
+        self.task_tools.remove(name);
+        self.required.remove(&Feature::tool(name));
+        self.access.remove(&ListEntry::tool(name));
     }
 
     /// The extensions that a feature needs.
@@ -78,7 +97,7 @@ impl Registered {
         self.required.get(feature).cloned().unwrap_or_default()
     }
 
-    /// Adds an extension that clients have to declare for a feature.
+    /// Adds an extension that clients must declare for a feature.
     pub(super) fn require_extension(
         &mut self,
         feature: Feature,
@@ -103,13 +122,49 @@ impl Registered {
         Ok(())
     }
 
+    /// Checks that the extension of tasks is declared.
+    pub(super) fn check_tasks(&self) -> Result<(), UsageError> {
+        if self.extensions.contains_key(ext::TASKS) {
+            return Ok(());
+        }
+        Err(UsageError::UndeclaredExtension { identifier: ext::TASKS.into() })
+    }
+
+    /// Lets calls of a tool become tasks.
+    pub(super) fn allow_tasks(&mut self, tool: &str) -> Result<(), UsageError> {
+        self.check_tasks()?;
+        if !self.tools.has(tool) {
+            return Err(UsageError::UnknownTool { name: tool.into() });
+        }
+        self.task_tools.insert(tool.into());
+        Ok(())
+    }
+
+    /// Sentences about tools that many clients do not accept.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for (tool, _) in self.tools.iter() {
+            if !is_tool_name(&tool.name) {
+                warnings.push(alloc::format!(
+                    "the tool name {:?} should have 1 to 128 of the characters A-Z a-z 0-9 _ - .",
+                    tool.name
+                ));
+            }
+            // It has been compiled when the tool was added.
+            let Ok(plan) = HeaderPlan::compile(&tool.input_schema) else { continue };
+            let of_tool = plan.warnings().map(|warning| alloc::format!("{}: {warning}", tool.name));
+            warnings.extend(of_tool);
+        }
+        warnings
+    }
+
     /// Sets the scopes that calls of a tool require.
     pub(super) fn require_scopes(&mut self, tool: &str, scopes: &str) -> Result<(), UsageError> {
         if !self.tools.has(tool) {
             return Err(UsageError::UnknownTool { name: tool.into() });
         }
         let required = Scopes::words(scopes);
-        // A requirement that is lost would let everybody in.
+        // Dropping an invalid requirement would grant access to everybody.
         let mut words = scopes.split_ascii_whitespace();
         if let Some(scope) = words.find(|word| !required.contains(word)) {
             return Err(UsageError::InvalidScope { scope: scope.into() });

@@ -1,4 +1,4 @@
-//! Register once, serve both eras.
+//! Registry of a server's features, for both eras.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -6,16 +6,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use super::access::ListEntry;
 use super::cacheable::Cacheable;
 use super::declaration::Declaration;
 use super::handler_id::HandlerId;
-use super::names::{has_scheme, is_tool_name};
+use super::names::has_scheme;
 use super::registered::{Reference, Registered};
 use super::template::UriTemplate;
 use crate::change::List;
 use crate::error::UsageError;
 use crate::ext::Feature;
-use crate::headers::Plan;
+use crate::headers::HeaderPlan;
 use crate::json::Json;
 use crate::message::{Method, MethodRow};
 use crate::meta;
@@ -37,15 +38,15 @@ use crate::types::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The capabilities that are declared follow from what is registered. Lists are sent in the order
-/// in which their entries were added.
+/// The declared capabilities follow from the registrations. Lists are sent in the order of
+/// registration.
 ///
 /// Specification: [Tools](https://modelcontextprotocol.io/specification/2026-07-28/server/tools),
 /// [Resources](https://modelcontextprotocol.io/specification/2026-07-28/server/resources), [Prompts](https://modelcontextprotocol.io/specification/2026-07-28/server/prompts)
 #[derive(Clone, Debug)]
 pub struct Registry<H> {
     pub(super) registered: Registered,
-    handlers: BTreeMap<usize, H>,
+    pub(super) handlers: BTreeMap<usize, H>,
 }
 
 impl<H> Registry<H> {
@@ -54,7 +55,7 @@ impl<H> Registry<H> {
         Self { registered: Registered::new(server_info), handlers: BTreeMap::new() }
     }
 
-    /// Sets what models are told about using this server.
+    /// Sets the instructions for models that use this server.
     pub fn instructions(&mut self, instructions: impl Into<String>) -> &mut Self {
         self.registered.instructions = Some(instructions.into());
         self
@@ -66,14 +67,14 @@ impl<H> Registry<H> {
         self
     }
 
-    /// Declares that this list may change while the server runs. Its capability is declared then
+    /// Declares that this list may change while the server runs. The capability is then declared
     /// even while the list is empty.
     pub fn list_changed(&mut self, list: List) -> &mut Self {
         self.registered.list_changed.insert(list);
         self
     }
 
-    /// Declares that clients are told of updates of the resources that they name.
+    /// Declares that clients may subscribe to updates of resources by URI.
     pub fn subscribe(&mut self) -> &mut Self {
         self.registered.subscribe = true;
         self
@@ -87,7 +88,7 @@ impl<H> Registry<H> {
         self
     }
 
-    /// Sets how long modern clients may keep a result, and for whom; default not at all.
+    /// Sets how long modern clients may cache a result, and for whom; default not at all.
     ///
     /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
     pub fn cache(&mut self, what: Cacheable, hint: CacheHint) -> &mut Self {
@@ -117,9 +118,9 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Has requests for a tool or a method answered with -32021 unless their client declares an
-    /// extension; the handler is not called. Legacy clients declare extensions with `initialize`;
-    /// those that do not get -32603. A feature may need several extensions.
+    /// Requires an extension for a tool or a method. Requests of clients that do not declare the
+    /// extension get -32021, without a call of the handler. Legacy clients declare extensions in
+    /// `initialize`; they get -32603 instead. A feature may require several extensions.
     ///
     /// Fails, and changes nothing, with [`UsageError::UndeclaredExtension`] unless
     /// [`Registry::extension`] declares it, and with [`UsageError::UnknownTool`] or
@@ -133,7 +134,7 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Declares what no specification defines, with its settings, an object.
+    /// Declares an experimental capability with its settings, an object.
     ///
     /// Fails with [`UsageError::NotAnObject`].
     pub fn experimental(
@@ -151,22 +152,22 @@ impl<H> Registry<H> {
 
     /// Adds a tool.
     ///
-    /// Names "SHOULD" have 1 to 128 of the characters `A-Z a-z 0-9 _ - .`; others are accepted, and
-    /// [`Registry::warnings`] names them.
+    /// Names "SHOULD" have 1 to 128 of the characters `A-Z a-z 0-9 _ - .`; other names are
+    /// accepted, and [`Registry::warnings`] lists them.
     ///
-    /// Fails, and adds nothing, with [`UsageError::Duplicate`], with
-    /// [`UsageError::InvalidSchema`] unless the input schema is an object with
-    /// `"type": "object"` and the output schema an object, with [`UsageError::UnusableSchema`] if
-    /// one is in another dialect than 2020-12 and draft-07, and with
-    /// [`UsageError::InvalidHeader`] if clients on HTTP must reject its `x-mcp-header`s. (Legacy
-    /// clients know output schemas of objects alone: for them another one is put inside of an
-    /// object, as its member `result`, and structured content likewise.)
+    /// Fails, and adds nothing, with [`UsageError::Duplicate`]. Fails with
+    /// [`UsageError::InvalidSchema`] unless the input schema is an object with `"type": "object"`
+    /// and the output schema is an object. Fails with [`UsageError::UnusableSchema`] if a schema
+    /// uses another dialect than 2020-12 and draft-07. Fails with [`UsageError::InvalidHeader`] if
+    /// HTTP clients must reject its `x-mcp-header`s. (Legacy clients only know output schemas of
+    /// objects. For them any other schema, and the structured content, is wrapped in an object as
+    /// its member `result`.)
     pub fn add_tool(&mut self, tool: Tool, handler: H) -> Result<&mut Self, UsageError> {
         self.insert_tool(tool, handler, true)
     }
 
     /// Adds a tool whose handler never answers with
-    /// [`Outcome::InputRequired`](super::Outcome::InputRequired), so that the machine keeps nothing
+    /// [`Outcome::InputRequired`](super::Outcome::InputRequired). The machine then stores nothing
     /// of its calls for another round. Fails as [`Registry::add_tool`] does.
     pub fn add_tool_without_input(
         &mut self,
@@ -181,7 +182,7 @@ impl<H> Registry<H> {
         if !has_type_object(&tool.input_schema) || !output {
             return Err(UsageError::InvalidSchema { name: tool.name });
         }
-        if let Err(reason) = Plan::compile(&tool.input_schema) {
+        if let Err(reason) = HeaderPlan::compile(&tool.input_schema) {
             return Err(UsageError::InvalidHeader { name: tool.name, reason });
         }
         self.registered.tools.check(&tool)?;
@@ -191,19 +192,42 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Sets the scopes that calls of a tool require over HTTP, with blanks between them; none takes
-    /// the requirement away. It goes with the tool.
+    /// Sets the scopes that calls of a tool require over HTTP, separated by blanks. An empty text
+    /// removes the requirement. Removing the tool removes it too.
     ///
-    /// A call whose token lacks one of them gets 403 with a challenge that names all of them, and
-    /// its handler does not run. So does a call without [`Claims`](crate::resource_server::Claims),
-    /// also on a server that is not protected. On a byte stream nothing is required.
+    /// A call whose token lacks one of the scopes gets 403 with a challenge that names all of them,
+    /// and the handler is not called. So does a call without
+    /// [`Claims`](crate::resource_server::Claims), also on a server that is not protected. On a
+    /// byte stream no scopes are required.
     ///
-    /// Fails with [`UsageError::UnknownTool`], and with [`UsageError::InvalidScope`] if a word
-    /// cannot be a scope.
+    /// Fails with [`UsageError::UnknownTool`], and with [`UsageError::InvalidScope`] if a word is
+    /// not a valid scope.
     ///
     /// [Specification: Scope Challenge Handling](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling)
     pub fn require_scopes(&mut self, tool: &str, scopes: &str) -> Result<&mut Self, UsageError> {
         self.registered.require_scopes(tool, scopes)?;
+        Ok(self)
+    }
+
+    /// Allows [`Outcome::Task`](super::Outcome::Task) for calls of a tool by modern clients that
+    /// declare the extension [`ext::TASKS`](crate::ext::TASKS).
+    ///
+    /// Fails with [`UsageError::UndeclaredExtension`] and [`UsageError::UnknownTool`].
+    pub fn allow_tasks(&mut self, tool: &str) -> Result<&mut Self, UsageError> {
+        self.registered.allow_tasks(tool).map(|()| self)
+    }
+
+    /// Lets clients subscribe to tasks, and sets the handler that looks them up: requests are
+    /// `subscriptions/listen` with `notifications.taskIds`, the result, `{"taskIds": [...]}`, has those
+    /// of the client. [`Change::TaskUpdated`](super::Change::TaskUpdated) tells of their states.
+    ///
+    /// Fails with [`UsageError::UndeclaredExtension`] without [`ext::TASKS`](crate::ext::TASKS).
+    pub fn task_subscriptions(&mut self, handler: H) -> Result<&mut Self, UsageError> {
+        self.registered.check_tasks()?;
+        if let Some(before) = self.registered.task_subscriptions {
+            self.handlers.remove(&before.serial);
+        }
+        self.registered.task_subscriptions = Some(self.keep(handler, false));
         Ok(self)
     }
 
@@ -225,8 +249,8 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Adds a family of resources. What is not a resource is read from the first template, in the
-    /// order in which they were added, that it follows.
+    /// Adds a family of resources. A URI that is not a registered resource is read from the first
+    /// template that matches, in the order of registration.
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`] and with
     /// [`UsageError::InvalidUriTemplate`].
@@ -252,8 +276,7 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Adds what completes the arguments of a prompt, or of a resource template, that is
-    /// registered.
+    /// Adds completions for the arguments of a registered prompt or resource template.
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`] and with
     /// [`UsageError::UnknownReference`].
@@ -279,7 +302,7 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Adds a method that the machine does not answer by itself, such as one of an extension.
+    /// Adds a method that the machine does not answer itself, such as one of an extension.
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`] and with
     /// [`UsageError::ReservedMethod`].
@@ -300,11 +323,11 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Adds a handler of a notification, such as `notifications/roots/list_changed`; those without
-    /// one are dropped.
+    /// Adds a handler of a notification, such as `notifications/roots/list_changed`. Notifications
+    /// without a handler are dropped.
     ///
     /// Fails, and adds nothing, with [`UsageError::Duplicate`], and with
-    /// [`UsageError::ReservedMethod`] for `notifications/cancelled`, which is the machine's.
+    /// [`UsageError::ReservedMethod`] for `notifications/cancelled`, which the machine handles.
     pub fn add_notification(
         &mut self,
         method: impl Into<String>,
@@ -323,7 +346,7 @@ impl<H> Registry<H> {
     }
 
     /// Sets the handler of all requests whose methods neither the specification nor this registry
-    /// has; without one they are answered with -32601.
+    /// defines. Without a fallback these requests get -32601.
     pub fn fallback(&mut self, handler: H) -> &mut Self {
         if let Some(before) = self.registered.fallback {
             self.handlers.remove(&before.serial);
@@ -332,12 +355,12 @@ impl<H> Registry<H> {
         self
     }
 
-    /// Sets the handler of all requests and notifications, whatever else is registered: for a server
-    /// that forwards them to another one.
+    /// Sets the handler of all requests and notifications, whatever else is registered. For a
+    /// server that forwards them to another server.
     ///
-    /// The handler gets `initialize`, `server/discover`, lists with their cursors, subscriptions and
-    /// methods that no revision defines, with parameters as they came. Its results and errors go out
-    /// as they are. The exceptions:
+    /// The handler gets `initialize`, `server/discover`, lists with their cursors, subscriptions
+    /// and methods that no revision defines, with unchanged parameters. Its results and errors are
+    /// sent unchanged, with these exceptions:
     ///
     /// - The machine answers `ping`, and keeps the level of `logging/setLevel` as well. Methods that
     ///   the era of the client does not have are answered with -32601.
@@ -358,52 +381,41 @@ impl<H> Registry<H> {
         self
     }
 
-    /// Takes a tool out and returns its handler.
+    /// Removes a tool, and returns its handler.
     pub fn remove_tool(&mut self, name: &str) -> Option<H> {
         let handler = self.registered.tools.remove(name)?;
-        self.registered.tool_scopes.remove(name);
-        self.registered.required.remove(&Feature::tool(name));
+        self.registered.forget_tool(name);
         self.handlers.remove(&handler.serial)
     }
 
-    /// Takes a resource out and returns its handler.
+    /// Removes a resource, and returns its handler.
     pub fn remove_resource(&mut self, uri: &str) -> Option<H> {
         let handler = self.registered.resources.remove(uri)?;
+        self.registered.access.remove(&ListEntry::resource(uri));
         self.handlers.remove(&handler.serial)
     }
 
-    /// Takes a family of resources out, its completions too, and returns its handler.
+    /// Removes a family of resources and its completions, and returns its handler.
     pub fn remove_resource_template(&mut self, uri_template: &str) -> Option<H> {
         let handler = self.registered.templates.remove(uri_template)?;
-        self.remove_completion(Reference::Template(uri_template.into()));
+        self.registered.access.remove(&ListEntry::resource_template(uri_template));
+        self.remove_completion(&Reference::Template(uri_template.into()));
         self.handlers.remove(&handler.serial)
     }
 
-    /// Takes a prompt out, its completions too, and returns its handler.
+    /// Removes a prompt and its completions, and returns its handler.
     pub fn remove_prompt(&mut self, name: &str) -> Option<H> {
         let handler = self.registered.prompts.remove(name)?;
-        self.remove_completion(Reference::Prompt(name.into()));
+        self.registered.access.remove(&ListEntry::prompt(name));
+        self.remove_completion(&Reference::Prompt(name.into()));
         self.handlers.remove(&handler.serial)
     }
 
-    /// Sentences about tools that the specification allows and many clients do not: those with a
-    /// name outside of what it recommends, and those with a header whose argument has a union for a
-    /// type, or none. Log them when the server starts: some clients leave such tools out.
+    /// Warnings about tools that the specification allows but many clients reject. Such a tool has
+    /// a name outside of the recommended form, or a header whose argument has a union type or no
+    /// type. Log the warnings when the server starts.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        for (tool, _) in self.registered.tools.iter() {
-            if !is_tool_name(&tool.name) {
-                warnings.push(alloc::format!(
-                    "the tool name {:?} should have 1 to 128 of the characters A-Z a-z 0-9 _ - .",
-                    tool.name
-                ));
-            }
-            // It has been compiled when the tool was added.
-            let Ok(plan) = Plan::compile(&tool.input_schema) else { continue };
-            let of_tool = plan.warnings().map(|warning| alloc::format!("{}: {warning}", tool.name));
-            warnings.extend(of_tool);
-        }
-        warnings
+        self.registered.warnings()
     }
 
     /// The tools and their handlers, in the order in which they were added.
@@ -411,30 +423,28 @@ impl<H> Registry<H> {
         self.registered.tools.iter().map(|(tool, handler)| (tool, *handler))
     }
 
-    /// The handler that a [`Request`](super::Request) names.
+    /// The handler of a [`Request`](super::Request).
     pub fn handler(&self, id: HandlerId) -> Option<&H> {
         self.handlers.get(&id.serial)
     }
 
-    /// What the machines need to know: all of it but the handlers, ready to be sent. It is made
-    /// anew each time, so keep it for all connections.
+    /// Freezes the declaration: all that the machines need, serialized, without the handlers.
+    /// Each call builds another one, so share one between all connections.
     pub fn declaration(&self) -> Arc<Declaration> {
         Arc::new(Declaration::new(&self.registered))
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "it is made to be dropped")]
-    fn remove_completion(&mut self, reference: Reference) {
-        if let Some(handler) = self.registered.completions.remove(&reference) {
+    fn remove_completion(&mut self, reference: &Reference) {
+        if let Some(handler) = self.registered.completions.remove(reference) {
             self.handlers.remove(&handler.serial);
         }
     }
 
     fn keep(&mut self, handler: H, asks: bool) -> HandlerId {
-        // It is compared and never shown. No two registries share one, so that a handler of one is
-        // never taken for a handler of the other that is served in its place.
+        // No two registries share a number.
         static SERIALS: AtomicUsize = AtomicUsize::new(0);
-        let serial = SERIALS.fetch_add(1, Ordering::Relaxed);
-        self.handlers.insert(serial, handler);
-        HandlerId { serial, asks }
+        let id = HandlerId { serial: SERIALS.fetch_add(1, Ordering::Relaxed), asks };
+        self.handlers.insert(id.serial, handler);
+        id
     }
 }

@@ -1,31 +1,48 @@
 //! Scopes that the tools of a message require.
 //!
 //! In: a message, or a batch of them. Out: the scopes of all tools that it calls. Over HTTP an
-//! exchange asks before it hands a message on.
+//! exchange calls this before it passes a message on.
 
 use alloc::vec::Vec;
 
-use super::Declaration;
+use super::access::ListEntry;
+use super::declaration::Declaration;
+use super::event::Peer;
+use crate::error::ProtocolError;
 use crate::json::Raw;
 use crate::limits::Limits;
 use crate::message::{self, Incoming, Member, Message, Method};
+use crate::meta::RequestMeta;
 use crate::scopes::Scopes;
 
 impl Declaration {
-    /// The scopes that a message requires; mostly none.
-    pub(crate) fn required_scopes(&self, incoming: &Incoming, limits: &Limits) -> Scopes {
-        if self.tool_scopes.is_empty() {
-            return Scopes::none();
-        }
+    /// Returns whether any tool requires scopes.
+    pub(crate) fn requires_scopes(&self) -> bool {
+        !self.tool_scopes.is_empty()
+    }
+
+    /// Scopes that a message requires; usually none.
+    ///
+    /// Tools that are hidden from `caller` require none: they are answered like unknown ones. Filters
+    /// by what a session knows of its client are only known to the machine, which checks the scopes
+    /// of tools with filters again.
+    pub(crate) fn required_scopes(
+        &self,
+        incoming: &Incoming,
+        limits: &Limits,
+        caller: &dyn Fn() -> Peer,
+    ) -> Scopes {
         match incoming {
-            Incoming::Message(message) => self.scopes_of(message).cloned().unwrap_or_default(),
+            Incoming::Message(message) => {
+                self.scopes_of(message, caller).cloned().unwrap_or_default()
+            }
             // A batch that is too long is refused later, and nothing of it is executed.
             Incoming::Batch(batch) => {
                 let elements = batch.elements(limits.max_in_flight).unwrap_or_default();
                 let parsed = elements.iter().map(|element| message::parse(element, limits));
                 let parsed: Vec<Incoming> = parsed.filter_map(Result::ok).collect();
                 let of_each = parsed.iter().filter_map(|element| match element {
-                    Incoming::Message(message) => self.scopes_of(message),
+                    Incoming::Message(message) => self.scopes_of(message, caller),
                     Incoming::Batch(_) => None,
                 });
                 of_each.fold(Scopes::none(), |all, scopes| all.union(scopes))
@@ -33,12 +50,39 @@ impl Declaration {
         }
     }
 
-    fn scopes_of(&self, message: &Message) -> Option<&Scopes> {
+    /// Checks the scopes of a tool whose filters admit the caller.
+    ///
+    /// Fails with [`ProtocolError::InsufficientScope`] over HTTP.
+    pub(super) fn check_scopes_of_filtered(
+        &self,
+        tool: &str,
+        caller: &dyn Fn() -> Peer,
+    ) -> Result<(), ProtocolError> {
+        if !self.has_filters() {
+            return Ok(());
+        }
+        let Some(required) = self.tool_scopes.get(tool) else { return Ok(()) };
+        let peer = caller();
+        let has_all = peer.scopes().is_some_and(|scopes| scopes.contains_all(required));
+        if !peer.is_http || has_all || required.is_empty() {
+            return Ok(());
+        }
+        Err(ProtocolError::InsufficientScope { scopes: required.to_param() })
+    }
+
+    fn scopes_of(&self, message: &Message, caller: &dyn Fn() -> Peer) -> Option<&Scopes> {
         let Message::Request(request) = message else { return None };
         if !matches!(request.method, Method::CallTool) {
             return None;
         }
         let name = request.params.raw(Member::Name).and_then(Raw::string)?;
-        self.tool_scopes.get(&*name)
+        let scopes = self.tool_scopes.get(&*name)?;
+        let peer = || match RequestMeta::read(&request.params) {
+            Ok(RequestMeta { client_info, client_capabilities: capabilities, .. }) => {
+                Peer { client_info, capabilities, ..caller() }
+            }
+            Err(_) => caller(),
+        };
+        (!self.hides(|| ListEntry::tool(&*name), peer)).then_some(scopes)
     }
 }

@@ -7,7 +7,7 @@ use crate::json::{Json, Raw};
 use crate::meta::SERVER_INFO;
 use crate::types::{CacheHint, CacheScope};
 
-/// The `resultType` of a result that is one, as JSON.
+/// The `resultType` of a complete result, as JSON.
 pub(super) const COMPLETE: &[u8] = b"\"complete\"";
 
 /// The members that a modern result begins with.

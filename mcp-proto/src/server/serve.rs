@@ -1,17 +1,20 @@
-//! What both eras have: from a request to its answer, or to the handler that will make it.
+//! Dispatch for both eras: from a request to its answer, or to the handler.
 //!
-//! In: a request whose era is known and whose envelope is good. Out: a page of a list, an empty
-//! completion, or a [`Target`]; or the step at which it fails, method or params.
+//! In: a request with a known era and a valid envelope. Out: a page of a list, an empty completion,
+//! or a [`Target`]; otherwise the step at which the request fails, method or params.
 //!
 //! [Specification: Server Features](https://modelcontextprotocol.io/specification/2026-07-28/server)
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 
 use bytes::Bytes;
 
+use super::access::ListEntry;
 use super::cacheable::Cacheable;
 use super::call::{CallKind, Requester};
 use super::declaration::{Completes, Declaration, PromptEntry, ToolEntry};
+use super::event::Peer;
 use super::handler_id::HandlerId;
 use super::registered::Reference;
 use crate::error::{ProtocolError, ValidationStep};
@@ -24,58 +27,68 @@ use crate::version::Era;
 
 /// Answer to a request, or the handler that will answer it.
 pub(super) enum Served {
-    /// This page of a list.
+    /// A page of a list.
     Page(Cacheable, Json),
-    /// This result.
+    /// A result.
     Result(Json),
     /// A handler.
     Handler(Target),
 }
 
-/// What an era makes of a request.
+/// Answer to a request, in either era.
 pub(super) enum Answer {
     Result {
         stamp: Bytes,
         result: Json,
     },
-    /// A subscription, which is answered when it ends.
-    Subscription,
+    /// A subscription, which is answered when it ends, with its sender if entries have filters.
+    Subscription(Option<Box<Peer>>),
+    /// A subscription that names tasks, which this handler looks up first.
+    TaskSubscription(Target, Requester),
     Handler(Target, Requester),
 }
 
-/// The handler of a request, and what it gets.
+/// The handler of a request, and the arguments for it.
 pub(super) struct Target {
     pub(super) handler: HandlerId,
     pub(super) kind: CallKind,
     pub(super) arguments: Json,
 }
 
+/// The sender of a request, as far as the answer depends on it.
+pub(super) struct Caller<'a> {
+    pub(super) capabilities: &'a Json,
+    /// The peer, which is made for filters alone.
+    pub(super) peer: &'a dyn Fn() -> Peer,
+}
+
 impl Declaration {
-    /// What answers a request of a method that both eras have, from a client with these
-    /// capabilities.
+    /// Answers a request of a method that both eras have, for this client, or finds its handler.
     pub(super) fn serve(
         &self,
         era: Era,
         method: &Method,
         params: &Params,
-        capabilities: &Json,
+        caller: &Caller<'_>,
         head: Option<&MirroredHeaders<'_>>,
     ) -> Result<Served, ProtocolError> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others have a handler, or none")]
         match method {
-            Method::CallTool => self.tool(params, capabilities, head),
-            Method::ListTools => self.list(era, Cacheable::Tools, params),
-            Method::ListResources => self.list(era, Cacheable::Resources, params),
-            Method::ListResourceTemplates => self.list(era, Cacheable::ResourceTemplates, params),
-            Method::ReadResource => self.read(params),
-            Method::ListPrompts => self.list(era, Cacheable::Prompts, params),
-            Method::GetPrompt => self.prompt(params),
-            Method::Complete => self.complete(params),
-            _ => self.other(era, method, params, capabilities),
+            Method::CallTool => self.tool(era, params, caller, head),
+            Method::ListTools => self.list(era, Cacheable::Tools, params, caller),
+            Method::ListResources => self.list(era, Cacheable::Resources, params, caller),
+            Method::ListResourceTemplates => {
+                self.list(era, Cacheable::ResourceTemplates, params, caller)
+            }
+            Method::ReadResource => self.read(params, caller),
+            Method::ListPrompts => self.list(era, Cacheable::Prompts, params, caller),
+            Method::GetPrompt => self.prompt(params, caller),
+            Method::Complete => self.complete(params, caller),
+            _ => self.other(era, method, params, caller.capabilities),
         }
     }
 
-    /// A method with a handler that is registered under its name.
+    /// A method that was registered with a handler of its own.
     fn other(
         &self,
         era: Era,
@@ -89,6 +102,27 @@ impl Declaration {
         check_extensions(required, capabilities)?;
         let arguments = params.json().clone();
         Ok(Served::Handler(Target { handler, kind: CallKind::Other, arguments }))
+    }
+
+    /// The handler that looks up the tasks that a subscription names; `None` if it names none, or if
+    /// clients cannot subscribe to tasks here.
+    ///
+    /// Fails with [`ProtocolError::ExtensionsRequired`] if it names tasks, which this server has, and
+    /// its client does not declare them.
+    pub(super) fn looks_up_tasks(
+        &self,
+        params: &Params,
+        capabilities: &Json,
+    ) -> Result<Option<HandlerId>, ProtocolError> {
+        let filter = params.json().raw().member("notifications");
+        let task_ids = filter.and_then(|filter| filter.member("taskIds"));
+        let Some(task_ids) = task_ids.filter(|_| self.declares(Capability::Tasks)) else {
+            return Ok(None);
+        };
+        check_extensions(&[ext::TASKS.into()], capabilities)?;
+        let mut names_any = false;
+        task_ids.elements(|_| names_any = true);
+        Ok(self.task_subscriptions.filter(|_| names_any))
     }
 
     /// Fails with [`ProtocolError::MethodNotFound`] if a method needs a capability that is not
@@ -111,29 +145,40 @@ impl Declaration {
             Capability::ResourceSubscriptions => {
                 declared.resources.is_some_and(|resources| resources.subscribe)
             }
+            Capability::Tasks => declared.extensions.contains_key(ext::TASKS),
             Capability::Tools => declared.tools.is_some(),
         }
     }
 
-    fn list(&self, era: Era, list: Cacheable, params: &Params) -> Result<Served, ProtocolError> {
+    fn list(
+        &self,
+        era: Era,
+        list: Cacheable,
+        params: &Params,
+        caller: &Caller<'_>,
+    ) -> Result<Served, ProtocolError> {
         let cursor = match params.raw(Member::Cursor) {
             None | Some(Raw(b"null")) => None,
             Some(raw) => Some(raw.string().ok_or(ProtocolError::InvalidCursor)?),
         };
-        let page = self.page(era, list, cursor.as_deref()).cloned();
+        let page = self.page(era, list, cursor.as_deref(), caller.peer);
         Ok(Served::Page(list, page.ok_or(ProtocolError::InvalidCursor)?))
     }
 
     fn tool(
         &self,
+        era: Era,
         params: &Params,
-        capabilities: &Json,
+        caller: &Caller<'_>,
         head: Option<&MirroredHeaders<'_>>,
     ) -> Result<Served, ProtocolError> {
         let name = string(params, Member::Name)?;
-        let Some(ToolEntry { handler, wraps, plan, required }) = self.tools.get(&*name) else {
+        let entry = self.tools.get(&*name);
+        let entry = entry.filter(|_| !self.hides(|| ListEntry::tool(&*name), caller.peer));
+        let Some(ToolEntry { handler, wraps, plan, required, tasks }) = entry else {
             return Err(ProtocolError::UnknownTool { name: name.into_owned() });
         };
+        self.check_scopes_of_filtered(&name, caller.peer)?;
         let arguments = arguments(params)?;
         if let Some(head) = head
             && !plan.is_empty()
@@ -141,24 +186,28 @@ impl Declaration {
             head.check_params(plan, &arguments)
                 .map_err(ProtocolError::header(ValidationStep::ParamHeaders))?;
         }
-        check_extensions(required, capabilities)?;
+        check_extensions(required, caller.capabilities)?;
         let handler = *handler;
-        let kind = CallKind::Tool { wraps: *wraps };
+        let declares = || ext::settings(caller.capabilities, ext::TASKS).is_some();
+        let task = *tasks && era == Era::Modern && declares();
+        let kind = CallKind::Tool { wraps: *wraps, task };
         Ok(Served::Handler(Target { handler, kind, arguments }))
     }
 
-    fn read(&self, params: &Params) -> Result<Served, ProtocolError> {
+    fn read(&self, params: &Params, caller: &Caller<'_>) -> Result<Served, ProtocolError> {
         let uri = string(params, Member::Uri)?;
-        let Some((handler, arguments)) = self.resource(&uri) else {
+        let Some((handler, arguments)) = self.resource(&uri, caller.peer) else {
             return Err(ProtocolError::ResourceNotFound { uri: uri.into_owned() });
         };
         let kind = CallKind::Resource { retried: false };
         Ok(Served::Handler(Target { handler, kind, arguments }))
     }
 
-    fn prompt(&self, params: &Params) -> Result<Served, ProtocolError> {
+    fn prompt(&self, params: &Params, caller: &Caller<'_>) -> Result<Served, ProtocolError> {
         let name = string(params, Member::Name)?;
-        let Some(PromptEntry { handler, required }) = self.prompts.get(&*name) else {
+        let entry = self.prompts.get(&*name);
+        let entry = entry.filter(|_| !self.hides(|| ListEntry::prompt(&*name), caller.peer));
+        let Some(PromptEntry { handler, required }) = entry else {
             return Err(ProtocolError::UnknownPrompt { name: name.into_owned() });
         };
         let arguments = arguments(params)?;
@@ -179,10 +228,10 @@ impl Declaration {
         Ok(Served::Handler(Target { handler, kind, arguments }))
     }
 
-    fn complete(&self, params: &Params) -> Result<Served, ProtocolError> {
+    fn complete(&self, params: &Params, caller: &Caller<'_>) -> Result<Served, ProtocolError> {
         let json = params.json();
         let asked: Option<CompleteRequestParams> = json.decode().ok();
-        // A struct can be read from an array too.
+        // serde would also read a struct from an array.
         let asked = asked.filter(|asked| {
             let has = |member| json.raw().has_object(member);
             has("ref") && has("argument") && (asked.context.is_none() || has("context"))
@@ -192,7 +241,7 @@ impl Declaration {
             expected: "a reference, and `params.argument` a name and a value",
         })?;
         let reference = Reference::from(asked.reference);
-        match self.completion(&reference) {
+        match self.completion(&reference, caller.peer) {
             Some(Completes::Handler(handler)) => {
                 let arguments = params.json().clone();
                 Ok(Served::Handler(Target { handler, kind: CallKind::Completion, arguments }))
@@ -234,7 +283,7 @@ pub(super) fn string(
     value.ok_or(ProtocolError::InvalidParam { member: member.name(), expected })
 }
 
-/// The arguments of a tool or a prompt. Some clients write `null` for none.
+/// The arguments of a tool or a prompt. Some clients send `null` for no arguments.
 fn arguments(params: &Params) -> Result<Json, ProtocolError> {
     match params.get(Member::Arguments) {
         None => Ok(Json::EMPTY_OBJECT),

@@ -1,9 +1,9 @@
-//! What the era makes of a handler's outcome: what it adds, and what it takes away.
+//! Adaptation of a handler's outcome to the era: adds and removes members.
 //!
-//! A modern result carries `resultType` and, in `_meta`, the server's name; that of
-//! `resources/read` also says how long it may be kept. A legacy one carries neither, and its
-//! structured content is an object. A handler's result goes out as it is, with the stamp in front,
-//! unless it brings some of that itself.
+//! A modern result has `resultType` and, in `_meta`, the server's name; the result of
+//! `resources/read` also has caching hints. A legacy result has neither, and its structured content
+//! is an object. The handler's result is sent unchanged, with these members in front, unless it
+//! already contains some of them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,11 +20,11 @@ use crate::error::{ErrorCode, ProtocolError};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Outgoing};
-use crate::types::{CacheHint, CacheScope, CompleteResult};
+use crate::types::{CacheHint, CacheScope, CompleteResult, CreateTaskResult, Task};
 use crate::version::{Era, ProtocolVersion};
 
-/// The response that carries what a handler has made. `session` is the revision of the session, if
-/// there is one, and is asked for if the handler has failed.
+/// The response with the outcome of a handler. `session` returns the revision of the session, if
+/// there is one; it is only called if the handler has failed.
 pub(super) fn outgoing(
     call: Call,
     declaration: &Declaration,
@@ -47,9 +47,8 @@ pub(super) fn outgoing(
         }
     };
     let typed = mentions(result.as_bytes(), b"\"result", b'T', b"ype\"");
-    if typed && asks(&result) {
-        let error = ErrorData::internal("the handler's result is no answer, but `input_required`");
-        return Outgoing::Error { id: Some(id), error };
+    if typed && let Some(error) = misplaced(kind, &result) {
+        return Outgoing::Error { id: Some(id), error: ErrorData::internal(error) };
     }
     let result = if kind == CallKind::Completion { shortened(result) } else { result };
     match era {
@@ -64,8 +63,8 @@ pub(super) fn outgoing(
     }
 }
 
-/// [`ErrorData::resource_not_found`] with the page of the session's revision; any other error as it
-/// is.
+/// The error of a handler in this session. [`ErrorData::resource_not_found`] links to the
+/// specification page of the session's revision; any other error is unchanged.
 fn in_session(error: ErrorData, session: Option<ProtocolVersion>) -> ErrorData {
     #[derive(serde::Deserialize)]
     struct Data {
@@ -92,24 +91,39 @@ pub(crate) fn permitted(era: Era, mut error: ErrorData) -> ErrorData {
         Era::Modern => (-32022..=-32020).contains(&code.0),
     };
     if (-32099..=-32000).contains(&code.0) && !defined {
-        // "Not found" is what the modern era calls bad parameters.
+        // The modern era reports "not found" as invalid parameters.
         let found = code != ErrorCode::RESOURCE_NOT_FOUND;
         error.code = if found { ErrorCode::INTERNAL_ERROR } else { ErrorCode::INVALID_PARAMS };
     }
     error
 }
 
-/// Returns whether a result asks for input by itself, past
-/// [`Outcome::InputRequired`](super::Outcome) and its checks.
-fn asks(result: &Json) -> bool {
-    let mut asks = false;
-    result.raw().members(|key, value| {
-        asks |= key.0 == b"\"resultType\"" && value.0 == b"\"input_required\"";
+/// Error of a result with a forbidden type: one that asks for input itself, which would bypass
+/// [`Outcome::InputRequired`](super::Outcome) and its checks, or a task that is not allowed.
+fn misplaced(kind: CallKind, result: &Json) -> Option<&'static str> {
+    let mut error = None;
+    result.raw().members(|key, value| match (key.0, value.0) {
+        (b"\"resultType\"", b"\"input_required\"") => {
+            error = Some("the handler's result is no answer, but `input_required`");
+        }
+        // Methods of extensions define result types of their own.
+        (b"\"resultType\"", b"\"task\"")
+            if !matches!(kind, CallKind::Tool { task: true, .. } | CallKind::Other) =>
+        {
+            error = Some("the handler's result is a task, which this request cannot become");
+        }
+        _ => {}
     });
-    asks
+    error
 }
 
-/// Completions, no more than may be sent.
+/// The result that announces a task.
+pub(super) fn created(task: Task) -> Result<Json, ErrorData> {
+    let result = Json::encode(&CreateTaskResult::new(task));
+    result.map_err(|_| ErrorData::internal("the task cannot be written as JSON"))
+}
+
+/// The completions, cut to the maximum number.
 fn shortened(result: Json) -> Json {
     let Ok(mut complete) = result.decode::<CompleteResult>() else { return result };
     let completion = &mut complete.completion;
@@ -130,7 +144,7 @@ fn is_stamp(kind: CallKind, key: Raw<'_>) -> bool {
     }
 }
 
-/// Returns whether the text, with a `resultType` perhaps, may have such members.
+/// Returns whether the text, perhaps with a `resultType`, may contain such members.
 fn mentions_stamp(kind: CallKind, typed: bool, text: &[u8]) -> bool {
     let hints = matches!(kind, CallKind::Resource { .. });
     typed
@@ -141,7 +155,7 @@ fn mentions_stamp(kind: CallKind, typed: bool, text: &[u8]) -> bool {
 fn legacy_result(kind: CallKind, typed: bool, result: Json) -> Json {
     let stamped = mentions_stamp(kind, typed, result.as_bytes());
     let result = if stamped { without_stamp(kind, &result) } else { result };
-    let CallKind::Tool { wraps } = kind else { return result };
+    let CallKind::Tool { wraps, .. } = kind else { return result };
     if mentions(result.as_bytes(), b"\"structured", b'C', b"ontent\"") {
         return wrapped_content(&result, wraps);
     }
@@ -160,7 +174,7 @@ fn without_stamp(kind: CallKind, result: &Json) -> Json {
     Json::trusted(out)
 }
 
-/// The stamp and the object of a modern result.
+/// Returns the added members and the object of a modern result.
 fn modern_result(
     kind: CallKind,
     typed: bool,
@@ -169,13 +183,14 @@ fn modern_result(
 ) -> (Bytes, Json) {
     let text = result.as_bytes();
     let own = mentions_stamp(kind, typed, text) || mentions(text, b"\"", b'_', b"meta\"");
-    // What depends on input no cache can tell apart.
+    // A cache key does not include the input, so a result that depends on input must not be cached.
     let cache = match kind {
         CallKind::Resource { retried: true } => Some(CacheHint::default()),
         CallKind::Resource { retried: false } => Some(declaration.contents_hint),
         CallKind::Tool { .. }
         | CallKind::Prompt
         | CallKind::Completion
+        | CallKind::Subscription
         | CallKind::Other
         | CallKind::Forwarded(_) => None,
     };
@@ -190,12 +205,13 @@ fn modern_result(
         CallKind::Tool { .. }
         | CallKind::Prompt
         | CallKind::Completion
+        | CallKind::Subscription
         | CallKind::Other
         | CallKind::Forwarded(_) => (declaration.stamp.clone(), result),
     }
 }
 
-/// A result that brings members of the stamp.
+/// Merges the added members into a result that already contains some of them.
 fn merge(
     kind: CallKind,
     declaration: &Declaration,
@@ -211,7 +227,8 @@ fn merge(
         b"\"_meta\"" => meta = Some(value),
         b"\"resultType\"" => result_type = value.0,
         b"\"ttlMs\"" if keeps => {
-            // What is no number of milliseconds is not to be kept, as with a scope that is none.
+            // An invalid number of milliseconds, like an invalid scope, means that the result must
+            // not be cached.
             let digits = core::str::from_utf8(value.0).unwrap_or_default();
             if let Some(cache) = &mut cache {
                 cache.ttl_ms = digits.parse().unwrap_or_default();
@@ -230,8 +247,8 @@ fn merge(
     (result_prefix(result_type, declaration.server_info(), meta, cache), Json::trusted(rest))
 }
 
-/// Returns whether `before`, `rare` and `after` stand together anywhere in `text`; fast where
-/// `rare` is.
+/// Returns whether `text` contains `before`, `rare` and `after` in sequence; fast if the byte
+/// `rare` is rare.
 fn mentions(text: &[u8], before: &[u8], rare: u8, after: &[u8]) -> bool {
     memchr::memchr_iter(rare, text).any(|at| {
         let (head, tail) = text.split_at(at);

@@ -1,82 +1,64 @@
-//! Subscriptions to changes, and the changes that have not been told yet.
+//! Subscriptions to changes, and the pending changes.
 //!
 //! In: `subscriptions/listen` of modern clients; the session and the subscriptions of a legacy
-//! one; and changes. Out: notifications, one by one, as the driver takes them; what changes again
-//! before it was told is told once.
+//! client; changes. Out: notifications, one by one, as the driver takes them. A change that repeats
+//! while it is pending is sent once.
+//!
+//! | listener | may be told | leaves by |
+//! |---|---|---|
+//! | a legacy session | once its client is initialized | the end of the session |
+//! | a subscription | at once | cancellation, the end of input |
+//! | one that names tasks | once a handler has said which of them are its client's; changes wait | the same, and the end of the handler without an answer |
+//!
+//! Of a task the last state alone waits, and none is told after a later one.
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use super::call::Call;
 use super::calls::Calls;
 use super::context::{Context, ServerChannel};
-use super::declaration::Declaration;
-use super::names::has_scheme;
-use crate::change::{Change, List};
+use super::event::Peer;
+use super::filter::Filter;
+use super::listener::{Listener, bounded, subscription_meta};
+use super::outcome::Outcome;
+use crate::change::{Change, PendingChanges};
 use crate::error::ProtocolError;
-use crate::json::{Json, Raw, write};
+use crate::json::{Json, write};
 use crate::limits::Limits;
-use crate::message::{Capability, Outgoing, Params, RequestId};
+use crate::message::{Outgoing, Params, RequestId};
 use crate::meta::{SERVER_INFO, SUBSCRIPTION_ID};
 use crate::seq_map::SeqMap;
-use crate::types::SubscriptionFilter;
 
-/// The listener that is a legacy session; requests are counted from 1.
+/// The key of a legacy session as a listener; requests are counted from 1.
 const SESSION: u64 = 0;
 
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    /// By the serial numbers of their requests.
+    /// The listeners by the serial numbers of their requests.
     listeners: SeqMap<Listener>,
-    /// Those that have something to be told, each once.
+    /// The listeners with pending changes, each once.
     dirty: VecDeque<u64>,
-    /// The subscriptions in all, and the bytes of their URIs.
+    /// The subscriptions in all, and the bytes of their URIs and ids of tasks.
     count: usize,
     bytes: usize,
-}
-
-#[derive(Debug)]
-struct Listener {
-    /// The id of its request; a legacy session has none.
-    id: Option<RequestId>,
-    /// True if it may be told anything yet.
-    ready: bool,
-    filter: Filter,
-    pending: BTreeSet<Change>,
-}
-
-impl Listener {
-    fn tell(&self, change: &Change) -> Outgoing {
-        let mut params = Vec::new();
-        let mut object = write::List::object(&mut params);
-        if let Some(id) = &self.id {
-            object.member("_meta", &subscription_meta(id));
-        }
-        let method = match change {
-            Change::ListChanged(list) => list.notification(),
-            Change::ResourceUpdated(uri) => {
-                object.text("uri", uri);
-                "notifications/resources/updated"
-            }
-        };
-        object.end();
-        Outgoing::Notification { method: method.into(), params: Json::trusted(params) }
-    }
+    /// Number of the listeners whose tasks a handler looks up.
+    looked_up: usize,
 }
 
 impl Subscriptions {
-    /// A legacy session has begun; it is told of all lists, once it is ready.
+    /// Begins a legacy session; its client gets changes of all lists, once it is initialized.
     pub(super) fn open_session(&mut self) {
-        let filter = Filter { lists: List::ALL.into_iter().collect(), uris: BTreeSet::new() };
-        let pending = BTreeSet::new();
-        self.listeners.insert(SESSION, Listener { id: None, ready: false, filter, pending });
+        self.listeners.insert(SESSION, Listener::new(None, false, Filter::of_session()));
     }
 
-    /// The client of a legacy session has said that it is initialized.
+    /// Handles `notifications/initialized` of a legacy session.
     pub(super) fn start_session(&mut self) {
         if let Some(session) = self.listeners.get_mut(SESSION)
             && !core::mem::replace(&mut session.ready, true)
@@ -87,25 +69,30 @@ impl Subscriptions {
     }
 
     /// The client of a legacy session wants to hear of a resource.
-    pub(super) fn subscribe(&mut self, uri: &str, limits: &Limits) -> Result<(), ProtocolError> {
-        let known =
-            self.listeners.get(SESSION).is_some_and(|session| session.filter.uris.contains(uri));
+    pub(super) fn subscribe(
+        &mut self,
+        uri: &str,
+        peer: Option<Box<Peer>>,
+        limits: &Limits,
+    ) -> Result<(), ProtocolError> {
+        let known = self.listeners.get(SESSION).is_some_and(|session| session.filter.has_uri(uri));
         if !known {
             self.admit(1, uri.len(), limits)?;
         }
-        if let Some(session) = self.listeners.get_mut(SESSION)
-            && session.filter.uris.insert(uri.into())
-        {
-            self.count += 1;
-            self.bytes += uri.len();
+        if let Some(session) = self.listeners.get_mut(SESSION) {
+            session.peer = peer;
+            if session.filter.insert_uri(uri) {
+                self.count += 1;
+                self.bytes += uri.len();
+            }
         }
         Ok(())
     }
 
-    /// It does not want to any more.
+    /// Ends the subscription of a legacy session to a resource.
     pub(super) fn unsubscribe(&mut self, uri: &str) {
         if let Some(session) = self.listeners.get_mut(SESSION)
-            && session.filter.uris.remove(uri)
+            && session.filter.remove_uri(uri)
         {
             session.pending.remove(&Change::ResourceUpdated(uri.into()));
             self.count -= 1;
@@ -113,45 +100,46 @@ impl Subscriptions {
         }
     }
 
-    /// Gives back the memory that only pending changes need. (An empty set keeps a node.)
+    /// Frees memory, if no changes are pending. (An empty set keeps a node.)
     pub(super) fn shrink(&mut self) {
         if self.dirty.is_empty() {
             self.dirty = VecDeque::new();
         }
         for listener in self.listeners.values_mut() {
             if listener.pending.is_empty() {
-                listener.pending = BTreeSet::new();
+                listener.pending = PendingChanges::default();
             }
-            if listener.filter.uris.is_empty() {
-                listener.filter.uris = BTreeSet::new();
-            }
+            listener.filter.shrink();
         }
     }
 
-    pub(super) fn publish(&mut self, change: &Change) {
+    pub(super) fn publish(&mut self, change: &Change, context: &Context) {
         for (serial, listener) in self.listeners.iter_mut() {
-            if listener.filter.has(change) {
-                if listener.ready && listener.pending.is_empty() {
-                    self.dirty.push_back(serial);
-                }
-                listener.pending.insert(change.clone());
+            if listener.take(change, context) {
+                self.dirty.push_back(serial);
             }
         }
     }
 
     /// All that anybody has subscribed to has changed, as far as it is declared to change.
-    pub(super) fn publish_all(&mut self, declaration: &Declaration) {
+    pub(super) fn publish_all(&mut self, context: &Context) {
+        let declaration = context.declaration();
         for (serial, listener) in self.listeners.iter_mut() {
             let silent = listener.pending.is_empty();
             let changes = listener.filter.changes();
-            listener.pending.extend(changes.filter(|change| declaration.check(change).is_ok()));
+            let changes = changes.filter(|change| declaration.check(change).is_ok());
+            let told: Vec<Change> =
+                changes.filter(|change| !listener.is_hidden(change, context)).collect();
+            for change in told {
+                listener.pending.insert(change);
+            }
             if listener.ready && silent && !listener.pending.is_empty() {
                 self.dirty.push_back(serial);
             }
         }
     }
 
-    /// Returns whether there is something to tell.
+    /// Returns whether any change is pending.
     pub(super) fn has_news(&self) -> bool {
         !self.dirty.is_empty()
     }
@@ -176,16 +164,82 @@ impl Subscriptions {
         calls: &mut Calls,
         id: RequestId,
         params: &Params,
+        peer: Option<Box<Peer>>,
     ) -> Result<(), ProtocolError> {
-        let filter = self.honoured(context, params)?;
+        let filter = self.read(context, params)?;
         context.send(None, acknowledged(&id, &filter));
         if filter.is_empty() {
             let end = end_of_subscription(context, id);
             context.send(None, end);
             return Ok(());
         }
-        self.open(calls.hold(&id), id, filter);
+        let peer = peer.map(|peer| Box::new(bounded(*peer, context.limits())));
+        self.open(calls.hold(&id), Listener::new(Some(id), true, filter).by(peer));
         Ok(())
+    }
+
+    /// Serves a `subscriptions/listen` that names tasks, and is about to be in a handler, which looks
+    /// them up.
+    pub(super) fn look_up(
+        &mut self,
+        context: &Context,
+        calls: &Calls,
+        id: RequestId,
+        params: &Params,
+        peer: Option<Peer>,
+    ) -> Result<(), ProtocolError> {
+        let filter = self.read(context, params)?;
+        self.looked_up += 1;
+        let peer = peer.map(|peer| Box::new(bounded(peer, context.limits())));
+        self.open(calls.next_serial(), Listener::new(Some(id), false, filter).by(peer));
+        Ok(())
+    }
+
+    /// The handler that has looked up the tasks of a subscription has answered: the result names those
+    /// of its client. `opens` is false at the end of input.
+    pub(super) fn handle_tasks(
+        &mut self,
+        context: &mut Context,
+        calls: &mut Calls,
+        (serial, call, outcome): (u64, Call, &Outcome),
+        opens: bool,
+    ) {
+        calls.settle(&call);
+        let Some(mut listener) = self.take_out(serial) else { return };
+        self.looked_up = self.looked_up.saturating_sub(1);
+        let found = found_tasks(outcome);
+        listener.filter.keep_tasks(|id| opens && found.contains(id));
+        context.send(None, acknowledged(&call.id, &listener.filter));
+        if listener.filter.is_empty() || !opens {
+            let end = end_of_subscription(context, call.id);
+            return context.deliver(call.path, None, end);
+        }
+        listener.ready = true;
+        let mut pending = core::mem::take(&mut listener.pending);
+        while let Some(change) = pending.pop_first() {
+            listener.take(&change, context);
+        }
+        let serial = calls.hold(&call.id);
+        if !listener.pending.is_empty() {
+            self.dirty.push_back(serial);
+        }
+        self.open(serial, listener);
+    }
+
+    /// Forgets the subscriptions whose handlers have ended without an answer.
+    pub(super) fn forget_unanswered(&mut self, calls: &Calls) {
+        if self.looked_up == 0 {
+            return;
+        }
+        let waits = |(serial, listener): (u64, &Listener)| {
+            let is_over = !listener.ready && serial != SESSION && !calls.is_in_handler(serial);
+            is_over.then_some(serial)
+        };
+        let over: Vec<u64> = self.listeners.iter().filter_map(waits).collect();
+        for serial in over {
+            self.take_out(serial);
+            self.looked_up = self.looked_up.saturating_sub(1);
+        }
     }
 
     /// The client does not listen any more.
@@ -195,7 +249,7 @@ impl Subscriptions {
         }
     }
 
-    /// Ends all subscriptions of modern clients, after what there is to tell them.
+    /// Sends the pending changes, and ends all subscriptions of modern clients.
     pub(super) fn handle_eof(&mut self, context: &mut Context, calls: &mut Calls) {
         self.tell(context);
         while let Some(serial) = self.oldest() {
@@ -211,7 +265,7 @@ impl Subscriptions {
         }
     }
 
-    /// Tells all that there is to tell, here and not when the driver takes actions.
+    /// Sends all pending changes now, instead of when the driver takes actions.
     pub(super) fn tell(&mut self, context: &mut Context) {
         while let Some(change) = self.next() {
             context.send(None, change);
@@ -220,75 +274,22 @@ impl Subscriptions {
 
     /// Filter of the subscription of a modern client, if there is one.
     pub(super) fn filter(&self) -> Option<Filter> {
-        let serial = self.oldest()?;
-        self.listeners.get(serial).map(|listener| listener.filter.clone())
+        let mut listeners = self.listeners.iter();
+        let found = listeners.find(|(serial, _)| *serial != SESSION);
+        found.map(|(_, listener)| listener.filter.clone())
     }
 
-    /// What of the wanted notifications there is. What is not honoured is not kept, be it millions
-    /// of URIs.
-    fn honoured(&self, context: &Context, params: &Params) -> Result<Filter, ProtocolError> {
-        let declaration = context.declaration();
+    fn read(&self, context: &Context, params: &Params) -> Result<Filter, ProtocolError> {
         let limits = context.limits();
-        let mut lists = BTreeSet::new();
-        let mut uris = BTreeSet::new();
-        let mut bytes = 0;
-        let mut filters = 0;
-        let mut valid = true;
-        let mut room = Ok(());
-        let mut list = |list, wanted: Raw<'_>| match wanted.0 {
-            b"true" if declaration.list_changed.contains(&list) => {
-                lists.insert(list);
-                true
-            }
-            wanted => matches!(wanted, b"true" | b"false"),
-        };
-        let mut subscribe = |uri: &str| {
-            // A resource that does not exist may come to exist, which is what the client waits for.
-            let wanted = declaration.declares(Capability::ResourceSubscriptions) && has_scheme(uri);
-            if wanted && room.is_ok() && !uris.contains(uri) {
-                bytes += uri.len();
-                uris.insert(String::from(uri));
-                room = self.admit(uris.len(), bytes, limits);
-            }
-        };
-        params.json().raw().members(|key, filter| {
-            if key.string().as_deref() != Some("notifications") {
-                return;
-            }
-            filters += 1;
-            valid &= filter.is_object();
-            filter.members(|key, wanted| match key.string().as_deref() {
-                Some("toolsListChanged") => valid &= list(List::Tools, wanted),
-                Some("promptsListChanged") => valid &= list(List::Prompts, wanted),
-                Some("resourcesListChanged") => valid &= list(List::Resources, wanted),
-                Some("resourceSubscriptions") => {
-                    valid &= wanted.is_array();
-                    wanted.elements(|uri| match uri.string() {
-                        Some(uri) => subscribe(&uri),
-                        None => valid = false,
-                    });
-                }
-                _ => {}
-            });
-        });
-        if filters != 1 || !valid {
-            let expected = "a SubscriptionFilter";
-            return Err(ProtocolError::InvalidParam { member: "notifications", expected });
-        }
-        room?;
-        let filter = Filter { lists, uris };
-        if !filter.is_empty() {
-            self.admit(filter.count(), bytes, limits)?;
-        }
-        Ok(filter)
+        Filter::read(context, params, |count, bytes| self.admit(count, bytes, limits))
     }
 
-    /// The bytes of the URIs of all of them.
+    /// The bytes of the URIs of all subscriptions.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether so many subscriptions more, with so many bytes of URIs, may be open.
+    /// Checks that `count` more subscriptions, with `bytes` bytes of URIs, may be open.
     fn admit(&self, count: usize, bytes: usize, limits: &Limits) -> Result<(), ProtocolError> {
         let Limits { max_subscriptions, max_subscription_bytes, .. } = *limits;
         if self.count.saturating_add(count) > max_subscriptions {
@@ -300,66 +301,39 @@ impl Subscriptions {
         Ok(())
     }
 
-    fn open(&mut self, serial: u64, id: RequestId, filter: Filter) {
-        self.count += filter.count();
-        self.bytes += filter.bytes();
-        let id = Some(id);
-        let pending = BTreeSet::new();
-        self.listeners.insert(serial, Listener { id, ready: true, filter, pending });
+    fn open(&mut self, serial: u64, listener: Listener) {
+        self.count += listener.filter.count();
+        self.bytes += listener.filter.bytes();
+        self.listeners.insert(serial, listener);
     }
 
     fn close(&mut self, serial: u64) -> Option<RequestId> {
+        self.take_out(serial)?.id
+    }
+
+    fn take_out(&mut self, serial: u64) -> Option<Listener> {
         let listener = self.listeners.remove(serial)?;
         self.count -= listener.filter.count();
         self.bytes -= listener.filter.bytes();
-        listener.id
+        Some(listener)
     }
 
+    /// The oldest subscription of a modern client that is acknowledged.
     fn oldest(&self) -> Option<u64> {
-        self.listeners.iter().map(|(serial, _)| serial).find(|serial| *serial != SESSION)
+        let is_open = |(serial, listener): &(u64, &Listener)| *serial != SESSION && listener.ready;
+        self.listeners.iter().find(is_open).map(|(serial, _)| serial)
     }
 }
 
-/// Changes that a subscriber wants to be notified of.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Filter {
-    lists: BTreeSet<List>,
-    uris: BTreeSet<String>,
-}
-
-impl Filter {
-    pub(crate) fn has(&self, change: &Change) -> bool {
-        match change {
-            Change::ListChanged(list) => self.lists.contains(list),
-            Change::ResourceUpdated(uri) => self.uris.contains(uri),
-        }
+/// The ids in the result of the handler that looks up tasks: `{"taskIds": [...]}`.
+fn found_tasks(outcome: &Outcome) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    if let Outcome::Complete(result) = outcome
+        && let Some(ids) = result.raw().member("taskIds")
+    {
+        ids.elements(|id| found.extend(id.string().map(String::from)));
     }
-
-    /// All changes that it has.
-    pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
-        let lists = self.lists.iter().copied().map(Change::ListChanged);
-        lists.chain(self.uris.iter().cloned().map(Change::ResourceUpdated))
-    }
-
-    /// As how many subscriptions it counts: each URI is one, and so is what names none.
-    pub(crate) fn count(&self) -> usize {
-        self.uris.len().max(1)
-    }
-
-    /// The units that it counts as over HTTP, where listeners share the memory of an endpoint: each
-    /// URI has one for each 128 bytes that it has begun.
-    pub(crate) fn units(&self) -> usize {
-        self.uris.iter().map(|uri| uri.len().div_ceil(128).max(1)).sum::<usize>().max(1)
-    }
-
-    /// The bytes of its URIs.
-    pub(crate) fn bytes(&self) -> usize {
-        self.uris.iter().map(String::len).sum()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.lists.is_empty() && self.uris.is_empty()
-    }
+    found
 }
 
 fn end_of_subscription(context: &Context, id: RequestId) -> Outgoing {
@@ -371,27 +345,13 @@ fn end_of_subscription(context: &Context, id: RequestId) -> Outgoing {
     Outgoing::Result { id, stamp: Bytes::from(stamp), result: Json::EMPTY_OBJECT }
 }
 
-fn acknowledged(id: &RequestId, Filter { lists, uris }: &Filter) -> Outgoing {
-    let filter = SubscriptionFilter {
-        tools_list_changed: lists.contains(&List::Tools),
-        prompts_list_changed: lists.contains(&List::Prompts),
-        resources_list_changed: lists.contains(&List::Resources),
-        resource_subscriptions: uris.iter().cloned().collect(),
-    };
+fn acknowledged(id: &RequestId, filter: &Filter) -> Outgoing {
+    let filter = filter.acknowledged();
     let filter = Json::encode(&filter).unwrap_or(Json::EMPTY_OBJECT);
     let mut params = Vec::new();
     let mut object = write::List::object(&mut params);
     object.member("_meta", &subscription_meta(id));
     object.member("notifications", filter.as_bytes());
     object.end();
-    let method = "notifications/subscriptions/acknowledged".into();
-    Outgoing::Notification { method, params: Json::trusted(params) }
-}
-
-fn subscription_meta(id: &RequestId) -> Vec<u8> {
-    let mut meta = Vec::new();
-    let mut object = write::List::object(&mut meta);
-    object.member(SUBSCRIPTION_ID, id.as_str().as_bytes());
-    object.end();
-    meta
+    Outgoing::notification("notifications/subscriptions/acknowledged", Json::trusted(params))
 }

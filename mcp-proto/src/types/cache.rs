@@ -17,7 +17,7 @@ pub enum CacheScope {
     Private,
 }
 
-/// How long clients may keep a result, and for whom.
+/// Time for which clients may keep a result, and the clients that may use it.
 ///
 /// [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ pub struct CacheHint {
 }
 
 impl CacheHint {
-    /// Fresh for so many milliseconds, for whoever has the same authorization.
+    /// Fresh for `ttl_ms` milliseconds, for requests with the same authorization.
     pub fn private(ttl_ms: u64) -> Self {
         Self { ttl_ms, scope: CacheScope::Private }
     }
@@ -41,7 +41,7 @@ impl CacheHint {
 }
 
 impl Default for CacheHint {
-    /// Not fresh at all, for nobody else.
+    /// Not fresh, and private.
     fn default() -> Self {
         Self::private(0)
     }
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for CacheScope {
     clippy::cast_sign_loss,
     reason = "the cast saturates, and a fraction of a millisecond does not matter"
 )]
-pub(super) fn ttl_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub(crate) fn ttl_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let ttl = Json::deserialize(deserializer)?;
     Ok(Some(ttl.decode::<f64>().map_or(0, |ttl| ttl as u64)))
 }

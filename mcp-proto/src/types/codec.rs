@@ -1,19 +1,21 @@
 //! Serde code that derives cannot generate: unions, open sets, numbers, ids.
 //!
-//! A union is read as raw [`Json`] first, and then as the variant that its members name, unless
-//! its first member says which it is: serde's own tagged and untagged enums buffer in a form that
-//! cannot hold raw JSON.
+//! A union is read as raw [`Json`] first, and then as the variant that its members name, unless its
+//! first member already says which it is. Serde's own tagged and untagged enums buffer in a form
+//! that cannot hold raw JSON.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::de::{Error, MapAccess};
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::error::ErrorCode;
 use crate::json::Json;
 use crate::json::write::List;
-use crate::message::RequestId;
+use crate::message::{ErrorData, RequestId};
 
 /// Implements serde for an enum whose variants are told apart by the member `type`; it keeps what
 /// has another type in its variant `Other`.
@@ -204,5 +206,31 @@ impl<'de> Deserialize<'de> for RequestId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(deserializer)?;
         Self::from_raw(json.raw()).ok_or_else(|| Error::custom("expected a string or an integer"))
+    }
+}
+
+impl Serialize for ErrorData {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut error = serializer.serialize_struct("ErrorData", 3)?;
+        error.serialize_field("code", &self.code.0)?;
+        error.serialize_field("message", &self.message)?;
+        match &self.data {
+            Some(data) => error.serialize_field("data", data)?,
+            None => error.skip_field("data")?,
+        }
+        error.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ErrorData {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Members {
+            code: i64,
+            message: String,
+            data: Option<Json>,
+        }
+        let Members { code, message, data } = Members::deserialize(deserializer)?;
+        Ok(Self { code: ErrorCode(code), message: message.into(), data })
     }
 }

@@ -162,8 +162,8 @@ impl ElicitResult {
         Self { action, content: None, meta: None }
     }
 
-    /// Reads the content of a form that was accepted; `None` if it was not, or has no content. Nobody
-    /// has checked it against the form.
+    /// Reads the content of an accepted form. `None` if the form was not accepted, or has no
+    /// content. The content was not checked against the form.
     pub fn accepted<T: DeserializeOwned>(&self) -> Option<Result<T, serde_json::Error>> {
         match self.action {
             ElicitAction::Accept => self.content.as_ref().map(Json::decode),

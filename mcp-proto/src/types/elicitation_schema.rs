@@ -151,7 +151,7 @@ open_strings! {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NumberSchema {
-    /// Whether it may have a fraction.
+    /// `number`, or `integer` for numbers without a fraction.
     pub r#type: NumberType,
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -56,8 +56,7 @@ pub enum InputRequest {
     CreateMessage(Box<CreateMessageRequestParams>),
     /// `roots/list`: where the server may work.
     ListRoots(RequestParams),
-    /// Any request, as it came from another server. It is read by nobody on the way: nothing is
-    /// checked.
+    /// Any request of another server, unchanged and unchecked.
     Forwarded {
         /// The method.
         method: Box<str>,

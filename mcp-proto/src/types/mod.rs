@@ -49,10 +49,13 @@ mod sampling_content;
 mod string_format;
 mod structured_error;
 mod subscription;
+mod task;
 mod tool;
 
 pub use annotations::{Annotations, Icon, IconTheme, Role};
 pub use blob::InvalidBase64;
+#[cfg(feature = "skills")]
+pub(crate) use cache::ttl_ms;
 pub use cache::{CacheHint, CacheScope};
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability,
@@ -112,5 +115,9 @@ pub use structured_error::StructuredError;
 pub use subscription::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
     SubscriptionsListenRequestParams, SubscriptionsListenResult,
+};
+pub(crate) use task::shown_id;
+pub use task::{
+    CreateTaskResult, DetailedTask, Task, TaskRequestParams, TaskStatus, UpdateTaskRequestParams,
 };
 pub use tool::{CallToolRequestParams, CallToolResult, ListToolsResult, Tool, ToolAnnotations};

@@ -68,5 +68,8 @@ open_strings! {
         /// The server needs input; the result is an
         /// [`InputRequiredResult`](super::InputRequiredResult).
         InputRequired = "input_required",
+        /// A call goes on as a task; the result is a
+        /// [`CreateTaskResult`](super::CreateTaskResult).
+        Task = "task",
     }
 }

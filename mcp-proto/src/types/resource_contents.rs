@@ -55,6 +55,14 @@ impl ResourceContents {
         self
     }
 
+    /// The text; `None` for bytes.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(contents) => Some(&contents.text),
+            Self::Blob(_) => None,
+        }
+    }
+
     /// The resource that they are the contents of.
     pub fn uri(&self) -> &str {
         match self {

@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::cache::ttl_ms;
-use super::{CacheScope, InputResponses, ResourceContents, ResultType};
+use super::{CacheScope, InputResponses, ResourceContents, ResultType, TextResourceContents};
 use crate::json::Json;
+use crate::json::write::List;
 
 /// The parameters of `resources/read`.
 ///
@@ -55,6 +56,34 @@ impl ReadResourceResult {
     pub fn new(contents: Vec<ResourceContents>) -> Self {
         Self { contents, ..Self::default() }
     }
+
+    /// The result as JSON. One text is written without serde, which looks at each byte: 1 MB costs
+    /// a fifth of the instructions.
+    ///
+    /// Fails as [`Json::encode`] does.
+    pub fn to_json(&self) -> Result<Json, serde_json::Error> {
+        if let Self { result_type: None, contents, ttl_ms: None, cache_scope: None, meta: None } =
+            self
+            && let [ResourceContents::Text(contents)] = &**contents
+            && let TextResourceContents { uri, mime_type, text, meta: None } = contents
+        {
+            // So much if nothing is to be escaped.
+            let mime_type = mime_type.as_deref();
+            let length = uri.len() + mime_type.map_or(0, str::len) + text.len();
+            let mut out = Vec::with_capacity(length + 64);
+            out.extend_from_slice(b"{\"contents\":[");
+            let mut object = List::object(&mut out);
+            object.text("uri", uri);
+            if let Some(mime_type) = mime_type {
+                object.text("mimeType", mime_type);
+            }
+            object.text("text", text);
+            object.end();
+            out.extend_from_slice(b"]}");
+            return Ok(Json::trusted(out));
+        }
+        Json::encode(self)
+    }
 }
 
 /// The parameters of `resources/subscribe`; legacy.
@@ -94,4 +123,21 @@ pub struct ResourceUpdatedNotificationParams {
     /// Metadata of the notification (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_without_serde_are_those_with_serde() {
+        for text in ["", "plain", "a \"quote\"\n\tand \\", "\u{1}\u{1f}", "Zürich 東京 \u{2028}"]
+        {
+            let contents = ResourceContents::text("file:///a\"b", text);
+            for contents in [contents.clone(), contents.mime_type("text/plain")] {
+                let result = ReadResourceResult::new([contents].into());
+                assert_eq!(result.to_json().unwrap(), Json::encode(&result).unwrap());
+            }
+        }
+    }
 }

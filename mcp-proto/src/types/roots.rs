@@ -37,7 +37,7 @@ pub struct Root {
     /// For display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it says about itself.
+    /// Metadata of the root (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Json>,
 }

@@ -7,7 +7,8 @@
 
 use super::StringFormat;
 
-/// What a text of a format is called, with an example; `None` if the text has the format.
+/// Description of a format, with an example, for an error message; `None` if the text has the
+/// format.
 pub(super) fn expected(format: &StringFormat, text: &str) -> Option<&'static str> {
     let (fits, expected) = match format {
         StringFormat::Email => (is_email(text), "an email address, such as ada@example.com"),

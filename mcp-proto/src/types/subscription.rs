@@ -26,6 +26,10 @@ pub struct SubscriptionFilter {
     /// `notifications/resources/updated` for the resources with these URIs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resource_subscriptions: Vec<String>,
+    /// `notifications/tasks` for the tasks with these ids; the extension
+    /// [`ext::TASKS`](crate::ext::TASKS).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub task_ids: Vec<String>,
 }
 
 impl SubscriptionFilter {
@@ -55,6 +59,12 @@ impl SubscriptionFilter {
     /// Also when the resource with this URI changes.
     pub fn resource(mut self, uri: impl Into<String>) -> Self {
         self.resource_subscriptions.push(uri.into());
+        self
+    }
+
+    /// Also when the task with this id changes.
+    pub fn task(mut self, task_id: impl Into<String>) -> Self {
+        self.task_ids.push(task_id.into());
         self
     }
 }

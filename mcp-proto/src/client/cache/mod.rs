@@ -1,7 +1,8 @@
-//! Results that a server lets its clients keep for a time, so that they need not ask again.
+//! Cache for results that a server marks as cacheable, so that clients need not repeat requests.
 //!
 //! In: what is asked, the results, and what the server tells of changes. Out: a result that is
-//! still fresh. Called by whoever makes calls, before and after; no machine does by itself.
+//! still fresh. Called by a client with a [`CacheConfig`](settings::CacheConfig), through `access`, or
+//! by an application before and after its calls.
 //!
 //! | what happens | what becomes of a kept result |
 //! |---|---|
@@ -12,43 +13,51 @@
 //! | an error in place of a page | the pages of that list are gone: the cursor may be invalid |
 //! | [`CacheLimits`] are reached | what has not been used for longest is gone |
 //!
-//! A result may be older than a change that was told before it arrived. So a request is announced
-//! before it is sent, and the [`CacheTicket`] for its result is void once what it asks for has
-//! changed. A ticket is good for one result. That is how a result which depends on input stays out:
-//! its request has had `input_required` for a result before.
+//! A result may be older than a change that was reported before the result arrived. So a request is
+//! announced before it is sent, and the [`CacheTicket`] for its result becomes void when the
+//! requested data changes. A ticket is good for one result. So a result that depends on input is
+//! never cached: `input_required` has already used the ticket.
 //!
 //! [Specification: Caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)
 
+pub(super) mod access;
+mod context;
 mod question;
+pub(super) mod settings;
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 
 use serde::Deserialize;
 
 use crate::change::Change;
 use crate::json::Json;
+use crate::json::write::List;
 use crate::time::{Duration, Instant};
 use crate::types::CacheScope;
+pub use context::CacheContext;
 use question::{Question, READ, of_list};
 
-/// The results of one server that are fresh, for all who ask it.
+/// The results of servers that are fresh, for all who ask them.
 ///
-/// Each page of a list is a result of its own. Legacy servers say nothing of how long a result is
-/// fresh, so none of theirs is kept.
+/// Each page of a list is a result of its own. Legacy servers send no caching hints, so their
+/// results are never cached.
 ///
 /// ```
-/// use mcp_proto::client::Cache;
+/// use mcp_proto::client::{Cache, CacheContext};
 /// use mcp_proto::{Duration, Instant, Json};
 ///
 /// let mut cache = Cache::default();
 /// let params = Json::EMPTY_OBJECT;
+/// let [alice, bob] = ["alice", "bob"].map(|user| CacheContext::new("weather", user));
 ///
 /// // Nothing is there: send the request, and come back with its result.
 /// let sent = Instant::ZERO;
-/// let ticket = cache.ticket("alice", "tools/list", &params).unwrap();
+/// let ticket = cache.ticket(&alice, "tools/list", &params).unwrap();
 /// assert_eq!(cache.get(sent, &ticket), None);
 /// let result = r#"{"resultType":"complete","tools":[],"ttlMs":5000,"cacheScope":"private"}"#;
 /// let received = sent + Duration::from_secs(1);
@@ -56,10 +65,10 @@ use question::{Question, READ, of_list};
 ///
 /// // It is fresh for five seconds, and private.
 /// let later = received + Duration::from_secs(4);
-/// let ticket = cache.ticket("alice", "tools/list", &params).unwrap();
+/// let ticket = cache.ticket(&alice, "tools/list", &params).unwrap();
 /// let cached = cache.get(later, &ticket).unwrap();
 /// assert_eq!((cached.result.as_str(), cached.received), (result, received));
-/// let other = cache.ticket("bob", "tools/list", &params).unwrap();
+/// let other = cache.ticket(&bob, "tools/list", &params).unwrap();
 /// assert_eq!(cache.get(later, &other), None);
 /// assert_eq!(cache.get(received + Duration::from_secs(5), &ticket), None);
 /// # Ok::<(), mcp_proto::InvalidJson>(())
@@ -69,67 +78,70 @@ use question::{Question, READ, of_list};
 pub struct Cache {
     limits: CacheLimits,
     entries: BTreeMap<CacheKey, CacheEntry>,
-    /// The same by when they were used last.
+    /// The same results, ordered by their last use.
     order: BTreeMap<u64, CacheKey>,
     bytes: usize,
+    /// The latest time that it was given.
+    latest: Instant,
     /// The number of the last ticket, use or change: they count together, so that it is known what
     /// was first.
     count: u64,
-    /// What was asked before is not kept: of a method, and of all.
+    /// Numbers of the last change, per method and (in `cleared`) of all methods. Results of earlier
+    /// tickets are not cached.
     changed: BTreeMap<&'static str, u64>,
     cleared: u64,
 }
 
-/// The bounds of a [`Cache`].
+/// The limits of a [`Cache`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CacheLimits {
     /// The most results; default 1024.
     pub max_entries: usize,
-    /// The most bytes of results, their parameters and contexts, and 512 for each result; default
-    /// 16 MiB. A result that is larger is not kept.
+    /// The most bytes of results, their parameters and contexts, with 512 more for each result;
+    /// default 16 MiB. A larger result is not cached.
     pub max_bytes: usize,
     /// The longest time for which a result is fresh, whatever the server says; default 24 h.
     pub max_ttl: Duration,
 }
 
-/// The right to keep the next result of a request. It is as large as the request's parameters.
+/// The right to cache the next result of a request. It is as large as the request's parameters.
 pub struct CacheTicket {
     question: Arc<Question>,
-    context: Arc<str>,
+    principal: Arc<str>,
     number: u64,
 }
 
-/// A result that is fresh.
+/// A fresh result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Cached {
-    /// The result as the server gave it.
+    /// The result, unchanged.
     pub result: Json,
-    /// Who may be given it.
+    /// Clients that may be given the result.
     pub scope: CacheScope,
-    /// When it came.
+    /// Time at which the result arrived.
     pub received: Instant,
-    /// From when on it is stale.
+    /// Time from which on the result is stale.
     pub fresh_until: Instant,
 }
 
-/// A question and, of a private result, who has asked it.
+/// A question and, of a private result, the principal of who has asked it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct CacheKey {
     question: Arc<Question>,
-    context: Option<Arc<str>>,
+    principal: Option<Arc<str>>,
 }
 
 struct CacheEntry {
     cached: Cached,
-    /// Its number in the order.
+    /// The number of the last use.
     used: u64,
-    /// The number of its ticket.
+    /// The number of the ticket.
     asked: u64,
 }
 
-/// What a result says of itself.
+/// Caching hints in a result.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Hints {
@@ -138,8 +150,8 @@ struct Hints {
     cache_scope: Option<CacheScope>,
 }
 
-/// What a result costs beside its text: its places in both maps, which may be half empty, and the
-/// heads of what it is made of.
+/// Overhead of a cached result in addition to its text: entries in both maps, which may be half
+/// empty, and headers of allocations.
 const ENTRY_BYTES: usize = 512;
 
 impl Cache {
@@ -150,29 +162,45 @@ impl Cache {
             entries: BTreeMap::new(),
             order: BTreeMap::new(),
             bytes: 0,
+            latest: Instant::ZERO,
             count: 0,
             changed: BTreeMap::new(),
             cleared: 0,
         }
     }
 
-    /// Announces a request, before it is sent. `context` names the authorization that it is sent
-    /// with, such as a user's id, and is empty if there is none; another access token is another
-    /// context, unless it is known to be of the same user with the same rights. Two requests are
-    /// the same if method and `params` are, as JSON values; `_meta` does not count.
+    /// Announces a request, before it is sent. `context` says who asks whom. Two requests to the same
+    /// server are the same if method and `params` are, as JSON values; `_meta` does not count.
     ///
     /// `None` if results of the request are never kept: its method is not `server/discover`,
     /// `tools/list`, `prompts/list`, `resources/list`, `resources/templates/list` or
     /// `resources/read`, or `params` bring input.
-    pub fn ticket(&mut self, context: &str, method: &str, params: &Json) -> Option<CacheTicket> {
-        let question = Arc::new(Question::new(method, params)?);
-        Some(CacheTicket { question, context: context.into(), number: self.next() })
+    pub fn ticket(
+        &mut self,
+        context: &CacheContext,
+        method: &str,
+        params: &Json,
+    ) -> Option<CacheTicket> {
+        let question = Arc::new(Question::new(context, method, params)?);
+        Some(CacheTicket { question, principal: context.principal.clone(), number: self.next() })
     }
 
-    /// The result of the request that a ticket is for, if there is one that is fresh.
+    /// The fresh result of the request of a ticket, if there is one.
     pub fn get(&mut self, now: Instant, ticket: &CacheTicket) -> Option<Cached> {
+        self.get_stale(now, ticket, Duration::ZERO)
+    }
+
+    /// The result of the request that a ticket is for, if there is one that has been stale for less
+    /// than this. It is for a server that cannot be reached.
+    pub fn get_stale(
+        &mut self,
+        now: Instant,
+        ticket: &CacheTicket,
+        max_stale: Duration,
+    ) -> Option<Cached> {
+        self.latest = self.latest.max(now);
         let key = ticket.keys().into_iter().find(|key| {
-            self.entries.get(key).is_some_and(|entry| now < entry.cached.fresh_until)
+            self.entries.get(key).is_some_and(|entry| now < entry.cached.fresh_until + max_stale)
         })?;
         let used = self.next();
         let entry = self.entries.get_mut(&key)?;
@@ -182,30 +210,37 @@ impl Cache {
         Some(entry.cached.clone())
     }
 
-    /// Takes the result that the server gave at `now`; whether it is kept.
+    /// Stores the result that the server gave at `now`. Returns whether it is cached.
     ///
-    /// It takes the place of others of the same request. It is kept if it is complete, fresh for a
+    /// It takes the place of others of the same request that were asked for earlier. It is kept if it is complete, fresh for a
     /// time by its `ttlMs`, and not void, and if it fits the [`CacheLimits`]; private unless its
     /// `cacheScope` is `public`. What is malformed in it makes it one that is not kept.
     pub fn put(&mut self, now: Instant, ticket: CacheTicket, result: &Json) -> bool {
+        self.latest = self.latest.max(now);
         let keys = ticket.keys();
-        let CacheTicket { question, context, number } = ticket;
+        let CacheTicket { question, principal, number } = ticket;
         let changed = self.changed.get(&question.method).copied().unwrap_or_default();
-        let is_late =
-            |key: &CacheKey| self.entries.get(key).is_some_and(|entry| entry.asked > number);
-        if number < changed.max(self.cleared) || keys.iter().any(is_late) {
+        if number < changed.max(self.cleared) {
             return false;
         }
+        let mut is_late = false;
         for key in &keys {
-            self.remove(key);
+            if self.entries.get(key).is_some_and(|entry| entry.asked > number) {
+                is_late = true;
+            } else {
+                self.remove(key);
+            }
+        }
+        if is_late {
+            return false;
         }
         let Some((ttl, scope)) = Hints::of(result) else { return false };
         let ttl = ttl.min(self.limits.max_ttl);
-        let context = match scope {
+        let principal = match scope {
             CacheScope::Public => None,
-            CacheScope::Private => Some(context),
+            CacheScope::Private => Some(principal),
         };
-        let key = CacheKey { question, context };
+        let key = CacheKey { question, principal };
         let fits = key.bytes(result) <= self.limits.max_bytes && self.limits.max_entries > 0;
         if ttl.is_zero() || !fits {
             return false;
@@ -220,36 +255,43 @@ impl Cache {
         true
     }
 
-    /// The server told of a change.
-    pub fn handle_change(&mut self, change: &Change) {
+    /// The server with this name told of a change.
+    pub fn handle_change(&mut self, server: &str, change: &Change) {
         match change {
             Change::ListChanged(list) => {
                 for method in of_list(*list) {
-                    self.void(method, |_| true);
+                    self.void(server, method, |_| true);
                 }
             }
-            Change::ResourceUpdated(uri) => self.void(READ, |question| question.reads(uri)),
+            Change::ResourceUpdated(uri) => self.void(server, READ, |question| question.reads(uri)),
+            // Tasks are not kept.
+            Change::TaskUpdated(_) => {}
         }
     }
 
-    /// The server answered a request with an error. If that asked for a page, its cursor may have
-    /// become invalid, and servers do not agree on the code that says so: the whole list is to be
-    /// asked for again, from the beginning.
+    /// Handles an error in response to a request. If the request was for a page, its cursor may
+    /// have become invalid, and servers do not agree on the error code. The application must fetch
+    /// the whole list again, from the beginning.
     #[expect(clippy::needless_pass_by_value, reason = "it is good for one answer")]
     pub fn handle_error(&mut self, ticket: CacheTicket) {
         if ticket.question.has_cursor {
-            self.void(ticket.question.method, |_| true);
+            self.void(&ticket.question.server, ticket.question.method, |_| true);
         }
     }
 
-    /// Drops what is private to a context, such as that of a user who has logged out. All tickets
-    /// are void.
-    pub fn clear_context(&mut self, context: &str) {
+    /// Drops what is private to a principal, such as a user who has logged out. All tickets are void.
+    pub fn clear_principal(&mut self, principal: &str) {
         self.cleared = self.next();
-        self.remove_all(|key| key.context.as_deref() == Some(context));
+        self.remove_all(|key| key.principal.as_deref() == Some(principal));
     }
 
-    /// Drops everything. All tickets are void.
+    /// Drops the results of a server. All tickets are void.
+    pub fn clear_server(&mut self, server: &str) {
+        self.cleared = self.next();
+        self.remove_all(|key| &*key.question.server == server);
+    }
+
+    /// Drops all results. All tickets become void.
     pub fn clear(&mut self) {
         self.cleared = self.next();
         self.entries.clear();
@@ -257,31 +299,34 @@ impl Cache {
         self.bytes = 0;
     }
 
-    /// How many results are kept, stale ones included.
+    /// Number of cached results, including stale ones.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether the cache has no results.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many bytes count for [`CacheLimits::max_bytes`].
+    /// Bytes that count for [`CacheLimits::max_bytes`].
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
+    /// A number that is greater than all before.
     fn next(&mut self) -> u64 {
         self.count += 1;
         self.count
     }
 
-    /// Drops some results of a method, and voids all tickets for it.
-    fn void(&mut self, method: &'static str, is: impl Fn(&Question) -> bool) {
+    /// Drops some results of a method, and voids all tickets for it, also those of other servers.
+    fn void(&mut self, server: &str, method: &'static str, is: impl Fn(&Question) -> bool) {
         let number = self.next();
         self.changed.insert(method, number);
-        self.remove_all(|key| key.question.method == method && is(&key.question));
+        self.remove_all(|CacheKey { question, .. }| {
+            question.method == method && &*question.server == server && is(question)
+        });
     }
 
     fn remove_all(&mut self, is: impl Fn(&CacheKey) -> bool) {
@@ -304,7 +349,7 @@ impl Cache {
         }
     }
 
-    /// Drops what has not been used for longest, until all bounds hold.
+    /// Drops the least recently used results, until all limits hold.
     fn shrink(&mut self) {
         while self.entries.len() > self.limits.max_entries || self.bytes > self.limits.max_bytes {
             let Some((_, oldest)) = self.order.pop_first() else { return };
@@ -330,22 +375,31 @@ impl Default for CacheLimits {
 }
 
 impl CacheTicket {
-    /// Where a result may be: that of the context alone, and that of everyone.
+    /// Keys under which a result may be found: that of its principal, and that of public results.
     fn keys(&self) -> [CacheKey; 2] {
-        [Some(self.context.clone()), None]
-            .map(|context| CacheKey { question: self.question.clone(), context })
+        [Some(self.principal.clone()), None]
+            .map(|principal| CacheKey { question: self.question.clone(), principal })
+    }
+}
+
+impl Cached {
+    /// The result with a `ttlMs` that is what is left of it: for a cache that keeps what this one
+    /// gives.
+    pub fn result_at(&self, now: Instant) -> Json {
+        let left = self.fresh_until.duration_since(now).as_millis();
+        with_ttl(&self.result, left)
     }
 }
 
 impl CacheKey {
     fn bytes(&self, result: &Json) -> usize {
-        let context = self.context.as_ref().map_or(0, |context| context.len());
-        ENTRY_BYTES + self.question.bytes() + context + result.as_bytes().len()
+        let principal = self.principal.as_ref().map_or(0, |principal| principal.len());
+        ENTRY_BYTES + self.question.bytes() + principal + result.as_bytes().len()
     }
 }
 
 impl Hints {
-    /// For how long a result is fresh, and for whom; `None` if it is not to be kept.
+    /// The lifetime and the scope of a result; `None` if it must not be cached.
     fn of(result: &Json) -> Option<(Duration, CacheScope)> {
         let hints: Self = result.decode().ok()?;
         let is_complete = hints.result_type.is_none_or(|name| name == "complete");
@@ -358,6 +412,20 @@ impl Hints {
         let scope = hints.cache_scope.unwrap_or(CacheScope::Private);
         is_complete.then_some((ttl, scope))
     }
+}
+
+/// A result, with this `ttlMs` in place of its own.
+fn with_ttl(result: &Json, ttl: u128) -> Json {
+    let mut out = Vec::with_capacity(result.as_bytes().len() + 32);
+    let mut object = List::object(&mut out);
+    result.raw().members(|key, value| {
+        if key.string().as_deref() != Some("ttlMs") {
+            object.copy(key, value);
+        }
+    });
+    object.member("ttlMs", format!("{ttl}").as_bytes());
+    object.end();
+    Json::trusted(out)
 }
 
 /// Says nothing of whose results they are, and what is in them.

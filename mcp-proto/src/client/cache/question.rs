@@ -1,11 +1,13 @@
-//! Which requests have results that can be kept, and which of them are the same request.
+//! Requests with cacheable results, and their equality.
 //!
-//! In: a method and its parameters. Out: what the result depends on.
+//! In: a context, a method and its parameters. Out: what the result depends on, but for the principal.
 //!
 //! [Specification: Cache Key](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cache-key)
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
+use super::context::CacheContext;
 use crate::change::{List, is_part};
 use crate::json::{Json, canonical};
 use crate::message::MethodRow;
@@ -13,23 +15,25 @@ use crate::message::MethodRow;
 /// The method that reads a resource.
 pub(super) const READ: &str = "resources/read";
 
-/// A request whose result can be kept, independent of its client.
+/// A request with a cacheable result, independent of its client.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Question {
+    pub(super) server: Arc<str>,
+    variant: Arc<str>,
     pub(super) method: &'static str,
-    /// The parameters in one spelling, without `_meta`.
+    /// The parameters in canonical form, without `_meta`.
     params: Box<[u8]>,
     /// The resource that is read.
     uri: Option<Box<str>>,
-    /// True if it asks for another page than the first.
+    /// True if it requests another page than the first.
     pub(super) has_cursor: bool,
 }
 
 impl Question {
-    /// `None` if the result cannot be kept: it is of another method, or it depends on input that
-    /// the request brings ("requests carrying `inputResponses` or `requestState` MUST NOT be
+    /// Returns `None` if the result must not be cached. That is so for other methods, and if the
+    /// request contains input ("requests carrying `inputResponses` or `requestState` MUST NOT be
     /// cached").
-    pub(super) fn new(method: &str, params: &Json) -> Option<Self> {
+    pub(super) fn new(context: &CacheContext, method: &str, params: &Json) -> Option<Self> {
         let method = MethodRow::named(method).filter(|row| row.is_cacheable())?.name;
         let mut uri = None;
         let mut uris = 0;
@@ -44,28 +48,35 @@ impl Question {
             Some("inputResponses" | "requestState") => has_input = true,
             Some(_) | None => {}
         });
-        // An update names a URI: what is read must be known by exactly one.
+        // An update names a URI, so the resource must have exactly one URI.
         let is_clear = method != READ || (uris == 1 && uri.is_some());
         if has_input || !is_clear || !params.raw().is_object() {
             return None;
         }
         let params = canonical::text(params, |key| key != b"\"_meta\"")?.into_boxed_slice();
-        Some(Self { method, params, uri, has_cursor })
+        let CacheContext { server, variant, .. } = context.clone();
+        Some(Self { server, variant, method, params, uri, has_cursor })
     }
 
-    /// Returns whether the answer is another one when the resource with this URI has changed: it is
-    /// that resource, or one that has it as a part.
+    /// Returns whether results of a method may be kept.
+    pub(super) fn is_of(method: &str) -> bool {
+        MethodRow::named(method).is_some_and(MethodRow::is_cacheable)
+    }
+
+    /// Returns whether an update of the resource with this URI changes the answer: the request
+    /// reads that resource, or one that contains it.
     pub(super) fn reads(&self, updated: &str) -> bool {
         let read = self.uri.as_deref().filter(|_| self.method == READ);
         read.is_some_and(|uri| is_part(updated, uri))
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.params.len() + self.uri.as_ref().map_or(0, |uri| uri.len())
+        let uri = self.uri.as_ref().map_or(0, |uri| uri.len());
+        self.params.len() + uri + self.server.len() + self.variant.len()
     }
 }
 
-/// The methods that request a list, or a part of it.
+/// The methods that request a list, or part of one.
 pub(super) fn of_list(list: List) -> &'static [&'static str] {
     match list {
         List::Tools => &["tools/list"],

@@ -1,11 +1,11 @@
 //! Verbs of a server that only legacy clients know: batches, responses, and what is sent outside of a
 //! request.
 //!
-//! In: arrays (revision 2025-03-26 alone), responses, commands of the application. Out: the messages
-//! of an array, one by one, whose answers are one array; messages on the stream that belongs to no
-//! request (over HTTP that of the GET), and an event for each ping and request for input. Above
-//! `Limits::max_batch_bytes` of answers a request of a batch has an error for an answer, and is not
-//! looked at.
+//! In: arrays (only revision 2025-03-26), responses, and commands of the application. Out: the
+//! messages of an array, one by one; their answers form one array. Also messages outside of a
+//! request (over HTTP on the GET stream), and an event for each ping and request for input. If the
+//! answers of a batch exceed `Limits::max_batch_bytes`, its remaining requests are not executed and
+//! get an error.
 //!
 //! | command | needs | then |
 //! |---|---|---|
@@ -14,10 +14,11 @@
 //! | [`Server::notify_session`] with another one | `notifications/initialized` | that notification |
 //! | [`Server::request_input`] | `notifications/initialized`, the revision, the client's capability | the request |
 //!
-//! A modern client is asked inside of its own requests only: all of this fails with
+//! A modern client only gets requests inside of its own requests: all of these commands fail with
 //! [`UsageError::NoServerRequests`] there.
 //!
-//! These verbs stand apart from the others of [`Server`] so that the era can be deleted with its folder.
+//! These verbs are separate from the others of [`Server`] so that the era can be deleted with its
+//! folder.
 //!
 //! [Specification: Batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching),
 //! [Messages](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization)
@@ -41,8 +42,8 @@ const SKIPPED: &str = "the request was not executed: the answers of its batch ar
                        Limits::max_batch_bytes; send fewer requests at a time";
 
 impl Server {
-    /// Asks a legacy client for a sign of life; a [`Pong`](crate::server::ServerEvent::Pong) reports
-    /// the outcome, after `timeout` at the latest.
+    /// Pings a legacy client. A [`Pong`](crate::server::ServerEvent::Pong) reports the outcome,
+    /// after `timeout` at the latest.
     ///
     /// Fails with [`UsageError::NoServerRequests`] unless the connection was opened with
     /// `initialize`, and with [`UsageError::Closed`] after the end of input.
@@ -53,15 +54,15 @@ impl Server {
         Ok(self.to_client.ping(now, &mut self.context, timeout))
     }
 
-    /// Sends a notification to a legacy client, about no request. A log message that is less severe
-    /// than the session wants is not sent, and that is no error; nor is
-    /// `notifications/elicitation/complete` to a revision without it.
+    /// Sends a notification that belongs to no request to a legacy client. A log message that is
+    /// less severe than the session's level is dropped without an error. So is
+    /// `notifications/elicitation/complete` if the revision does not define it.
     ///
-    /// Fails with [`UsageError::Closed`], with [`UsageError::NoServerRequests`] unless the
-    /// connection was opened with `initialize`, with [`UsageError::NotInitialized`] (log messages
-    /// may go earlier), with [`UsageError::Undeclared`] for a log message without
-    /// [`Registry::logging`](crate::server::Registry::logging), with
-    /// [`UsageError::NotInFlight`] for progress and losses, which are about a request, and with
+    /// Fails with [`UsageError::Closed`], and with [`UsageError::NoServerRequests`] unless the
+    /// connection was opened with `initialize`. Fails with [`UsageError::NotInitialized`] (log
+    /// messages may go earlier), and with [`UsageError::Undeclared`] for a log message without
+    /// [`Registry::logging`](crate::server::Registry::logging). Progress and losses are about a
+    /// request, so they fail with [`UsageError::NotInFlight`]. Others fail with
     /// [`UsageError::ReservedMethod`], [`UsageError::NotAnObject`] and [`UsageError::NotJson`].
     pub fn notify_session(
         &mut self,
@@ -76,9 +77,9 @@ impl Server {
         Ok(())
     }
 
-    /// Asks a legacy client for input, about no request: its roots, a form, a URL, a message of its
-    /// model. An [`InputAnswered`](crate::server::ServerEvent::InputAnswered) reports the outcome,
-    /// after `timeout` at the latest.
+    /// Asks a legacy client for input that belongs to no request: its roots, a form, a URL, or a
+    /// message of its model. An [`InputAnswered`](crate::server::ServerEvent::InputAnswered)
+    /// reports the outcome, after `timeout` at the latest.
     ///
     /// Fails with [`UsageError::Closed`], with [`UsageError::NoServerRequests`] unless the
     /// connection was opened with `initialize`, with [`UsageError::NotInitialized`], with
@@ -93,9 +94,9 @@ impl Server {
         self.request_input_on(now, None, request, timeout)
     }
 
-    /// Does the same for the sake of a request that a handler works on. Over HTTP the client is asked
-    /// on the stream of that request, so that it need not have a GET stream. If the request ends, the
-    /// input does not: see [`Server::cancel_input`].
+    /// Does the same on behalf of a request in a handler. Over HTTP the request for input goes out
+    /// on the stream of that request, so the client needs no GET stream. The request for input
+    /// outlives that request: see [`Server::cancel_input`].
     ///
     /// Fails as [`Server::request_input`] does, and with [`UsageError::NotInFlight`].
     pub fn request_input_about(
@@ -126,7 +127,8 @@ impl Server {
     /// [`ServerEvent::InputAnswered`](crate::server::ServerEvent::InputAnswered) follows.
     ///
     /// Fails with [`UsageError::Closed`] or [`UsageError::NoServerRequests`], and with
-    /// [`UsageError::NotInFlight`] if it has ended, or is another machine's.
+    /// [`UsageError::NotInFlight`] if the request for input has ended, or belongs to another
+    /// machine.
     ///
     /// [Specification: Cancellation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation)
     pub fn cancel_input(&mut self, _now: Instant, input: InputId) -> Result<(), UsageError> {
@@ -134,7 +136,7 @@ impl Server {
         self.to_client.cancel_input(&mut self.context, input)
     }
 
-    /// The client has answered something.
+    /// Handles a response of the client.
     pub(in super::super) fn response(&mut self, now: Instant, response: Response) {
         let Self { context, lifecycle, calls, to_client, .. } = self;
         if let Some((call, input)) = to_client.handle_response(context, calls, response) {
@@ -167,13 +169,13 @@ impl Server {
                 Ok(Incoming::Message(mut message)) => {
                     if let Message::Request(request) = &mut message {
                         // An error with this id in the same array would settle the first request,
-                        // whether or not that is answered already.
+                        // answered or not.
                         if !ids.insert(request.id.clone()) {
                             let id = request.id.as_str().into();
                             self.refuse(path, None, &ProtocolError::DuplicateId { id });
                             continue;
                         }
-                        // The batch is in flight as a whole, and has been counted.
+                        // The batch was charged as a whole.
                         request.size = 0;
                         if self.is_answered_enough(path) {
                             let id = Some(request.id.clone());
@@ -191,7 +193,7 @@ impl Server {
         self.context.leave(path);
     }
 
-    /// Returns whether the answers of a batch are as long as they may be.
+    /// Returns whether the answers of a batch have reached their maximum size.
     fn is_answered_enough(&self, path: ReplyPath) -> bool {
         let max_batch_bytes = self.context.limits().max_batch_bytes;
         let answered = path.batch.and_then(|id| Some(self.context.batches()?.answered(id)));

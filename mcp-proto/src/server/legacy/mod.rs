@@ -1,7 +1,7 @@
 //! The legacy era: `initialize`, its session, `ping`, log levels, subscriptions to resources, batches,
 //! and requests to the client.
 //!
-//! In: a request that the table routes as legacy. Out: its answer, or the handler that will make it.
+//! In: a request that the table routes as legacy. Out: its answer, or the handler for it.
 //!
 //! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
 
@@ -21,7 +21,7 @@ use super::forward;
 use super::lifecycle::Lifecycle;
 use super::names::has_scheme;
 use super::outcome::Input;
-use super::serve::{Answer, Served, not_found, string};
+use super::serve::{Answer, Caller, Served, not_found, string};
 use super::subscriptions::Subscriptions;
 use crate::error::ProtocolError;
 use crate::json::Json;
@@ -63,11 +63,13 @@ pub(super) fn serve(
         }
         Method::Subscribe => {
             let uri = string(params, Member::Uri)?;
-            // A resource that does not exist may come to exist, which is what the client waits for.
+            // A resource may be created later, so a subscription to a missing resource is accepted.
             if !has_scheme(&uri) {
                 return Err(ProtocolError::ResourceNotFound { uri: uri.into_owned() });
             }
-            subscriptions.subscribe(&uri, context.limits())?;
+            let session = lifecycle.session().filter(|_| declaration.has_filters());
+            let peer = session.map(|session| Box::new(session.peer(context)));
+            subscriptions.subscribe(&uri, peer, context.limits())?;
             Json::EMPTY_OBJECT
         }
         Method::Unsubscribe => {
@@ -76,7 +78,9 @@ pub(super) fn serve(
         }
         _ => {
             let session = lifecycle.session().ok_or_else(|| not_found(method))?;
-            match declaration.serve(Era::Legacy, method, params, session.capabilities(), None)? {
+            let caller =
+                Caller { capabilities: session.capabilities(), peer: &|| session.peer(context) };
+            match declaration.serve(Era::Legacy, method, params, &caller, None)? {
                 Served::Page(_, result) | Served::Result(result) => result,
                 Served::Handler(target) => {
                     return Ok(Answer::Handler(target, session.requester(context, None)));
@@ -87,7 +91,7 @@ pub(super) fn serve(
     Ok(Answer::Result { stamp: Bytes::new(), result })
 }
 
-/// Passes a request on to the handler that forwards all of them, if there is one.
+/// Passes a request to the forwarding handler, if there is one.
 fn forward(
     context: &Context,
     lifecycle: &mut Lifecycle,
@@ -110,8 +114,8 @@ fn forward(
     Ok(Some(Answer::Handler(target, session.requester(context, None))))
 }
 
-/// Passes a request whose input is complete on to its handler again, or to the one that is declared
-/// in its place meanwhile.
+/// Passes a request whose input is complete to its handler again, or to the handler that has
+/// replaced it meanwhile.
 pub(super) fn serve_again(
     now: Instant,
     context: &mut Context,
@@ -123,12 +127,13 @@ pub(super) fn serve_again(
     let (Some(session), Some(again)) = (lifecycle.session(), &call.again) else { return };
     let (method, params) = (&again.method, &again.params);
     let declaration = context.declaration();
-    let error = match declaration.serve(Era::Legacy, method, params, session.capabilities(), None) {
+    let caller = Caller { capabilities: session.capabilities(), peer: &|| session.peer(context) };
+    let error = match declaration.serve(Era::Legacy, method, params, &caller, None) {
         Ok(Served::Handler(target)) => {
             let requester = session.requester(context, Some(Box::new(input)));
             return calls.restart(now, context, call, target, requester);
         }
-        // It has been removed.
+        // The handler was removed meanwhile.
         Ok(Served::Page(..) | Served::Result(_)) => not_found(&again.method),
         Err(error) => error,
     };

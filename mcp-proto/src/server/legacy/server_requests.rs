@@ -1,8 +1,8 @@
 //! Requests to a legacy client: input that a handler or the application needs, and pings.
 //!
-//! In: a request whose handler needs input, which waits here while its client is asked; commands of
-//! the application; responses; time. Out: requests to the client; a request with its input, once
-//! that is complete; an error that names the input which did not come; events.
+//! In: a request whose handler needs input, which waits here for the client's answers; commands of
+//! the application; responses; time. Out: requests to the client; events; the request with its
+//! input, once that is complete, or an error that names the missing input.
 //!
 //! | a request waits until | then |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | the input ends | -32603 |
 //! | the client cancels it | nothing |
 //!
-//! Whatever else was asked for the same request is cancelled then.
+//! The other requests for input of the same request are cancelled then.
 //!
 //! | input for the application ends by | [`InputFailure`] |
 //! |---|---|
@@ -43,24 +43,24 @@ use crate::message::{ErrorData, Outgoing, RequestId, Response};
 use crate::time::{Duration, Instant};
 use crate::types::{ElicitRequestParams, InputRequest, InputRequests, InputResponses};
 
-/// The requests to the client that are not answered.
+/// The unanswered requests to the client.
 #[derive(Debug, Default)]
 pub(in super::super) struct ServerRequests {
-    /// By their ids, which are counted from 1.
+    /// The requests by id. Ids are counted from 1.
     pending: BTreeMap<RequestId, PendingKind>,
     ids: u64,
-    /// The requests of the client that wait for answers, by serial number.
+    /// The requests of the client that wait for input, by serial number.
     waiting: BTreeMap<u64, Waiting>,
-    deadlines: Deadlines<Reason>,
+    deadlines: Deadlines<RequestTimer>,
 }
 
 #[derive(Debug)]
 enum PendingKind {
     Ping(PingId),
-    /// Input for the application, about no request.
+    /// Input for the application, which belongs to no request.
     Session(InputId),
     Input {
-        /// The request that waits for it.
+        /// The serial number of the request that waits for the input.
         serial: u64,
         key: String,
     },
@@ -70,15 +70,15 @@ enum PendingKind {
 #[derive(Debug)]
 struct Waiting {
     call: Call,
-    /// The requests to the client that are not answered.
+    /// The unanswered requests to the client.
     missing: BTreeSet<RequestId>,
     input: Input,
 }
 
 /// The purpose of a deadline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Reason {
-    /// The input that a request waits for, by the serial number of the request.
+enum RequestTimer {
+    /// The input of a waiting request, by the serial number of the request.
     Input(u64),
     Ping(PingId),
     /// Input for the application.
@@ -88,7 +88,7 @@ enum Reason {
 const TOO_MUCH: &str = "is more than Limits::max_in_flight_bytes leaves room for";
 
 impl ServerRequests {
-    /// Asks the client for a sign of life.
+    /// Sends a ping to the client.
     pub(super) fn ping(
         &mut self,
         now: Instant,
@@ -97,7 +97,7 @@ impl ServerRequests {
     ) -> PingId {
         let (number, id) = self.ask(|number| PendingKind::Ping(PingId(number)));
         let ping = PingId(number);
-        self.deadlines.set(Reason::Ping(ping), now + timeout);
+        self.deadlines.set(RequestTimer::Ping(ping), now + timeout);
         context.send(None, Outgoing::request(id, "ping", Json::EMPTY_OBJECT));
         ping
     }
@@ -119,13 +119,13 @@ impl ServerRequests {
         let scope = context.scope();
         let (number, id) = self.ask(|number| PendingKind::Session(InputId { scope, number }));
         let input = InputId { scope, number };
-        self.deadlines.set(Reason::Session(input), now + timeout);
+        self.deadlines.set(RequestTimer::Session(input), now + timeout);
         let method = request.method_name();
         context.send(stream, Outgoing::request(id, method, params(request, number)));
         Ok(input)
     }
 
-    /// Withdraws a request for such input.
+    /// Cancels a request for such input.
     pub(super) fn cancel_input(
         &mut self,
         context: &mut Context,
@@ -135,13 +135,13 @@ impl ServerRequests {
         if input.scope != context.scope() || self.pending.remove(&id).is_none() {
             return Err(UsageError::NotInFlight);
         }
-        self.deadlines.clear(Reason::Session(input));
+        self.deadlines.clear(RequestTimer::Session(input));
         context.send(None, Outgoing::cancelled(&id));
         Ok(())
     }
 
-    /// Asks the client for what a handler needs; its request waits for that. Returns the request if
-    /// its input is complete, since nothing was to be asked.
+    /// Asks the client for the input that a handler needs; the request waits meanwhile. Returns the
+    /// request if its input is already complete, because nothing had to be asked.
     pub(in super::super) fn ask_for(
         &mut self,
         now: Instant,
@@ -175,11 +175,11 @@ impl ServerRequests {
             return Some((call, input));
         }
         self.waiting.insert(serial, Waiting { call, missing, input });
-        self.deadlines.set(Reason::Input(serial), now + context.limits().input_timeout);
+        self.deadlines.set(RequestTimer::Input(serial), now + context.limits().input_timeout);
         None
     }
 
-    /// The client has answered something. Returns the request whose input is complete by that.
+    /// Handles a response of the client. Returns the request whose input is now complete.
     pub(super) fn handle_response(
         &mut self,
         context: &mut Context,
@@ -191,7 +191,7 @@ impl ServerRequests {
             (None, _) => {
                 context.event(ServerEvent::PeerFault(ProtocolError::UnexpectedResponse));
             }
-            // Any answer is a sign of life.
+            // Any answer proves that the client is alive.
             (Some((_, PendingKind::Ping(ping))), _) => self.end_ping(context, ping, true),
             (Some((_, PendingKind::Session(input))), body) => {
                 let answer = match body {
@@ -232,7 +232,7 @@ impl ServerRequests {
         None
     }
 
-    /// The next deadline has passed.
+    /// Handles the deadline that has passed first.
     pub(in super::super) fn handle_timeout(
         &mut self,
         now: Instant,
@@ -240,15 +240,15 @@ impl ServerRequests {
         calls: &mut Calls,
     ) {
         match self.deadlines.expire(now) {
-            Some(Reason::Input(serial)) => {
+            Some(RequestTimer::Input(serial)) => {
                 let why = "the client took longer than Limits::input_timeout to give input";
                 self.give_up(context, calls, serial, why);
             }
-            Some(Reason::Ping(ping)) => {
+            Some(RequestTimer::Ping(ping)) => {
                 self.pending.remove(&request_id(ping.0));
                 self.end_ping(context, ping, false);
             }
-            Some(Reason::Session(input)) => {
+            Some(RequestTimer::Session(input)) => {
                 let id = request_id(input.number);
                 if self.pending.remove(&id).is_some() {
                     context.send(None, Outgoing::cancelled(&id));
@@ -263,7 +263,7 @@ impl ServerRequests {
         self.deadlines.next()
     }
 
-    /// The client sends nothing more, so that no input will come, and no sign of life.
+    /// Handles the end of the client's output: no input and no pong can arrive any more.
     pub(in super::super) fn handle_eof(&mut self, context: &mut Context, calls: &mut Calls) {
         while let Some(serial) = self.waiting.keys().next().copied() {
             let why = "the client sends nothing more, and so no input";
@@ -272,7 +272,7 @@ impl ServerRequests {
         self.end_questions(context);
     }
 
-    /// The client is gone, and with it what waits for its input.
+    /// Handles a disconnect of the client: drops the requests that wait for its input.
     pub(in super::super) fn handle_disconnect(&mut self, context: &mut Context, calls: &mut Calls) {
         self.deadlines = Deadlines::new();
         for waiting in mem::take(&mut self.waiting).into_values() {
@@ -281,7 +281,7 @@ impl ServerRequests {
         self.end_questions(context);
     }
 
-    /// The client cancelled a request that waits for input.
+    /// Handles a client's cancellation of a request that waits for input.
     pub(in super::super) fn cancel(
         &mut self,
         context: &mut Context,
@@ -303,7 +303,7 @@ impl ServerRequests {
         self.waiting.get_mut(&serial).map(|waiting| &mut waiting.call)
     }
 
-    /// Gives back the memory that only open questions need. (An empty map keeps a node.)
+    /// Frees memory, if no request to the client is open. (An empty map keeps a node.)
     pub(in super::super) fn shrink(&mut self) {
         if self.pending.is_empty() {
             self.pending = BTreeMap::new();
@@ -314,7 +314,7 @@ impl ServerRequests {
         self.deadlines.shrink();
     }
 
-    /// Opens a question, which is made of its number; its id is that number too.
+    /// Adds a request to the client, made from its number; the number is also its id.
     fn ask(&mut self, question: impl FnOnce(u64) -> PendingKind) -> (u64, RequestId) {
         self.ids += 1;
         let id = request_id(self.ids);
@@ -322,9 +322,9 @@ impl ServerRequests {
         (self.ids, id)
     }
 
-    /// The question that a response answers. On a byte stream some clients answer `"1"` to `1`;
-    /// there are no strings among our ids that this could be mistaken for, and `"01"` is another
-    /// string. Over HTTP an id is exact.
+    /// Takes the request that a response answers. On a byte stream some clients answer `"1"` to
+    /// `1`. The server's ids are never strings, so this is unambiguous, and `"01"` still differs.
+    /// Over HTTP an id must match exactly.
     fn take(&mut self, id: &RequestId, binding: ServerChannel) -> Option<(RequestId, PendingKind)> {
         if let Some(question) = self.pending.remove(id) {
             return Some((id.clone(), question));
@@ -340,9 +340,9 @@ impl ServerRequests {
         self.pending.remove(&id).map(|question| (id, question))
     }
 
-    /// Takes a request out, all of whose answers are there.
+    /// Takes a request with all of its answers.
     fn complete(&mut self, serial: u64) -> Option<(Call, Input)> {
-        self.deadlines.clear(Reason::Input(serial));
+        self.deadlines.clear(RequestTimer::Input(serial));
         self.waiting.remove(&serial).map(|waiting| (waiting.call, waiting.input))
     }
 
@@ -353,9 +353,9 @@ impl ServerRequests {
         }
     }
 
-    /// Takes a request that waits for input out, and tells the client to forget what it was asked.
+    /// Removes a request that waits for input, and cancels its requests to the client.
     fn withdraw(&mut self, context: &mut Context, serial: u64) -> Option<Call> {
-        self.deadlines.clear(Reason::Input(serial));
+        self.deadlines.clear(RequestTimer::Input(serial));
         let Waiting { call, missing, .. } = self.waiting.remove(&serial)?;
         for id in missing {
             if self.pending.remove(&id).is_some() {
@@ -365,7 +365,7 @@ impl ServerRequests {
         Some(call)
     }
 
-    /// No answer will come. What a request waits for ends with the request.
+    /// Ends all requests to the client without answers. The requests that wait for them end too.
     fn end_questions(&mut self, context: &mut Context) {
         for question in mem::take(&mut self.pending).into_values() {
             match question {
@@ -379,7 +379,7 @@ impl ServerRequests {
     }
 
     fn end_ping(&mut self, context: &mut Context, ping: PingId, answered: bool) {
-        self.deadlines.clear(Reason::Ping(ping));
+        self.deadlines.clear(RequestTimer::Ping(ping));
         context.event(ServerEvent::Pong { ping, answered });
     }
 
@@ -389,7 +389,7 @@ impl ServerRequests {
         input: InputId,
         answer: Result<Json, InputFailure>,
     ) {
-        self.deadlines.clear(Reason::Session(input));
+        self.deadlines.clear(RequestTimer::Session(input));
         context.event(ServerEvent::InputAnswered { input, answer });
     }
 }
@@ -397,7 +397,7 @@ impl ServerRequests {
 fn request_id(number: u64) -> RequestId {
     RequestId::number(i64::try_from(number).unwrap_or(i64::MAX))
 }
-/// Whether the client can be asked all that, and `kept` bytes be kept meanwhile.
+/// Checks that the client supports this request, and that `kept` bytes can be kept meanwhile.
 fn may_ask(
     context: &Context,
     calls: &Calls,
@@ -433,8 +433,8 @@ fn may_ask(
     Ok(())
 }
 
-/// The parameters of the legacy request. One for a URL needs a name, which no other request of
-/// the session has.
+/// The parameters of the legacy request. A URL needs an id that no other request of the session
+/// has.
 fn params(request: InputRequest, number: u64) -> Json {
     let params = match request {
         InputRequest::Elicit(ElicitRequestParams::Url(mut url)) => {

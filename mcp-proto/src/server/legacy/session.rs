@@ -1,7 +1,7 @@
-//! Facts of a legacy session: what `initialize` established, and what its client said since.
+//! Facts of a legacy session: the parameters of `initialize`, and later changes by the client.
 //!
-//! In: the parameters of `initialize` and of `logging/setLevel`. Out: the sender of its requests, and
-//! the input that it can be asked for.
+//! In: the parameters of `initialize` and of `logging/setLevel`. Out: the sender of the session's
+//! requests, and the kinds of input that its client supports.
 //!
 //! [Specification: Lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle)
 
@@ -22,18 +22,18 @@ use crate::negotiate;
 use crate::types::{ElicitRequestParams, InputRequest, LoggingLevel, SetLevelRequestParams};
 use crate::version::ProtocolVersion;
 
-/// The client of a legacy session, as far as it is known.
+/// The client of a legacy session.
 #[derive(Debug)]
 pub(in super::super) struct Session {
     version: ProtocolVersion,
-    /// `None` if each request stands alone.
+    /// `None` if the request has no session.
     client_info: Option<Json>,
     capabilities: Json,
     /// Kinds of input that the client supports.
     inputs: Inputs,
-    /// The least severe log messages that it wants; all until it says so.
+    /// The least severe log messages that the client wants; at first all.
     log_level: LoggingLevel,
-    /// True if it has sent `notifications/initialized`.
+    /// True if the client has sent `notifications/initialized`.
     initialized: bool,
 }
 
@@ -70,7 +70,7 @@ impl Session {
         })
     }
 
-    /// The session of a request that stands alone.
+    /// The session for a single request of a client without sessions.
     pub(in super::super) fn stateless(version: ProtocolVersion) -> Self {
         Self {
             version,
@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    /// The client has taken note of the answer to `initialize`.
+    /// Handles `notifications/initialized`.
     pub(in super::super) fn initialize(&mut self) {
         self.initialized = true;
     }
@@ -97,7 +97,7 @@ impl Session {
         Ok(())
     }
 
-    /// The revision that it was opened with.
+    /// The revision with which the session was opened.
     pub(in super::super) fn version(&self) -> ProtocolVersion {
         self.version
     }
@@ -110,7 +110,7 @@ impl Session {
         self.initialized
     }
 
-    /// The bytes of what it knows of its client.
+    /// The bytes that the session stores about its client.
     pub(in super::super) fn bytes(&self) -> usize {
         let info = self.client_info.as_ref().map_or(0, |info| info.as_bytes().len());
         info + self.capabilities.as_bytes().len()
@@ -129,15 +129,13 @@ impl Session {
             inputs: self.inputs,
             input,
             log_level: logs.then_some(self.log_level),
-            peer: Peer {
-                version: self.version,
-                client_info: self.client_info.clone(),
-                capabilities: self.capabilities.clone(),
-                principal: context.principal().cloned(),
-                extensions: context.extensions().clone(),
-                is_http: context.is_http(),
-            },
+            peer: self.peer(context),
         }
+    }
+
+    /// The sender of the requests of the session.
+    pub(in super::super) fn peer(&self, context: &Context) -> Peer {
+        context.peer(self.version, self.client_info.clone(), self.capabilities.clone())
     }
 
     /// Checks that the client can get this request outside of its own requests.
@@ -155,7 +153,7 @@ impl Session {
         }
     }
 
-    /// The first revision that has what is asked, if that of the session has not.
+    /// The first revision that defines this request, if that of the session does not.
     pub(super) fn lacks(&self, request: &InputRequest) -> Option<ProtocolVersion> {
         use ProtocolVersion::{V2025_06_18, V2025_11_25};
         let since: &[ProtocolVersion] = match request {

@@ -1,8 +1,8 @@
-//! Structured content as legacy clients know it: an object, and a schema of an object.
+//! Structured content for legacy clients, which only know objects.
 //!
-//! In: an output schema of anything else, and a result with such content. Out: both with the
-//! content as the member `result` of an object, which is what other implementations do too.
-//! References inside of the schema (`#/$defs/…`) follow it to its place.
+//! In: an output schema of anything but an object, and a result with such content. Out: both, with
+//! the content as the member `result` of an object; other implementations do the same. References
+//! inside of the schema (`#/$defs/…`) are adapted to the new position.
 //!
 //! [Specification: Structured Content](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content)
 
@@ -15,12 +15,12 @@ use crate::json::{Json, Raw};
 /// JSON pointer to the wrapped schema.
 const PLACE: &str = "#/properties/result";
 
-/// A schema of an object whose member `result` is what `schema` says.
+/// A schema of an object whose member `result` has the schema `schema`.
 pub(crate) fn wrapped_schema(schema: &Json) -> Json {
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
     schema.raw().members(|key, value| {
-        // It is looked for at the root alone.
+        // Only a `$schema` at the root counts.
         if key.0 == b"\"$schema\"" {
             object.member("$schema", value.0);
         }
@@ -36,8 +36,8 @@ pub(crate) fn wrapped_schema(schema: &Json) -> Json {
     Json::trusted(out)
 }
 
-/// The structured content of a tool's result inside of an object: always if its schema is
-/// (`wraps`), and wherever it is no object.
+/// The result with its structured content wrapped in an object: always if the tool's schema is
+/// wrapped (`wraps`), otherwise only if the content is not an object.
 pub(crate) fn wrapped_content(result: &Json, wraps: bool) -> Json {
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
@@ -59,13 +59,13 @@ pub(crate) fn wrapped_content(result: &Json, wraps: bool) -> Json {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     Schema,
-    /// An object of schemas by names of the author's choice.
+    /// An object with schemas as values, and names that the author chooses.
     Names,
-    /// Data, in which nothing is a reference.
+    /// Data, which contains no references.
     Data,
 }
 
-/// Writes `value`; deeper than `depth` no reference is looked for.
+/// Writes `value`. References below `depth` levels are not adapted.
 fn write_schema(out: &mut Vec<u8>, value: Raw<'_>, position: Position, depth: usize) {
     let moves = position != Position::Data && depth > 0 && !has_base(value, position);
     match value.0.first() {
@@ -73,7 +73,7 @@ fn write_schema(out: &mut Vec<u8>, value: Raw<'_>, position: Position, depth: us
             let mut object = List::object(out);
             value.members(|key, value| {
                 let name = key.string().unwrap_or_default();
-                // It belongs to the root, and stands there.
+                // `$schema` belongs to the root, where it is written already.
                 if position == Position::Schema && name == "$schema" {
                     return;
                 }
@@ -100,7 +100,7 @@ fn write_schema(out: &mut Vec<u8>, value: Raw<'_>, position: Position, depth: us
     }
 }
 
-/// A reference to a place in the same document is one to where that place has gone.
+/// Writes a reference. A reference within the document is adapted to the new position.
 fn write_reference(out: &mut Vec<u8>, reference: &str) {
     match reference.strip_prefix('#') {
         Some(place) if place.is_empty() || place.starts_with('/') => {
@@ -124,8 +124,8 @@ fn nested(position: Position, name: &str) -> Position {
     }
 }
 
-/// Returns whether references inside are to a document of its own: it has an `$id` that is no
-/// fragment.
+/// Returns whether references inside of the value are relative to a document of its own: the value
+/// has an `$id` that is not a fragment.
 fn has_base(value: Raw<'_>, position: Position) -> bool {
     let mut found = false;
     value.members(|key, value| {

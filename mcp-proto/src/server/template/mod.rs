@@ -1,10 +1,11 @@
 //! Matching of URIs against resource templates, with the values of their variables.
 //!
 //! In: the `uriTemplate` of a registered template, once, and the URI of each `resources/read`. Out:
-//! the variables as a JSON object, for the handler to decode. A template is read as literals with
-//! variables between them, and a query behind: `/{a}{/b,c*}{?d}` is `/` a `/` b `/` c, then `?`.
+//! the variables as a JSON object, which the handler decodes. A template consists of literals with
+//! variables between them, and a query at the end: `/{a}{/b,c*}{?d}` is `/` a `/` b `/` c, then
+//! `?`.
 //!
-//! RFC 6570 says how a template becomes a URI, not how to go back. What is decided here:
+//! RFC 6570 defines how a template becomes a URI, but not the reverse. This module decides:
 //! - All variables have values, of one character or more; only those of a query may be absent or
 //!   empty. The value of `{;x}` is written `;x=value`.
 //! - Where a URI can be split in several ways, the variable further left takes as much as it can.
@@ -28,13 +29,13 @@ use crate::error::UsageError;
 use crate::json::Json;
 use crate::json::write::{self, List};
 
-use part::{Class, Part, decode};
+use part::{TemplatePart, VariableClass, decode};
 
 const OPERATORS: &str = "+#./;?&=,!@|";
 const QUERY_IS_LAST: &str = "only `{&…}` can follow a query";
 
-/// The names of the variables of a `uriTemplate`: the members of [`Request::arguments`] that the
-/// handler of the template gets.
+/// The names of the variables of a `uriTemplate`. These are the members of [`Request::arguments`]
+/// for the handler of the template.
 ///
 /// Fails with [`UsageError::InvalidUriTemplate`].
 ///
@@ -43,11 +44,11 @@ pub fn template_variables(text: &str) -> Result<Vec<String>, UsageError> {
     Ok(UriTemplate::parse(text)?.variables().map(String::from).collect())
 }
 
-/// A URI template that URIs can be matched with.
+/// A URI template, for matching URIs.
 #[derive(Debug, Default)]
 pub(super) struct UriTemplate {
-    parts: Vec<Part>,
-    /// The literal behind the last part.
+    parts: Vec<TemplatePart>,
+    /// The literal after the last part.
     rest: String,
     query: Option<Query>,
 }
@@ -57,15 +58,15 @@ pub(super) struct UriTemplate {
 struct Query {
     /// `?` or `&`.
     lead: u8,
-    /// How often the literals contain `lead`: the query follows the next one.
+    /// Number of times that the literals contain `lead`: the query follows the next one.
     skip: usize,
     /// The names, and whether each is a list.
     names: Vec<(String, bool)>,
 }
 
 impl UriTemplate {
-    /// Fails with [`UsageError::InvalidUriTemplate`] for what is no template, and for one whose
-    /// variables cannot be told from a URI.
+    /// Fails with [`UsageError::InvalidUriTemplate`] for an invalid template, and for one whose
+    /// variables cannot be found in a URI.
     pub(super) fn parse(text: &str) -> Result<Self, UsageError> {
         let refuse = |part: &str, reason| {
             let template = text.to_owned();
@@ -93,16 +94,16 @@ impl UriTemplate {
     }
 
     /// The variables' values as an object of strings, and of arrays of strings for lists, without
-    /// those that are absent; `None` if the URI is none of this template's.
+    /// absent ones. `None` if the URI does not match the template.
     ///
-    /// The values are percent-decoded, so that any of them may contain `/`, `\`, control characters
-    /// and NUL (`%2F`, `%5C`, `%00`), and may be `.` or `..`: `{name}` keeps nobody in a folder.
-    /// Servers "**MUST** sanitize file paths to prevent directory traversal attacks".
+    /// The values are percent-decoded, so a value may contain `/`, `\`, control characters and NUL
+    /// (`%2F`, `%5C`, `%00`), or be `.` or `..`. `{name}` therefore does not keep a client inside a
+    /// folder. Servers "**MUST** sanitize file paths to prevent directory traversal attacks".
     ///
-    /// It takes time in proportion to URI times template, and for each variable outside of the
-    /// query a bit of memory for each byte of the URI.
+    /// The time is proportional to the length of the URI times that of the template. Each variable
+    /// outside of the query needs one bit of memory per byte of the URI.
     pub(super) fn matches(&self, uri: &str) -> Option<Json> {
-        // Most URIs are another template's, which their beginning tells.
+        // Most URIs belong to other templates, which the first literal shows.
         let start = self.parts.first().map_or(&self.rest, |part| &part.before);
         if !ascii(uri).take(start.len()).eq(start.bytes()) {
             return None;
@@ -115,8 +116,12 @@ impl UriTemplate {
         let mut object = List::object(&mut out);
         for (part, text) in self.parts.iter().zip(values) {
             match part.class {
-                Class::Value | Class::Reserved => object.text(&part.name, &decode(text)?),
-                Class::Segments => write_list(&mut object, &part.name, text.split(|b| *b == b'/'))?,
+                VariableClass::Value | VariableClass::Reserved => {
+                    object.text(&part.name, &decode(text)?);
+                }
+                VariableClass::Segments => {
+                    write_list(&mut object, &part.name, text.split(|b| *b == b'/'))?;
+                }
             }
         }
         if let (Some(query), Some(parameters)) = (&self.query, parameters) {
@@ -134,7 +139,7 @@ impl UriTemplate {
         self.rest.extend(ascii(text).map(char::from));
         let mut left = self.rest.as_bytes().get(start..).unwrap_or_default();
         while !left.is_empty() {
-            let length = Class::Reserved.first(left);
+            let length = VariableClass::Reserved.first(left);
             let length = length.ok_or("a character that must be percent-encoded")?;
             left = left.get(length..).unwrap_or_default();
         }
@@ -183,10 +188,10 @@ impl UriTemplate {
         is_list: bool,
     ) -> Result<(), &'static str> {
         let class = match operator {
-            Some('/') if is_list => Class::Segments,
+            Some('/') if is_list => VariableClass::Segments,
             _ if is_list => return Err("only `{/…*}`, `{?…*}` and `{&…*}` can be lists"),
-            None | Some('.' | '/' | ';') => Class::Value,
-            Some('+' | '#') => Class::Reserved,
+            None | Some('.' | '/' | ';') => VariableClass::Value,
+            Some('+' | '#') => VariableClass::Reserved,
             Some(_) => return Err("RFC 6570 keeps this operator for extensions"),
         };
         if self.query.is_some() {
@@ -204,7 +209,7 @@ impl UriTemplate {
             return Err("nothing tells where the variable before ends and this one starts");
         }
         let before = core::mem::take(&mut self.rest);
-        self.parts.push(Part { before, name: name.to_owned(), class });
+        self.parts.push(TemplatePart { before, name: name.to_owned(), class });
         Ok(())
     }
 }
@@ -220,7 +225,7 @@ impl Query {
     }
 
     fn write(&self, object: &mut List<'_, Vec<u8>>, parameters: &[u8]) -> Option<()> {
-        // A fragment is no part of a query.
+        // A fragment does not belong to the query.
         if parameters.contains(&b'#') {
             return None;
         }
@@ -256,7 +261,7 @@ fn write_list<'a>(
     Some(())
 }
 
-/// The bytes of `text`, those outside ASCII percent-encoded.
+/// The bytes of `text`, with percent-encoding for bytes outside ASCII.
 fn ascii(text: &str) -> impl Iterator<Item = u8> + '_ {
     let digit = |n: u8| if n < 10 { b'0' + n } else { b'A' + n - 10 };
     text.bytes().flat_map(move |byte| {

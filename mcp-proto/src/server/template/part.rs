@@ -1,8 +1,8 @@
-//! A text split into literals and variables, in linear time.
+//! Splitting of a text into literals and variables, in linear time.
 //!
-//! In: the parts of a template and the text that they have to fill. Out: the text of each
-//! variable, percent-encoded as it came, which [`decode`] makes a value of. The text is what a
-//! peer sent, of any length, so that nothing is tried twice.
+//! In: the parts of a template, and the text that they must fill. Out: the percent-encoded text of
+//! each variable, which [`decode`] decodes. The text comes from a peer and may have any length, so
+//! there is no backtracking.
 
 use alloc::string::String;
 use alloc::vec;
@@ -12,27 +12,28 @@ const RESERVED: &[u8] = b":/?#[]@!$&'()*+,;=";
 
 /// A variable and the literal before it.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct TemplatePart {
     pub(super) before: String,
     pub(super) name: String,
-    pub(super) class: Class,
+    pub(super) class: VariableClass,
 }
 
 /// Characters that a variable may contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Class {
-    /// Unreserved ones, and what is percent-encoded.
+pub(super) enum VariableClass {
+    /// Unreserved characters, and percent-encoded bytes.
     Value,
-    /// Those and reserved ones.
+    /// The same and reserved characters.
     Reserved,
-    /// Values with `/` between them.
+    /// Values, separated by `/`.
     Segments,
 }
 
-/// The text of each part's variable if the parts are all of `text`. From the last part to the
-/// first it is noted where each can start so that what follows it fits; on the way back no choice
-/// is wrong. Each part looks at each place once in either direction.
-pub(super) fn split<'a>(parts: &[Part], text: &'a [u8]) -> Option<Vec<&'a [u8]>> {
+/// The text of each part's variable, if the parts fill all of `text`. A pass from the last part to
+/// the first records the positions where each part can start so that the rest fits. The pass
+/// forward then takes the longest match, and never has to go back. Each part visits each position
+/// once in either direction.
+pub(super) fn split<'a>(parts: &[TemplatePart], text: &'a [u8]) -> Option<Vec<&'a [u8]>> {
     let mut starts = Places::new(text.len());
     starts.insert(text.len());
     let mut ends = Vec::with_capacity(parts.len());
@@ -48,20 +49,21 @@ pub(super) fn split<'a>(parts: &[Part], text: &'a [u8]) -> Option<Vec<&'a [u8]>>
     parts.map(|(part, ends)| part.take(&mut left, text.len(), ends)).collect()
 }
 
-/// Percent-decodes a value; `None` for what is no part of a URI, or not UTF-8.
+/// Percent-decodes a value; `None` for characters that a URI must not contain, and for invalid
+/// UTF-8.
 pub(super) fn decode(text: &[u8]) -> Option<String> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some(byte) = rest.first() {
-        let (character, after) = rest.split_at_checked(Class::Reserved.first(rest)?)?;
+        let (character, after) = rest.split_at_checked(VariableClass::Reserved.first(rest)?)?;
         out.push(escaped(character).unwrap_or(*byte));
         rest = after;
     }
     String::from_utf8(out).ok()
 }
 
-impl Part {
-    /// Where in `path` the part can start so that it ends in one of `ends`.
+impl TemplatePart {
+    /// Positions in `path` at which the part can start so that it ends in one of `ends`.
     fn starts(&self, path: &[u8], ends: &Places) -> Places {
         let mut starts = Places::new(path.len());
         let mut values = Places::new(path.len());
@@ -72,7 +74,7 @@ impl Part {
                 continue;
             }
             values.insert(at);
-            let is_empty_segment = self.class == Class::Segments && text.starts_with(b"/");
+            let is_empty_segment = self.class == VariableClass::Segments && text.starts_with(b"/");
             if before.ends_with(self.before.as_bytes()) && !is_empty_segment {
                 starts.insert(at - self.before.len());
             }
@@ -97,9 +99,9 @@ impl Part {
     }
 }
 
-impl Class {
-    /// The length of the character that `text` starts with, `None` if it is none of the class.
-    /// A `/` between segments is one with the character behind it, so that no segment is empty.
+impl VariableClass {
+    /// The length of the character at the start of `text`, `None` if it is not in the class. A `/`
+    /// between segments counts as one with the character after it, so that no segment is empty.
     pub(super) fn first(self, text: &[u8]) -> Option<usize> {
         #[cfg(test)]
         tests::count_step();
@@ -120,7 +122,7 @@ fn escaped(text: &[u8]) -> Option<u8> {
     u8::try_from(digit(high)? << 4 | digit(low)?).ok()
 }
 
-/// A set of places in a text, its end among them.
+/// A set of positions in a text, including its end.
 struct Places(Vec<u64>);
 
 impl Places {
@@ -154,7 +156,7 @@ mod tests {
         STEPS.set(STEPS.get() + 1);
     }
 
-    /// All texts of up to six characters, against the matcher that tries everything.
+    /// All texts of up to six characters, against a matcher that tries everything.
     #[test]
     fn finds_what_trying_everything_finds() {
         for template in ["{+a}/x/{+b}", "{+a}x{b}.{c}", "{/a*}/{b}", "{a}4{+b}x", "{a}%44{/c*}"] {
@@ -183,7 +185,7 @@ mod tests {
         while let Some(length) = next.class.first(&text[ends[ends.len() - 1]..]) {
             ends.push(ends[ends.len() - 1] + length);
         }
-        let is_segment = next.class != Class::Segments || !text.starts_with(b"/");
+        let is_segment = next.class != VariableClass::Segments || !text.starts_with(b"/");
         ends.into_iter().skip(1).rev().filter(|_| is_segment).find_map(|end| {
             let mut found = try_all(template, part + 1, &text[end..])?;
             found.insert(0, &text[..end]);

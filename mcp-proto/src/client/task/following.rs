@@ -1,0 +1,239 @@
+//! State of a call that follows its task.
+//!
+//! In: the task from polls, failures of polls, inputs of the application. Out: the times of polls,
+//! the parameters of `tasks/get` and `tasks/update`, the keys that are new.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::FollowInput;
+use crate::error::ProtocolError;
+use crate::json::Json;
+use crate::json::write::List;
+use crate::time::{Duration, Instant};
+use crate::types::{InputResponse, InputResponses, Task};
+
+/// The shortest and the longest interval between two polls.
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The first and the longest interval if the server names none.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST_UNNAMED: Duration = Duration::from_secs(10);
+
+/// Time after the TTL of a task in which its server may still report its outcome.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// The most keys of inputs that are remembered; a task with more keys is not followed.
+const MAX_KEYS: usize = 256;
+
+/// The task of a call, and the times of its polls.
+#[derive(Debug)]
+pub(in super::super) struct Following {
+    task_id: String,
+    /// True if the server has made the task of this call, not of an earlier one.
+    is_own: bool,
+    /// The last state of the task that the client has seen.
+    task: Option<Task>,
+    /// The time at which the client first saw the task.
+    since: Instant,
+    /// The end of the call, independent of the task.
+    latest: Instant,
+    /// The current interval while the server names none.
+    unnamed: Duration,
+    /// The number of failed polls since the last answer.
+    failures: u32,
+    /// The time of the last answer.
+    answered: Instant,
+    /// True if a subscription has told of the task since the poll in flight was sent.
+    is_told: bool,
+    /// The keys that the application has been asked for.
+    missing: BTreeSet<String>,
+    /// The inputs that the application has given and the server has not accepted yet.
+    given: InputResponses,
+    /// The keys of accepted inputs; the server may still list them for a while.
+    accepted: BTreeSet<String>,
+}
+
+impl Following {
+    /// The task that the server has made of a call, which ends at `latest`.
+    pub(in super::super) fn created(now: Instant, task: Task, latest: Instant) -> Self {
+        let task_id = task.task_id.clone();
+        Self { is_own: true, task: Some(task), ..Self::resumed(now, task_id, latest) }
+    }
+
+    /// The task of an earlier call, in a call that ends at `latest`.
+    pub(in super::super) fn resumed(now: Instant, task_id: String, latest: Instant) -> Self {
+        Self {
+            task_id,
+            is_own: false,
+            task: None,
+            since: now,
+            latest,
+            unnamed: FIRST,
+            failures: 0,
+            answered: now,
+            is_told: false,
+            missing: BTreeSet::new(),
+            given: InputResponses::new(),
+            accepted: BTreeSet::new(),
+        }
+    }
+
+    pub(in super::super) fn task_id(&self) -> &str {
+        &self.task_id
+    }
+
+    /// Returns whether the task is cancelled with its call.
+    pub(in super::super) fn is_own(&self) -> bool {
+        self.is_own
+    }
+
+    /// Records the state of the task; returns whether it is new for the application.
+    pub(in super::super) fn observe(&mut self, task: &Task) -> bool {
+        self.failures = 0;
+        if let Some(before) = &self.task {
+            let is_named = before.poll_interval_ms.or(task.poll_interval_ms).is_some();
+            let longer = (self.unnamed * 3 / 2).min(LONGEST_UNNAMED);
+            self.unnamed = if is_named { FIRST } else { longer };
+        }
+        let is_news = self.task.as_ref().is_none_or(|before| {
+            before.status != task.status || before.status_message != task.status_message
+        });
+        self.task = Some(task.clone());
+        is_news
+    }
+
+    /// The end of the call, unless the task ends before: 60 s after its TTL, counted from when the
+    /// client first saw the task.
+    pub(in super::super) fn ends(&self) -> Instant {
+        self.gives_up().min(self.latest)
+    }
+
+    /// Returns whether the TTL of the task has been over for 60 s.
+    pub(in super::super) fn is_over(&self, now: Instant) -> bool {
+        self.gives_up() <= now
+    }
+
+    fn gives_up(&self) -> Instant {
+        let ttl = self.task.as_ref().and_then(|task| task.ttl_ms);
+        ttl.map_or(Instant::NEVER, |ttl| self.since + Duration::from_millis(ttl) + GRACE)
+    }
+
+    /// The time between two polls.
+    pub(in super::super) fn interval(&self) -> Duration {
+        let named = self.task.as_ref().and_then(|task| task.poll_interval_ms);
+        named.map_or(self.unnamed, |named| Duration::from_millis(named).clamp(SHORTEST, LONGEST))
+    }
+
+    /// A poll was answered, and the task goes on; returns the time until the next poll.
+    pub(in super::super) fn rest(&mut self, now: Instant) -> Duration {
+        self.answered = now;
+        let is_told = core::mem::take(&mut self.is_told);
+        if is_told { SHORTEST } else { self.interval() }
+    }
+
+    /// A subscription tells of the task; returns the time of the next poll, if none is in flight.
+    pub(in super::super) fn told(
+        &mut self,
+        now: Instant,
+        is_between_polls: bool,
+    ) -> Option<Instant> {
+        self.is_told = !is_between_polls;
+        is_between_polls.then(|| now.max(self.answered + SHORTEST))
+    }
+
+    /// Returns whether the first poll need not wait: the interval is a long one.
+    pub(in super::super) fn is_slow(&self) -> bool {
+        self.interval() > FIRST
+    }
+
+    /// Records a failed poll; returns the time until the next one.
+    pub(in super::super) fn fail(&mut self) -> Duration {
+        self.failures = self.failures.saturating_add(1);
+        self.interval().saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST)
+    }
+
+    /// The state of the input; `asks` is true if the task needs new input.
+    pub(in super::super) fn input(&self, asks: bool) -> FollowInput {
+        match (asks, self.missing.is_empty(), self.given.is_empty()) {
+            (true, _, _) => FollowInput::New,
+            (false, false, _) => FollowInput::Pending,
+            (false, true, false) => FollowInput::Complete,
+            (false, true, true) => FollowInput::Nothing,
+        }
+    }
+
+    /// Returns whether the application was not asked for the input with this key yet.
+    pub(in super::super) fn is_new(&self, key: &str) -> bool {
+        !self.missing.contains(key) && !self.given.contains_key(key) && !self.accepted.contains(key)
+    }
+
+    /// Drops the missing keys that the task no longer lists. Given inputs are kept, so that the
+    /// application is not asked again if the server has shown an older state.
+    pub(in super::super) fn keep(&mut self, listed: impl Fn(&str) -> bool) {
+        self.missing.retain(|key| listed(key));
+    }
+
+    /// Fails if `keys` more keys cannot be remembered.
+    pub(in super::super) fn admit(&self, keys: usize) -> Result<(), ProtocolError> {
+        let known = self.missing.len() + self.given.len() + self.accepted.len();
+        if known.saturating_add(keys) > MAX_KEYS {
+            let expected = "a task that asks for at most 256 inputs";
+            return Err(ProtocolError::InvalidResult { expected });
+        }
+        Ok(())
+    }
+
+    /// Records that the application is asked for the missing keys; the other inputs are given at
+    /// once.
+    pub(in super::super) fn asked(&mut self, missing: BTreeSet<String>, given: InputResponses) {
+        self.missing.extend(missing);
+        self.given.extend(given);
+    }
+
+    /// Records an input of the application.
+    pub(in super::super) fn give(&mut self, key: String, answer: Json) {
+        if self.missing.remove(&key) {
+            self.given.insert(key, InputResponse::from(answer));
+        }
+    }
+
+    /// Records that the server has accepted the given inputs.
+    pub(in super::super) fn accept(&mut self) {
+        self.failures = 0;
+        self.accepted.extend(core::mem::take(&mut self.given).into_keys());
+    }
+
+    /// The parameters of `tasks/get`.
+    pub(in super::super) fn params(&self) -> Json {
+        params(&self.task_id, |_| ())
+    }
+
+    /// The parameters of `tasks/update`.
+    pub(in super::super) fn update_params(&self) -> Json {
+        params(&self.task_id, |object| {
+            object.key("inputResponses");
+            let mut responses = List::object(object.out());
+            for (key, response) in &self.given {
+                responses.member(key, response.json().as_bytes());
+            }
+            responses.end();
+        })
+    }
+}
+
+/// The parameters of `tasks/cancel`.
+pub(in super::super) fn cancel_params(task_id: &str) -> Json {
+    params(task_id, |_| ())
+}
+
+fn params(task_id: &str, more: impl FnOnce(&mut List<'_, Vec<u8>>)) -> Json {
+    let mut out = Vec::new();
+    let mut object = List::object(&mut out);
+    object.text("taskId", task_id);
+    more(&mut object);
+    object.end();
+    Json::trusted(out)
+}

@@ -1,0 +1,185 @@
+//! The skills of a server, and the answers to the extension's methods.
+//!
+//! In: skills, and the parameters of a request. Out: pages of the list, entries, children of
+//! directories; `None` where the answer is -32602.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::Bound;
+
+use super::files::name_of;
+use super::{
+    DIRECTORY_MIME_TYPE, ListSkillsResult, ReadResourceDirectoryResult, Skill, SkillFiles,
+};
+use crate::error::UsageError;
+use crate::types::Resource;
+
+/// The most skills of a page: an entry has up to 512 files.
+const SKILLS_PER_PAGE: usize = 20;
+
+/// The most children of a directory on a page.
+const CHILDREN_PER_PAGE: usize = 200;
+
+/// The skills that a server serves, in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub struct SkillCatalog {
+    skills: Vec<Arc<SkillFiles>>,
+    /// All files by their URIs, with the number of skills that have them: skills may be nested.
+    files: BTreeMap<String, (Resource, usize)>,
+}
+
+impl SkillCatalog {
+    /// Adds a skill, and returns the resources that have not been there before.
+    ///
+    /// A skill within the directory of another one is a part of that: "the enclosing skill's
+    /// `resources` lists them too". Fails, and adds nothing, with [`UsageError::NestedSkill`] if the
+    /// enclosing skill lacks one of its files or has another one there, and with
+    /// [`UsageError::Duplicate`].
+    pub fn add(&mut self, skill: Arc<SkillFiles>) -> Result<Vec<Resource>, UsageError> {
+        let entry = skill.skill();
+        if self.get(entry.uri()).is_some() {
+            return Err(UsageError::Duplicate { kind: "skill", name: entry.uri().into() });
+        }
+        for other in &self.skills {
+            check_nesting(entry, other.skill())?;
+            check_nesting(other.skill(), entry)?;
+        }
+        let mut added = Vec::new();
+        for resource in skill.resources() {
+            let file = self.files.entry(resource.uri.clone());
+            let (_, skills) = file.or_insert_with(|| {
+                added.push(resource.clone());
+                (resource, 0)
+            });
+            *skills += 1;
+        }
+        self.skills.push(skill);
+        Ok(added)
+    }
+
+    /// Takes a skill out, and returns the URIs of the files that no other skill has.
+    pub fn remove(&mut self, uri: &str) -> Option<Vec<String>> {
+        let at = self.skills.iter().position(|files| files.skill().uri() == uri)?;
+        let skill = self.skills.remove(at);
+        let mut removed = Vec::new();
+        for file in skill.skill().files().unwrap_or_default() {
+            if let Some((_, skills)) = self.files.get_mut(&file.uri) {
+                *skills -= 1;
+                if *skills == 0 {
+                    self.files.remove(&file.uri);
+                    removed.push(file.uri.clone());
+                }
+            }
+        }
+        Some(removed)
+    }
+
+    /// The entry of the skill whose `SKILL.md` has this URI.
+    pub fn get(&self, uri: &str) -> Option<&Skill> {
+        self.skills.iter().map(|files| files.skill()).find(|skill| skill.uri() == uri)
+    }
+
+    /// Returns whether there are no skills.
+    pub fn is_empty(&self) -> bool {
+        self.skills.is_empty()
+    }
+
+    /// A page of all entries; `None` for a cursor that no page had.
+    pub fn list(&self, cursor: Option<&str>) -> Option<ListSkillsResult> {
+        let (page, next_cursor) = page(&self.skills, cursor, SKILLS_PER_PAGE)?;
+        let skills = page.iter().map(|files| files.skill().clone()).collect();
+        Some(ListSkillsResult {
+            result_type: None,
+            skills,
+            next_cursor,
+            ttl_ms: None,
+            cache_scope: None,
+            meta: None,
+        })
+    }
+
+    /// A page of the children of a directory, in order of their URIs; `None` if there is no such
+    /// directory, and for a cursor that no page had.
+    pub fn directory(
+        &self,
+        uri: &str,
+        cursor: Option<&str>,
+    ) -> Option<ReadResourceDirectoryResult> {
+        let children = self.children(uri)?;
+        let (page, next_cursor) = page(&children, cursor, CHILDREN_PER_PAGE)?;
+        let resources = page.to_vec();
+        Some(ReadResourceDirectoryResult { result_type: None, resources, next_cursor, meta: None })
+    }
+
+    /// The children of a directory. Files of a directory are neighbours in the map, so that each is passed
+    /// over in one step.
+    fn children(&self, directory: &str) -> Option<Vec<Resource>> {
+        // A scheme alone is no directory, nor is what ends in a slash.
+        if directory.ends_with(['/', ':']) || !directory.contains("://") {
+            return None;
+        }
+        let prefix = alloc::format!("{directory}/");
+        let mut children = Vec::new();
+        let mut from = Bound::Excluded(prefix.clone());
+        while let Some((uri, (resource, _))) = self.files.range((from, Bound::Unbounded)).next() {
+            let Some(path) = uri.strip_prefix(&*prefix) else { break };
+            from = match path.split_once('/') {
+                None => {
+                    children.push(resource.clone());
+                    Bound::Excluded(uri.clone())
+                }
+                Some((name, _)) => {
+                    let child = alloc::format!("{prefix}{name}");
+                    // The character after `/`.
+                    let behind = alloc::format!("{child}0");
+                    let directory = Resource::new(&*child, name_of(&child));
+                    children.push(directory.mime_type(DIRECTORY_MIME_TYPE));
+                    Bound::Included(behind)
+                }
+            };
+        }
+        (!children.is_empty()).then_some(children)
+    }
+}
+
+/// Fails if `inner` is within the directory of `outer`, and a file of it is not the same there.
+fn check_nesting(inner: &Skill, outer: &Skill) -> Result<(), UsageError> {
+    let is_within =
+        inner.directory().strip_prefix(outer.directory()).is_some_and(|rest| rest.starts_with('/'));
+    if !is_within {
+        return Ok(());
+    }
+    let has = |file| outer.files().unwrap_or_default().contains(file);
+    match inner.files().unwrap_or_default().iter().find(|file| !has(file)) {
+        Some(file) => {
+            let (file, enclosing) = (file.uri.clone(), outer.uri().into());
+            Err(UsageError::NestedSkill { file, enclosing })
+        }
+        None => Ok(()),
+    }
+}
+
+/// A page of a list, and the cursor of the next one: the decimal number of entries before it.
+fn page<'a, T>(
+    list: &'a [T],
+    cursor: Option<&str>,
+    size: usize,
+) -> Option<(&'a [T], Option<String>)> {
+    let before = match cursor {
+        None | Some("") => 0,
+        Some(digits) => {
+            let number: usize = digits.parse().ok()?;
+            let is_cursor = number > 0
+                && number < list.len()
+                && number.is_multiple_of(size)
+                && digits == alloc::format!("{number}");
+            is_cursor.then_some(number)?
+        }
+    };
+    let rest = list.get(before..)?;
+    let (page, rest) = rest.split_at_checked(size).unwrap_or((rest, &[]));
+    let next = (!rest.is_empty()).then(|| alloc::format!("{}", before + size));
+    Some((page, next))
+}

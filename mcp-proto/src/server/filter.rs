@@ -1,0 +1,249 @@
+//! Filter of a subscription: the changes that its client is notified of.
+//!
+//! In: the parameters of `subscriptions/listen`, and the declaration. Out: what the server honours of
+//! them, what it counts as, and whether a change passes.
+//!
+//! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use super::context::Context;
+use super::names::has_scheme;
+use crate::change::{Change, List};
+use crate::error::ProtocolError;
+use crate::json::Raw;
+use crate::message::{Capability, Params};
+use crate::types::SubscriptionFilter;
+
+/// Changes that a subscriber wants to be notified of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
+    lists: ListSet,
+    uris: BTreeSet<String>,
+    tasks: Option<Box<TaskFilter>>,
+}
+
+/// The tasks of a filter; few have any.
+#[derive(Clone, Debug, Default)]
+struct TaskFilter {
+    ids: BTreeSet<String>,
+    /// The principal that the subscription belongs to.
+    principal: Option<Arc<str>>,
+}
+
+/// A set of lists: a bit for each. A session has one, and a tree would take 70 bytes of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct ListSet(u8);
+
+impl ListSet {
+    const fn bit(list: List) -> u8 {
+        match list {
+            List::Tools => 1,
+            List::Prompts => 2,
+            List::Resources => 4,
+        }
+    }
+
+    fn contains(self, list: List) -> bool {
+        self.0 & Self::bit(list) != 0
+    }
+
+    fn insert(&mut self, list: List) {
+        self.0 |= Self::bit(list);
+    }
+}
+
+/// The room for what a filter names, as long as it is read.
+struct Room<A> {
+    admit: A,
+    bytes: usize,
+    left: Result<(), ProtocolError>,
+}
+
+impl Filter {
+    /// The filter of a legacy session, which is told of all lists.
+    pub(super) fn of_session() -> Self {
+        let mut filter = Self::default();
+        for list in List::ALL {
+            filter.lists.insert(list);
+        }
+        filter
+    }
+
+    /// The wanted notifications that are available. Others are dropped at once, so that millions of
+    /// URIs cost no memory. `admit` checks that so many, of so many bytes, may be open.
+    pub(super) fn read(
+        context: &Context,
+        params: &Params,
+        admit: impl Fn(usize, usize) -> Result<(), ProtocolError>,
+    ) -> Result<Self, ProtocolError> {
+        let declaration = context.declaration();
+        let mut filter = Self::default();
+        let mut filters = 0;
+        let mut valid = true;
+        let mut room = Room { admit, bytes: 0, left: Ok(()) };
+        params.json().raw().members(|key, wanted| {
+            if key.string().as_deref() != Some("notifications") {
+                return;
+            }
+            filters += 1;
+            valid &= wanted.is_object();
+            wanted.members(|key, wanted| match key.string().as_deref() {
+                Some("toolsListChanged") => valid &= filter.list(context, List::Tools, wanted),
+                Some("promptsListChanged") => valid &= filter.list(context, List::Prompts, wanted),
+                Some("resourcesListChanged") => {
+                    valid &= filter.list(context, List::Resources, wanted);
+                }
+                Some("resourceSubscriptions") => {
+                    // A resource that does not exist may come to exist, which is what the client
+                    // waits for.
+                    let declares = declaration.declares(Capability::ResourceSubscriptions);
+                    let honours = |uri: &str| declares && has_scheme(uri);
+                    valid &= filter.texts(wanted, honours, |it| &mut it.uris, &mut room);
+                }
+                Some("taskIds") if declaration.task_subscriptions.is_some() => {
+                    let honours = |_: &str| true;
+                    let principal = context.principal().cloned();
+                    filter.tasks =
+                        Some(Box::new(TaskFilter { principal, ..TaskFilter::default() }));
+                    valid &= filter.texts(wanted, honours, Self::task_ids_mut, &mut room);
+                }
+                _ => {}
+            });
+        });
+        if filters != 1 || !valid {
+            let expected = "a SubscriptionFilter";
+            return Err(ProtocolError::InvalidParam { member: "notifications", expected });
+        }
+        room.left?;
+        if !filter.is_empty() {
+            (room.admit)(filter.count(), room.bytes)?;
+        }
+        Ok(filter)
+    }
+
+    /// Takes a list, if it is wanted and declared to change; `false` if that is no boolean.
+    fn list(&mut self, context: &Context, list: List, wanted: Raw<'_>) -> bool {
+        match wanted.0 {
+            b"true" if context.declaration().list_changed.contains(&list) => {
+                self.lists.insert(list);
+                true
+            }
+            wanted => matches!(wanted, b"true" | b"false"),
+        }
+    }
+
+    /// Takes the strings that are honoured, as long as there is room; `false` if it is no array of
+    /// strings.
+    fn texts<A: Fn(usize, usize) -> Result<(), ProtocolError>>(
+        &mut self,
+        wanted: Raw<'_>,
+        honours: impl Fn(&str) -> bool,
+        place: impl Fn(&mut Self) -> &mut BTreeSet<String>,
+        room: &mut Room<A>,
+    ) -> bool {
+        let mut valid = wanted.is_array();
+        wanted.elements(|text| match text.string() {
+            Some(text) if room.left.is_ok() && honours(&text) => {
+                if place(self).insert(String::from(&*text)) {
+                    room.bytes += text.len();
+                    let count = self.uris.len() + self.task_ids().count();
+                    room.left = (room.admit)(count, room.bytes);
+                }
+            }
+            Some(_) => {}
+            None => valid = false,
+        });
+        valid
+    }
+
+    fn task_ids_mut(&mut self) -> &mut BTreeSet<String> {
+        &mut self.tasks.get_or_insert_default().ids
+    }
+
+    fn task_ids(&self) -> impl Iterator<Item = &String> {
+        self.tasks.iter().flat_map(|tasks| &tasks.ids)
+    }
+
+    pub(crate) fn has(&self, change: &Change) -> bool {
+        match change {
+            Change::ListChanged(list) => self.lists.contains(*list),
+            Change::ResourceUpdated(uri) => self.uris.contains(uri),
+            Change::TaskUpdated(update) => {
+                self.tasks.as_deref().is_some_and(|TaskFilter { ids, principal }| {
+                    ids.contains(update.task_id()) && update.is_of(principal.as_deref())
+                })
+            }
+        }
+    }
+
+    /// All changes that it has, except for those of tasks: a task has no other state than it had.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
+        let lists = self.lists;
+        let lists = List::ALL.into_iter().filter(move |list| lists.contains(*list));
+        let lists = lists.map(Change::ListChanged);
+        lists.chain(self.uris.iter().cloned().map(Change::ResourceUpdated))
+    }
+
+    /// As how many subscriptions it counts: each URI and each task is one, and so is what names none.
+    pub(crate) fn count(&self) -> usize {
+        (self.uris.len() + self.task_ids().count()).max(1)
+    }
+
+    /// The units that it counts as over HTTP, where listeners share the memory of an endpoint. Each
+    /// URI, and each id of a task, has one for each 128 bytes that it has begun.
+    pub(crate) fn units(&self) -> usize {
+        let texts = self.uris.iter().chain(self.task_ids());
+        texts.map(|text| text.len().div_ceil(128).max(1)).sum::<usize>().max(1)
+    }
+
+    /// The bytes of its URIs and its ids of tasks.
+    pub(crate) fn bytes(&self) -> usize {
+        self.uris.iter().chain(self.task_ids()).map(String::len).sum()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lists == ListSet::default() && self.uris.is_empty() && self.task_ids().next().is_none()
+    }
+
+    /// Adds a resource; `false` if it is there.
+    pub(super) fn insert_uri(&mut self, uri: &str) -> bool {
+        self.uris.insert(uri.into())
+    }
+
+    pub(super) fn has_uri(&self, uri: &str) -> bool {
+        self.uris.contains(uri)
+    }
+
+    pub(super) fn remove_uri(&mut self, uri: &str) -> bool {
+        self.uris.remove(uri)
+    }
+
+    /// Keeps only these of its tasks.
+    pub(super) fn keep_tasks(&mut self, keeps: impl Fn(&str) -> bool) {
+        if let Some(tasks) = &mut self.tasks {
+            tasks.ids.retain(|id| keeps(id));
+        }
+    }
+
+    /// Gives back the memory that no resource needs any more. (An empty set keeps a node.)
+    pub(super) fn shrink(&mut self) {
+        if self.uris.is_empty() {
+            self.uris = BTreeSet::new();
+        }
+    }
+
+    /// The same as it stands in an acknowledgement.
+    pub(super) fn acknowledged(&self) -> SubscriptionFilter {
+        SubscriptionFilter {
+            tools_list_changed: self.lists.contains(List::Tools),
+            prompts_list_changed: self.lists.contains(List::Prompts),
+            resources_list_changed: self.lists.contains(List::Resources),
+            resource_subscriptions: self.uris.iter().cloned().collect(),
+            task_ids: self.task_ids().cloned().collect(),
+        }
+    }
+}

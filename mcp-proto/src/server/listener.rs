@@ -1,0 +1,118 @@
+//! One listener: what its client wants to be notified of, and what waits for it.
+//!
+//! In: changes. Out: notifications.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::context::Context;
+use super::event::Peer;
+use super::filter::Filter;
+use crate::change::{Change, PendingChanges};
+use crate::json::{Json, write};
+use crate::limits::Limits;
+use crate::message::{Outgoing, RequestId};
+use crate::meta::SUBSCRIPTION_ID;
+use crate::version::ProtocolVersion;
+
+#[derive(Debug)]
+pub(super) struct Listener {
+    /// The id of the listener's request; `None` for a legacy session.
+    pub(super) id: Option<RequestId>,
+    /// True if the listener may be sent notifications.
+    pub(super) ready: bool,
+    pub(super) filter: Filter,
+    pub(super) pending: PendingChanges,
+    /// The last state of each task that it was told of.
+    #[expect(clippy::box_collection, reason = "8 bytes in place of 24 where there is none")]
+    told: Option<Box<BTreeMap<String, u64>>>,
+    /// The sender of the latest request, if entries had filters by then.
+    pub(super) peer: Option<Box<Peer>>,
+}
+
+impl Listener {
+    pub(super) fn new(id: Option<RequestId>, ready: bool, filter: Filter) -> Self {
+        Self { id, ready, filter, pending: PendingChanges::default(), told: None, peer: None }
+    }
+
+    /// The order of the last state of a task that the client was notified of.
+    fn told_of(&self, task: &str) -> Option<u64> {
+        self.told.as_ref()?.get(task).copied()
+    }
+
+    pub(super) fn by(self, peer: Option<Box<Peer>>) -> Self {
+        Self { peer, ..self }
+    }
+
+    /// Takes a change, if its client wants to know of it, and may; returns whether it is the first one.
+    pub(super) fn take(&mut self, change: &Change, context: &Context) -> bool {
+        let is_late = matches!(change, Change::TaskUpdated(update)
+            if self.told_of(update.task_id()).is_some_and(|told| told >= update.order()));
+        if is_late || !self.filter.has(change) || self.is_hidden(change, context) {
+            return false;
+        }
+        let is_first = self.pending.is_empty();
+        self.pending.insert(change.clone());
+        is_first && self.ready
+    }
+
+    pub(super) fn is_hidden(&self, change: &Change, context: &Context) -> bool {
+        let Change::ResourceUpdated(uri) = change else { return false };
+        context.declaration().hides_updates(uri, &|| match &self.peer {
+            Some(peer) => Peer::clone(peer),
+            None if self.id.is_none() => unknown_peer(context, ProtocolVersion::LATEST_LEGACY),
+            None => unknown_peer(context, ProtocolVersion::LATEST_MODERN),
+        })
+    }
+
+    pub(super) fn tell(&mut self, change: &Change) -> Outgoing {
+        let mut params = Vec::new();
+        let mut object = write::List::object(&mut params);
+        if let Some(id) = &self.id {
+            object.member("_meta", &subscription_meta(id));
+        }
+        let method = match change {
+            Change::ListChanged(list) => list.notification(),
+            Change::ResourceUpdated(uri) => {
+                object.text("uri", uri);
+                "notifications/resources/updated"
+            }
+            Change::TaskUpdated(update) => {
+                let told = self.told.get_or_insert_default();
+                told.insert(update.task_id().into(), update.order());
+                update.task().raw().members(|key, value| {
+                    if key.0 != b"\"_meta\"" {
+                        object.copy(key, value);
+                    }
+                });
+                "notifications/tasks"
+            }
+        };
+        object.end();
+        Outgoing::Notification { method: method.into(), params: Json::trusted(params) }
+    }
+}
+
+/// The sender of a subscription, without a description that is too long to be kept.
+pub(super) fn bounded(peer: Peer, limits: &Limits) -> Peer {
+    let info = peer.client_info.as_ref().map_or(0, |info| info.as_bytes().len());
+    if info + peer.capabilities.as_bytes().len() > limits.max_client_bytes {
+        return Peer { client_info: None, capabilities: Json::EMPTY_OBJECT, ..peer };
+    }
+    peer.detach()
+}
+
+/// The sender of a subscription from before there were filters.
+fn unknown_peer(context: &Context, version: ProtocolVersion) -> Peer {
+    context.peer(version, None, Json::EMPTY_OBJECT)
+}
+
+pub(super) fn subscription_meta(id: &RequestId) -> Vec<u8> {
+    let mut meta = Vec::new();
+    let mut object = write::List::object(&mut meta);
+    object.member(SUBSCRIPTION_ID, id.as_str().as_bytes());
+    object.end();
+    meta
+}

@@ -1,0 +1,169 @@
+//! Registries within registries.
+//!
+//! In: a registry, and another one with a prefix for its names. Out: one registry with the entries of
+//! both. What would be there twice is found before anything moves.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use super::access::ListEntry;
+use super::entries::{Entries, Listed};
+use super::handler_id::HandlerId;
+use super::registered::{Reference, Registered};
+use super::registry::Registry;
+use crate::error::UsageError;
+use crate::ext::Feature;
+use crate::json::Json;
+use crate::types::{Prompt, Tool};
+
+impl<H> Registry<H> {
+    /// Moves all that another registry offers into this one. Names of tools and prompts get the prefix,
+    /// such as `notes_`; resources and templates keep their URIs, methods and notifications their
+    /// names.
+    ///
+    /// Scopes, filters, required extensions, completions and pages go along. Instructions are
+    /// appended, and what either declares is declared: extensions, changes, subscriptions, logs. Name,
+    /// version, page size and caching hints of the other registry are dropped.
+    ///
+    /// Fails, and changes nothing, with [`UsageError::Duplicate`] for what both have. That may be the
+    /// prefixed name of a tool or prompt, the URI of a resource, a template, method or notification.
+    /// It may also be an extension with other settings, or `fallback`. Fails with [`UsageError::ReservedMethod`] for a registry
+    /// that [forwards](Registry::forward), which answers all methods.
+    pub fn mount(&mut self, prefix: &str, other: Self) -> Result<&mut Self, UsageError> {
+        let Self { registered, handlers } = other;
+        self.registered.check_mount(prefix, &registered)?;
+        self.registered.mount(prefix, registered);
+        self.handlers.extend(handlers);
+        Ok(self)
+    }
+
+    /// Takes a method out and returns its handler.
+    pub fn remove_method(&mut self, method: &str) -> Option<H> {
+        let handler = self.registered.methods.remove(method)?;
+        self.registered.required.remove(&Feature::method(method));
+        self.handlers.remove(&handler.serial)
+    }
+
+    /// The handlers of all entries, methods and notifications.
+    pub fn handlers(&self) -> impl Iterator<Item = HandlerId> {
+        let registered = &self.registered;
+        let tools = registered.tools.iter().map(|(_, handler)| *handler);
+        let resources = registered.resources.iter().map(|(_, handler)| *handler);
+        let templates = registered.templates.iter().map(|(_, handler)| *handler);
+        let prompts = registered.prompts.iter().map(|(_, handler)| *handler);
+        let completions = registered.completions.values().copied();
+        let methods = registered.methods.values().copied();
+        let notifications = registered.notifications.values().copied();
+        let entries = tools.chain(resources).chain(templates).chain(prompts);
+        let others = completions.chain(methods).chain(notifications);
+        entries.chain(others).chain(registered.fallback).chain(registered.forward)
+    }
+}
+
+impl Registered {
+    fn check_mount(&self, prefix: &str, other: &Self) -> Result<(), UsageError> {
+        if other.forward.is_some() {
+            return Err(UsageError::ReservedMethod { method: "forward".into() });
+        }
+        if self.fallback.is_some() && other.fallback.is_some() {
+            return Err(UsageError::Duplicate { kind: "method", name: "fallback".into() });
+        }
+        self.tools.check_all(&other.tools, prefix)?;
+        self.prompts.check_all(&other.prompts, prefix)?;
+        self.resources.check_all(&other.resources, "")?;
+        self.templates.check_all(&other.templates, "")?;
+        check_keys("method", &self.methods, &other.methods)?;
+        check_keys("notification", &self.notifications, &other.notifications)?;
+        check_settings("conflicting extension", &self.extensions, &other.extensions)?;
+        check_settings(
+            "conflicting experimental capability",
+            &self.experimental,
+            &other.experimental,
+        )
+    }
+
+    fn mount(&mut self, prefix: &str, other: Self) {
+        let prefixed = |name: String| alloc::format!("{prefix}{name}");
+        self.tools.extend(other.tools, |tool| Tool { name: prefixed(tool.name), ..tool });
+        self.prompts
+            .extend(other.prompts, |prompt| Prompt { name: prefixed(prompt.name), ..prompt });
+        self.resources.extend(other.resources, |resource| resource);
+        self.templates.extend(other.templates, |template| template);
+        let completions =
+            other.completions.into_iter().map(|(reference, handler)| match reference {
+                Reference::Prompt(name) => (Reference::Prompt(prefixed(name)), handler),
+                Reference::Template(template) => (Reference::Template(template), handler),
+            });
+        self.completions.extend(completions);
+        let scopes = other.tool_scopes.into_iter().map(|(tool, scopes)| (prefixed(tool), scopes));
+        self.tool_scopes.extend(scopes);
+        self.task_tools.extend(other.task_tools.into_iter().map(prefixed));
+        self.required.extend(other.required.into_iter().map(|(feature, required)| match feature {
+            Feature::Tool(name) => (Feature::Tool(prefixed(name)), required),
+            Feature::Method(method) => (Feature::Method(method), required),
+        }));
+        self.access.extend(other.access, |entry| match entry {
+            ListEntry::Tool(name) => ListEntry::Tool(prefixed(name)),
+            ListEntry::Prompt(name) => ListEntry::Prompt(prefixed(name)),
+            ListEntry::Resource(_) | ListEntry::ResourceTemplate(_) => entry,
+        });
+        self.methods.extend(other.methods);
+        self.notifications.extend(other.notifications);
+        self.fallback = self.fallback.or(other.fallback);
+        self.extensions.extend(other.extensions);
+        self.experimental.extend(other.experimental);
+        self.list_changed.extend(other.list_changed);
+        self.logging |= other.logging;
+        self.subscribe |= other.subscribe;
+        self.instructions = match (self.instructions.take(), other.instructions) {
+            (Some(ours), Some(others)) => Some(alloc::format!("{ours}\n\n{others}")),
+            (ours, others) => ours.or(others),
+        };
+    }
+}
+
+impl<T: Listed> Entries<T> {
+    /// Fails with [`UsageError::Duplicate`] if an entry of another list is here, under its prefix.
+    fn check_all(&self, other: &Self, prefix: &str) -> Result<(), UsageError> {
+        for (item, _) in other.iter() {
+            let name = alloc::format!("{prefix}{}", item.key());
+            if self.has(&name) {
+                return Err(UsageError::Duplicate { kind: T::KIND, name });
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the entries of another list, as `rename` makes them.
+    fn extend(&mut self, other: Self, rename: impl Fn(T) -> T) {
+        for (item, handler) in other.into_list() {
+            self.add(rename(item), handler);
+        }
+    }
+}
+
+fn check_keys<V>(
+    kind: &'static str,
+    ours: &BTreeMap<String, V>,
+    others: &BTreeMap<String, V>,
+) -> Result<(), UsageError> {
+    match others.keys().find(|name| ours.contains_key(*name)) {
+        Some(name) => Err(UsageError::Duplicate { kind, name: name.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The same for what may be in both, with the same settings.
+fn check_settings(
+    kind: &'static str,
+    ours: &BTreeMap<String, Json>,
+    others: &BTreeMap<String, Json>,
+) -> Result<(), UsageError> {
+    let differs = |(name, settings): &(&String, &Json)| {
+        ours.get(*name).is_some_and(|ours| ours.as_bytes() != settings.as_bytes())
+    };
+    match others.iter().find(differs) {
+        Some((name, _)) => Err(UsageError::Duplicate { kind, name: name.clone() }),
+        None => Ok(()),
+    }
+}
