@@ -9,26 +9,26 @@ use crate::message::Method;
 use crate::server::{Notification, Outcome, Peer, ReplyId, Request, SessionRef};
 use crate::types::{InputRequest, LoggingLevel};
 
-/// A request of a client, as a server that [forwards](crate::server::Registry::forward) has it.
+/// A request of a client, as a [forwarding](crate::server::Registry::forward) server receives it.
 #[derive(Clone, Debug)]
 pub struct ClientRequest {
     /// The id by which the answer finds the request.
     pub about: ReplyId,
     /// The method.
     pub method: Method,
-    /// The parameters, as they came.
+    /// The parameters, unchanged.
     pub params: Json,
     /// The client.
     pub peer: Peer,
-    /// True if the client asked to be told of progress.
+    /// True if the client asked for progress notifications.
     pub wants_progress: bool,
     /// The least severe log messages that the client wants.
     pub log_level: Option<LoggingLevel>,
 }
 
 impl ClientRequest {
-    /// Reads a request. The [`Reply`](crate::server::Reply) stays with the caller,
-    /// who answers when [`BridgeAction::Respond`] says so.
+    /// Reads a request. The caller keeps the [`Reply`](crate::server::Reply), and answers with it
+    /// at [`BridgeAction::Respond`].
     pub fn of(request: &Request) -> Self {
         Self {
             about: request.reply.id(),
@@ -41,67 +41,68 @@ impl ClientRequest {
     }
 }
 
-/// A command for the server that has the client.
+/// A command for the server to which the client is connected.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BridgeAction {
-    /// Answer a request. Every request that was not cancelled gets one of these.
+    /// Answer a request. Every request that was not cancelled gets exactly one answer.
     Respond {
         /// The request.
         about: ReplyId,
         /// A result or an error, never [`Outcome::InputRequired`].
         outcome: Outcome,
     },
-    /// Tell the client about a request.
+    /// Send the client a notification about a request.
     Notify {
         /// The request.
         about: ReplyId,
         /// The notification.
         notification: Notification,
     },
-    /// Tell a legacy client, about no request.
+    /// Send a legacy client a notification that belongs to no request.
     NotifySession {
         /// The session.
         session: SessionRef,
         /// The notification.
         notification: Notification,
     },
-    /// Ask a legacy client. Report what comes of it with
+    /// Ask a legacy client for input. Report the outcome with
     /// [`Bridge::handle_input_answered`](super::Bridge::handle_input_answered).
     RequestInput {
         /// The session.
         session: SessionRef,
-        /// The request for whose sake the client is asked.
+        /// The request that needs the input.
         about: Option<ReplyId>,
         /// The content.
         request: InputRequest,
-        /// The name of the question.
+        /// The identifier of the request for input.
         ticket: Ticket,
     },
-    /// Withdraw what a legacy client was asked. Nothing is reported.
+    /// Cancel a request for input of a legacy client. There is no outcome to report.
     CancelInput {
-        /// The name of the question.
+        /// The identifier of the request for input.
         ticket: Ticket,
     },
 }
 
-/// Names what a bridge asks a legacy client; never used twice by one bridge.
+/// Identifier of a request for input of a legacy client; never used twice by one bridge.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket(pub(super) u64);
 
 /// Settings of a bridge.
 #[non_exhaustive]
 pub struct Config {
-    /// The bounds. `max_in_flight` requests wait until the server is known. `input_timeout` is the
-    /// time that a modern client has to bring input, and `max_input_rounds` how often a legacy one is
-    /// asked. `max_subscriptions` and `max_subscription_bytes` count for all clients of the bridge.
+    /// The limits. At most `max_in_flight` requests wait until the server is known. `input_timeout`
+    /// is the longest time for a modern client to give input, and `max_input_rounds` the most
+    /// rounds of input for a legacy one. `max_subscriptions` and `max_subscription_bytes` count for
+    /// all clients of the bridge.
     pub limits: Limits,
-    /// A source of random bits, which the `requestState` of a modern client is made of.
+    /// A source of random bits for the `requestState` of modern clients.
     pub random: Box<dyn FnMut() -> [u8; 16] + Send>,
 }
 
 impl Config {
-    /// Default bounds. `random` returns 128 bits that nobody can guess.
+    /// Default limits. `random` returns 128 unguessable bits.
     pub fn new(random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
         Self { limits: Limits::default(), random }
     }

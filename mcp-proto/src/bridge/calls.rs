@@ -1,7 +1,7 @@
-//! Calls of a bridge that the server has not answered.
+//! Calls of a bridge without a response so far.
 //!
-//! In: a call with what waits for its response. Out: the same, by the call, or by the request of the
-//! client that waits for it.
+//! In: a call, and the purpose of its response. Out: the same, by the call or by the client's
+//! request.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -20,41 +20,43 @@ use crate::version::Era;
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ClientRef {
     pub(super) era: Era,
-    /// Of a modern client, that of the connection or of the request.
+    /// The session; for a modern client, the connection's or the request's own.
     pub(super) session: SessionRef,
+    /// True if the request belongs to no session: nothing can be sent to its client later.
+    pub(super) is_lone: bool,
     pub(super) principal: Option<Arc<str>>,
 }
 
-/// A call that has had no response.
+/// A call without a response so far.
 #[derive(Debug)]
 pub(super) struct Forwarded {
     pub(super) caller: ClientRef,
     pub(super) method: Method,
     /// The parameters, if the request may have to be sent again, or compared.
     pub(super) params: Json,
-    /// The number of times that the call has asked for input.
+    /// The number of rounds of input that the call has had.
     pub(super) rounds: usize,
     pub(super) options: CallOptions,
     pub(super) goal: CallPurpose,
 }
 
-/// The waiter for the response to a call.
+/// Purpose of the response to a call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum CallPurpose {
-    /// The request of a client.
+    /// It answers the request of a client.
     Answer(ReplyId),
-    /// `initialize` of a legacy client; the call is `server/discover`.
+    /// It answers `initialize` of a legacy client; the call is `server/discover`.
     Handshake(ReplyId),
-    /// The retry of a modern client, by the reference in its `requestState`.
+    /// It answers a later retry of a modern client, found by the reference in its `requestState`.
     Parked,
-    /// `resources/subscribe` of a legacy client, once the subscription has begun; the call is
-    /// `subscriptions/listen`.
+    /// It answers `resources/subscribe` of a legacy client, once the subscription has begun; the
+    /// call is `subscriptions/listen`.
     Subscription { about: Option<ReplyId>, uri: String },
     /// The changes of lists, for a legacy client; the call is `subscriptions/listen`.
     Lists,
     /// A subscription of a modern client to one resource; the call is `resources/subscribe`.
     Listener { listener: ReplyId, uri: String },
-    /// Nobody.
+    /// It has no recipient.
     Nobody,
 }
 
@@ -65,17 +67,23 @@ pub(super) struct ForwardedCalls {
 }
 
 impl ClientRef {
+    /// The legacy client of a session, for a call of the bridge's own.
+    pub(super) fn of_session(session: SessionRef) -> Self {
+        Self { era: Era::Legacy, session, is_lone: false, principal: None }
+    }
+
     pub(super) fn of(request: &ClientRequest) -> Self {
         Self {
             era: request.peer.version.era(),
             session: request.about.session(),
+            is_lone: request.about.is_lone(),
             principal: request.peer.principal.clone(),
         }
     }
 }
 
 impl CallPurpose {
-    /// The request of a client that waits.
+    /// The request of a client that waits for the response.
     pub(super) fn about(&self) -> Option<ReplyId> {
         match self {
             Self::Answer(about) | Self::Handshake(about) => Some(*about),
@@ -86,7 +94,7 @@ impl CallPurpose {
 }
 
 impl Forwarded {
-    /// Returns whether the server may ask for input for its sake.
+    /// Returns whether the server may ask for input on behalf of the call.
     pub(super) fn may_ask(&self) -> bool {
         let is_answered = matches!(self.goal, CallPurpose::Answer(_) | CallPurpose::Parked);
         is_answered && self.method.row().is_some_and(MethodRow::may_require_input)
@@ -119,7 +127,7 @@ impl ForwardedCalls {
         self.by_id.get(&id)
     }
 
-    /// Changes what waits for the response.
+    /// Changes the purpose of the response.
     pub(super) fn set_goal(&mut self, id: CallId, goal: CallPurpose) {
         if let Some(mut call) = self.remove(id) {
             call.goal = goal;
@@ -132,13 +140,13 @@ impl ForwardedCalls {
         self.by_request.get(&about).copied()
     }
 
-    /// The calls with some property, oldest first.
+    /// The matching calls, oldest first.
     pub(super) fn find(&self, wanted: impl Fn(&Forwarded) -> bool) -> Vec<CallId> {
         self.by_id.iter().filter(|(_, call)| wanted(call)).map(|(id, _)| *id).collect()
     }
 }
 
-/// Options of a call that has the time of its client: the server downstream ends a request that takes
+/// Options of a call without a timeout of its own: the downstream server ends a request that takes
 /// too long.
 pub(super) fn patient() -> CallOptions {
     CallOptions::default().timeout(Duration::MAX).max_total(Duration::MAX)

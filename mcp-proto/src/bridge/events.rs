@@ -1,6 +1,6 @@
-//! The other direction of the bridge: what its server sends, and what it makes of that downstream.
+//! The upstream part of the bridge: events of its server, and their effects downstream.
 //!
-//! In: events of the client. Out: actions, and calls of the bridge's own.
+//! In: events of the client. Out: actions, and calls that the bridge makes itself.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,6 +8,8 @@ use alloc::vec::Vec;
 use super::action::BridgeAction;
 use super::calls::{CallPurpose, Forwarded};
 use super::machine::Bridge;
+use super::param_headers::ParamHeaders;
+use super::parked::LateResponse;
 use super::subscriptions::{ENDED, refused};
 use super::table::{BridgeMessage, BridgeStep, decide};
 use super::translate;
@@ -20,14 +22,16 @@ use crate::types::InputRequest;
 use crate::version::Era;
 
 impl Bridge {
-    /// Something has happened upstream. Events that concern the connection alone, such as
-    /// [`ClientEvent::Reopen`], are the caller's as well.
+    /// Handles an event of the client. The caller must also handle events of the connection itself,
+    /// such as [`ClientEvent::Reopen`].
     pub fn handle_client_event(&mut self, now: Instant, event: ClientEvent, client: &mut Client) {
         self.now = now;
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others concern the connection")]
         match event {
             ClientEvent::Connected(server) => {
                 let era = server.era();
+                // Another server may have other tools.
+                self.param_headers = ParamHeaders::default();
                 if self.upstream.connect(server) {
                     self.subscribe_again(now, era, client);
                 }
@@ -50,6 +54,10 @@ impl Bridge {
                 for request in core::mem::take(&mut self.waiting) {
                     self.fail(request.about, error.clone());
                 }
+                for (about, tickets) in self.inputs.end_rounds() {
+                    self.withdraw(tickets);
+                    self.fail(about, error.clone());
+                }
                 let listeners: Vec<ReplyId> =
                     self.listeners.iter().map(|(about, _)| about).collect();
                 for about in listeners {
@@ -68,7 +76,7 @@ impl Bridge {
         result: Result<Json, CallError>,
         client: &mut Client,
     ) {
-        // It may have been cancelled.
+        // The call may have been cancelled.
         let Some(call) = self.calls.remove(id) else { return };
         let up = self.upstream.era(client).unwrap_or(call.caller.era);
         let response = result.map_err(|error| {
@@ -82,7 +90,7 @@ impl Bridge {
                 self.answered(now, about, (id, call, up), response, client);
             }
             CallPurpose::Parked => {
-                self.parked.respond(id, call, response);
+                self.late(now, (id, call), response, client);
             }
             CallPurpose::Handshake(about) => match response {
                 Ok(result) => {
@@ -91,22 +99,23 @@ impl Bridge {
                 }
                 Err(error) => self.deliver(about, &call, up, Err(error)),
             },
-            CallPurpose::Subscription { about, uri } => {
+            CallPurpose::Subscription { about: Some(about), uri } => {
                 self.sessions.unsubscribe(call.caller.session, &uri);
-                if let Some(about) = about {
-                    let error = response.err().unwrap_or_else(|| refused(&uri));
-                    self.deliver(about, &call, up, Err(error));
-                }
+                let error = response.err().unwrap_or_else(|| refused(&uri));
+                self.deliver(about, &call, up, Err(error));
             }
             CallPurpose::Listener { listener, uri } => {
                 self.listeners.answered(listener, &uri, response.is_ok());
                 self.acknowledge(listener);
             }
-            CallPurpose::Lists | CallPurpose::Nobody => {}
+            // What has begun is begun again on another connection.
+            CallPurpose::Subscription { about: None, .. }
+            | CallPurpose::Lists
+            | CallPurpose::Nobody => {}
         }
     }
 
-    /// The response to the call of a request.
+    /// Handles the response to the call of a request.
     fn answered(
         &mut self,
         now: Instant,
@@ -127,9 +136,25 @@ impl Bridge {
             let uri = call.params.raw().member("uri").and_then(Raw::string);
             self.sessions.unsubscribe(call.caller.session, &uri.unwrap_or_default());
         }
-        if let Some((call, response)) = self.parked.respond(id, call, response) {
+        if let Some((call, response)) = self.late(now, (id, call), response, client) {
             self.deliver(about, &call, up, response);
         }
+    }
+
+    /// Keeps the response of a parked call, or returns it. The server waits for no input any more.
+    fn late(
+        &mut self,
+        now: Instant,
+        (id, call): (CallId, Forwarded),
+        response: Result<Json, ErrorData>,
+        client: &mut Client,
+    ) -> Option<LateResponse> {
+        let (late, unanswered) = self.parked.respond(id, call, response, &self.config.limits);
+        for reply in unanswered {
+            let error = ErrorData::internal("the request has been answered");
+            client.answer(now, reply, Err(error));
+        }
+        late
     }
 
     /// A modern server wants input of a legacy client.
@@ -159,11 +184,11 @@ impl Bridge {
             let about = Some(about);
             self.actions.push_back(BridgeAction::RequestInput { session, about, request, ticket });
         }
-        // It may have wanted nothing but its state.
+        // The round may contain only a state, without requests.
         self.end_round(now, about, client);
     }
 
-    /// A legacy server wants something of a client.
+    /// Handles a legacy server's request for input of a client.
     fn input(&mut self, now: Instant, input: Input, client: &mut Client) {
         let Input { reply, call, request, .. } = input;
         let call = call.filter(|call| self.calls.get(*call).is_some()).or_else(|| {
@@ -195,7 +220,7 @@ impl Bridge {
         }
     }
 
-    /// Returns whether no modern client has anything in flight.
+    /// Returns whether no modern client has requests in flight.
     fn is_alone(&self) -> bool {
         self.calls.find(|call| call.caller.era == Era::Modern).is_empty()
     }
@@ -232,15 +257,15 @@ impl Bridge {
                     _ => {}
                 }
             }
-            // What it is about is over.
+            // The call of the notification is over.
             (_, None) if call.is_some() => {}
             (BridgeMessage::Report, None) => self.report(method, params),
             (_, None) => self.changed(&method, &params),
         }
     }
 
-    /// A log message that does not say what it is about: it goes to the only client that it may be
-    /// for.
+    /// Sends a log message that names no request to the only client that it may belong to, if there
+    /// is only one.
     fn report(&mut self, method: String, params: Json) {
         let in_flight = self.calls.find(|call| matches!(call.goal, CallPurpose::Answer(_)));
         if let Some(session) = self.sessions.only().filter(|_| self.is_alone()) {
@@ -252,7 +277,8 @@ impl Bridge {
         }
     }
 
-    /// Passes on what a legacy server says about no request, to all that share the connection.
+    /// Forwards a notification of a legacy server that belongs to no request, to all clients of the
+    /// connection.
     fn changed(&mut self, method: &str, params: &Json) {
         let updated = (method == "notifications/resources/updated").then(|| {
             let uri = params.raw().member("uri").and_then(Raw::string);
@@ -277,8 +303,8 @@ impl Bridge {
     }
 }
 
-/// Returns whether a modern result wants input.
+/// Returns whether a modern result asks for input.
 fn asks_for_input(result: &Json) -> bool {
-    let kind = result.raw().member("resultType").and_then(Raw::string);
-    kind.as_deref() == Some("input_required")
+    let kind = || result.raw().member("resultType").and_then(Raw::string);
+    result.raw().may_contain(&["input_required"]) && kind().as_deref() == Some("input_required")
 }

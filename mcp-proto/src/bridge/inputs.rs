@@ -1,7 +1,7 @@
-//! Questions to legacy clients, in the name of a server of either era.
+//! Requests for input of legacy clients, on behalf of a server of either era.
 //!
-//! In: requests of a legacy server; results of a modern one that ask for input; answers. Out: tickets
-//! for what to ask; who waits for an answer; the input of a whole round.
+//! In: requests of a legacy server; results of a modern one that ask for input; answers. Out:
+//! tickets of the requests to clients; the recipient of each answer; the input of a complete round.
 //!
 //! | waits | until |
 //! |---|---|
@@ -26,16 +26,16 @@ pub(super) struct ClientQuestions {
     tickets: u64,
 }
 
-/// The waiter for an answer.
+/// The recipient of an answer.
 #[derive(Debug)]
 pub(super) enum PendingQuestion {
     /// A request of a legacy server.
     Server(InputReply),
-    /// A round of a request, under this key.
+    /// A round of a request; the answer has this key.
     Round { about: ReplyId, key: String },
 }
 
-/// A request whose modern server wants input.
+/// A request whose modern server needs input.
 #[derive(Debug)]
 pub(super) struct Round {
     pub(super) call: Forwarded,
@@ -44,7 +44,7 @@ pub(super) struct Round {
     state: Option<Json>,
 }
 
-/// A question of a modern server.
+/// A request for input of a modern server.
 pub(super) struct ServerQuestion {
     pub(super) ticket: Ticket,
     pub(super) method: String,
@@ -52,13 +52,13 @@ pub(super) struct ServerQuestion {
 }
 
 impl ClientQuestions {
-    /// A request of a legacy server goes to a client.
+    /// Registers a request of a legacy server to a client.
     pub(super) fn ask(&mut self, reply: InputReply) -> Ticket {
         self.insert(PendingQuestion::Server(reply))
     }
 
-    /// A server of the modern era wants input for a request; returns the questions. `None` if the
-    /// result cannot be read.
+    /// Begins a round of input for a request to a modern server; returns the requests for the
+    /// client. `None` if the result cannot be read.
     pub(super) fn begin(
         &mut self,
         about: ReplyId,
@@ -99,12 +99,12 @@ impl ClientQuestions {
         Some(questions)
     }
 
-    /// A client has answered; returns what waits for that.
+    /// Takes an answered request for input; returns the recipient of the answer.
     pub(super) fn take(&mut self, ticket: Ticket) -> Option<PendingQuestion> {
         self.asked.remove(&ticket)
     }
 
-    /// An answer of a round.
+    /// Adds an answer to a round.
     pub(super) fn give(&mut self, about: ReplyId, key: String, answer: Json) {
         if let Some(round) = self.rounds.get_mut(&about) {
             round.missing = round.missing.saturating_sub(1);
@@ -120,7 +120,7 @@ impl ClientQuestions {
         self.rounds.remove(&about)
     }
 
-    /// Ends a round, whatever is missing; returns the questions to withdraw.
+    /// Ends a round, complete or not; returns the requests for input to cancel.
     pub(super) fn end_round(&mut self, about: ReplyId) -> Option<(Forwarded, Vec<Ticket>)> {
         let round = self.rounds.remove(&about)?;
         let of_round = |asked: &PendingQuestion| matches!(asked, PendingQuestion::Round { about: it, .. } if *it == about);
@@ -130,6 +130,14 @@ impl ClientQuestions {
             self.asked.remove(ticket);
         }
         Some((round.call, tickets))
+    }
+
+    /// Ends all rounds: nobody calls the server again. Returns their requests, and the questions to
+    /// withdraw.
+    pub(super) fn end_rounds(&mut self) -> Vec<(ReplyId, Vec<Ticket>)> {
+        let all: Vec<ReplyId> = self.rounds.keys().copied().collect();
+        let end = |about| Some((about, self.end_round(about)?.1));
+        all.into_iter().filter_map(end).collect()
     }
 
     /// A legacy server wants no answer any more; returns the question to withdraw.
@@ -149,7 +157,7 @@ impl ClientQuestions {
 }
 
 impl Round {
-    /// The parameters of the request that brings the input along.
+    /// The parameters of the repeated request, with the input.
     pub(super) fn params(&self) -> Json {
         let mut out = Vec::new();
         let mut object = List::object(&mut out);
@@ -174,12 +182,12 @@ impl Round {
     }
 }
 
-/// Returns whether a member of the parameters brings input.
+/// Returns whether a member of the parameters contains input.
 pub(super) fn is_input(key: Raw<'_>) -> bool {
     matches!(key.string().as_deref(), Some("inputResponses" | "requestState"))
 }
 
-/// A copy that shares no memory.
+/// A copy that shares no memory with the original.
 pub(super) fn copy(Raw(value): Raw<'_>) -> Json {
     Json::trusted(value.to_vec())
 }

@@ -1,7 +1,8 @@
 //! Subscriptions of modern clients at a legacy server.
 //!
-//! In: `subscriptions/listen`, the answers to `resources/subscribe`, changes. Out: the resources to
-//! subscribe to, the acknowledgement, the subscriptions that a change is for, the resources that nobody
+//! In: `subscriptions/listen`, the answers to `resources/subscribe`, changes. Out: resources to
+//! subscribe to and to unsubscribe from, the acknowledgement, and the subscriptions that a change
+//! belongs to.
 //! listens to any more.
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -23,14 +24,14 @@ pub(super) struct ModernListeners {
 
 #[derive(Debug)]
 struct ModernListener {
-    /// The part that is honoured so far.
+    /// The part that the server has honoured so far.
     filter: SubscriptionFilter,
-    /// The resources that the server has not answered yet.
+    /// The resources for which the server has not answered yet.
     missing: BTreeSet<String>,
 }
 
 impl ModernListeners {
-    /// A client subscribes; returns the resources to ask the server for, each once.
+    /// Opens a subscription; returns the resources to subscribe to, each once.
     pub(super) fn open(
         &mut self,
         about: ReplyId,
@@ -65,7 +66,7 @@ impl ModernListeners {
         Ok(asks)
     }
 
-    /// The server has answered for a resource.
+    /// Handles the server's answer for a resource.
     pub(super) fn answered(&mut self, about: ReplyId, uri: &str, is_honoured: bool) {
         if let Some(listener) = self.open.get_mut(&about)
             && listener.missing.remove(uri)
@@ -75,7 +76,8 @@ impl ModernListeners {
         }
     }
 
-    /// The parameters of the acknowledgement, once all is answered; and whether nothing is honoured.
+    /// The parameters of the acknowledgement, once all resources are answered, and true if nothing
+    /// is honoured.
     pub(super) fn begun(&self, about: ReplyId) -> Option<(Json, bool)> {
         let listener = self.open.get(&about).filter(|listener| listener.missing.is_empty())?;
         let mut out = Vec::new();
@@ -86,7 +88,7 @@ impl ModernListeners {
         Some((Json::trusted(out), listener.filter == SubscriptionFilter::default()))
     }
 
-    /// The subscriptions that a notification is for.
+    /// The subscriptions that a notification belongs to.
     pub(super) fn of(&self, method: &str, uri: Option<&str>) -> Vec<ReplyId> {
         let wants = |ModernListener { filter, missing }: &ModernListener| {
             missing.is_empty()
@@ -102,19 +104,20 @@ impl ModernListeners {
         self.open.iter().filter(|(_, listener)| wants(listener)).map(|(about, _)| *about).collect()
     }
 
-    /// A subscription is over; returns its resources. `None` if there was none.
+    /// Closes a subscription; returns its resources. `None` if there was none.
     pub(super) fn close(&mut self, about: ReplyId) -> Option<Vec<String>> {
-        self.open.remove(&about).map(|closed| closed.filter.resource_subscriptions)
+        let ModernListener { filter, missing } = self.open.remove(&about)?;
+        Some(missing.into_iter().chain(filter.resource_subscriptions).collect())
     }
 
-    /// Returns whether a subscription wants a resource.
+    /// Returns whether any subscription needs a resource.
     pub(super) fn wants(&self, uri: &str) -> bool {
         self.open.values().any(|it| {
             it.missing.contains(uri) || it.filter.resource_subscriptions.iter().any(|it| it == uri)
         })
     }
 
-    /// The subscriptions, and the resources that they have.
+    /// The subscriptions with their resources.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ReplyId, &[String])> {
         self.open.iter().map(|(about, it)| (*about, &*it.filter.resource_subscriptions))
     }

@@ -1,15 +1,16 @@
-//! The bridge machine: what clients send, and what it makes of that upstream.
+//! The bridge machine: the clients' messages, and their effects upstream.
 //!
 //! | part | owns | deadlines |
 //! |---|---|---|
 //! | `Upstream` | what is known of the server | |
 //! | `ForwardedCalls` | the calls that are not answered, and what waits for each | |
 //! | `ClientQuestions` | questions to legacy clients, and rounds of modern servers | |
+//! | `ParamHeaders` | the tools whose calls have headers to check | |
 //! | `Parked` | calls that wait for the retry of a modern client | `Limits::input_timeout` |
 //! | `LegacyClients`, `ModernListeners` | who wants to be told what | |
 //!
-//! In: requests, notifications and answers of clients. Out: calls of the [`Client`], which is given to
-//! each verb, and actions. `events` has the other direction.
+//! In: requests, notifications and answers of clients. Out: actions, and calls of the [`Client`],
+//! which each verb takes as an argument. `events` has the other direction.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -19,6 +20,7 @@ use super::action::{BridgeAction, ClientRequest, Config, Ticket};
 use super::calls::{CallPurpose, ClientRef, Forwarded, ForwardedCalls, patient};
 use super::inputs::{ClientQuestions, PendingQuestion};
 use super::listeners::ModernListeners;
+use super::param_headers::ParamHeaders;
 use super::parked::{Parked, RetryMatch};
 use super::sessions::LegacyClients;
 use super::table::{BridgeMessage, BridgeStep, decide, translate};
@@ -26,7 +28,7 @@ use super::translate::WrappedTools;
 use super::upstream::Upstream;
 use crate::client::{CallId, CallOptions, Client};
 use crate::error::ErrorCode;
-use crate::json::{Json, Raw};
+use crate::json::Json;
 use crate::message::{ErrorData, Method, MethodRow};
 use crate::server::{InputFailure, Outcome, ReplyId, SessionRef};
 use crate::time::Instant;
@@ -37,7 +39,7 @@ use crate::version::Era;
 pub struct Bridge {
     pub(super) config: Config,
     pub(super) upstream: Upstream,
-    /// The requests that came before the server was known.
+    /// The requests that arrived before the server was known.
     pub(super) waiting: VecDeque<ClientRequest>,
     pub(super) calls: ForwardedCalls,
     pub(super) inputs: ClientQuestions,
@@ -45,6 +47,7 @@ pub struct Bridge {
     pub(super) sessions: LegacyClients,
     pub(super) listeners: ModernListeners,
     pub(super) wrapped: WrappedTools,
+    pub(super) param_headers: ParamHeaders,
     pub(super) actions: VecDeque<BridgeAction>,
     /// The time of the last input.
     pub(super) now: Instant,
@@ -63,12 +66,13 @@ impl Bridge {
             sessions: LegacyClients::default(),
             listeners: ModernListeners::default(),
             wrapped: WrappedTools::default(),
+            param_headers: ParamHeaders::default(),
             actions: VecDeque::new(),
             now: Instant::ZERO,
         }
     }
 
-    /// A client has sent a request.
+    /// Handles a request of a client.
     pub fn handle_request(&mut self, now: Instant, request: ClientRequest, client: &mut Client) {
         self.now = now;
         if let Some(error) = self.upstream.closed() {
@@ -87,7 +91,7 @@ impl Bridge {
         }
     }
 
-    /// A client has sent a notification.
+    /// Handles a notification of a client.
     pub fn handle_notification(
         &mut self,
         now: Instant,
@@ -97,18 +101,18 @@ impl Bridge {
         client: &mut Client,
     ) {
         self.now = now;
-        // Before the server is known, the machines keep what they send.
+        // Before the server is known, the machines keep the notifications.
         let up = self.upstream.era(client).unwrap_or(era);
         let then = decide(era, up, BridgeMessage::of_client(method));
         if then == BridgeStep::Pass {
-            // A server that cannot be told now is not told.
+            // If the server cannot be notified now, the notification is dropped.
             let _ = client.notify(now, String::from(method.name()), params);
         } else if then == BridgeStep::Listen {
             self.listen_to_lists(now, session, client);
         }
     }
 
-    /// A request is of no interest to its client any more: it is not answered.
+    /// Handles a cancellation by the client: the request gets no answer.
     pub fn handle_cancelled(&mut self, now: Instant, about: ReplyId, client: &mut Client) {
         self.now = now;
         self.waiting.retain(|request| request.about != about);
@@ -127,7 +131,7 @@ impl Bridge {
         }
     }
 
-    /// A legacy client has answered a question, or will not.
+    /// Handles the outcome of a request for input of a legacy client.
     pub fn handle_input_answered(
         &mut self,
         now: Instant,
@@ -161,10 +165,11 @@ impl Bridge {
         }
     }
 
-    /// A legacy client is gone: what its session has subscribed to ends. Its requests are cancelled
-    /// one by one.
+    /// Handles the end of a legacy client's session: its subscriptions end. Its requests are
+    /// cancelled one by one.
     pub fn handle_session_ended(&mut self, now: Instant, session: SessionRef, client: &mut Client) {
         self.now = now;
+        self.waiting.retain(|request| request.about.session() != session);
         let uris: Vec<String> = self.sessions.close(session).collect();
         self.unsubscribe(now, &uris, client);
         let is_its = |call: &Forwarded| {
@@ -176,7 +181,7 @@ impl Bridge {
         }
     }
 
-    /// It is `now`; due deadlines take effect.
+    /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant, client: &mut Client) {
         self.now = now;
         for call in self.parked.expired(now) {
@@ -189,8 +194,8 @@ impl Bridge {
         self.parked.next_deadline()
     }
 
-    /// The next action. Take actions once all events of the client are handled: what a server asks
-    /// for at once goes out at once.
+    /// The next action. Take the actions after all events of the client are handled, so that a
+    /// server's requests go out at once.
     pub fn poll_action(&mut self) -> Option<BridgeAction> {
         if self.actions.is_empty() {
             self.park();
@@ -198,7 +203,7 @@ impl Bridge {
         self.actions.pop_front()
     }
 
-    /// Does what the table says about a request.
+    /// Handles a request as the table says.
     pub(super) fn request(
         &mut self,
         now: Instant,
@@ -208,7 +213,7 @@ impl Bridge {
     ) {
         let about = request.about;
         let caller = ClientRef::of(&request);
-        if caller.era == Era::Legacy {
+        if caller.era == Era::Legacy && !caller.is_lone {
             self.sessions.open(caller.session);
         }
         match decide(caller.era, up, BridgeMessage::of_request(&request.method)) {
@@ -250,7 +255,13 @@ impl Bridge {
         up: Era,
         client: &mut Client,
     ) {
-        let ClientRequest { about, method, params, wants_progress, log_level, .. } = request;
+        let ClientRequest { about, method, params, wants_progress, log_level, peer } = request;
+        // Legacy clients send no such headers.
+        if caller.era == Era::Modern
+            && let Some(error) = self.param_headers.check(&method, &params, peer.head())
+        {
+            return self.fail(about, error);
+        }
         let mut options = patient();
         options.progress = wants_progress;
         options.log_level = log_level.filter(|_| up == Era::Modern);
@@ -270,8 +281,8 @@ impl Bridge {
         self.call(now, caller, (method, params), options, CallPurpose::Answer(about), client);
     }
 
-    /// A request that brings a reference along continues the call that is parked. Returns false for a
-    /// request without one.
+    /// Continues a parked call for a request with a reference. Returns false for a request without
+    /// one.
     fn retry(
         &mut self,
         now: Instant,
@@ -282,12 +293,10 @@ impl Bridge {
         if !method.row().is_some_and(MethodRow::may_require_input) {
             return false;
         }
-        let Some(reference) = params.raw().member("requestState").and_then(Raw::string) else {
-            return false;
-        };
+        let Some(reference) = super::parked::reference(params) else { return false };
         let Self { parked, calls, .. } = self;
         let name = method.name();
-        match parked.retry(&reference, (caller, name, params), |call| calls.get(call)) {
+        match parked.retry(now, &reference, (caller, name, params), |call| calls.get(call)) {
             Some(RetryMatch::Call(call, answers)) => {
                 self.calls.set_goal(call, CallPurpose::Answer(about));
                 for (reply, answer) in answers {
@@ -306,7 +315,7 @@ impl Bridge {
         true
     }
 
-    /// Answers requests whose legacy server wants input of a modern client.
+    /// Answers requests whose legacy server needs input of a modern client.
     fn park(&mut self) {
         for call in self.parked.to_park() {
             let Some(about) = self.calls.get(call).and_then(|call| call.goal.about()) else {
@@ -317,12 +326,13 @@ impl Bridge {
             let until = self.now + self.config.limits.input_timeout;
             if let Some(result) = self.parked.park(call, reference, until) {
                 self.calls.set_goal(call, CallPurpose::Parked);
+                let result = super::translate::modern(&result, false, self.upstream.server_info());
                 self.respond(about, Outcome::Complete(result));
             }
         }
     }
 
-    /// Calls the server again, if all input of the round is there.
+    /// Calls the server again, if the round has all its input.
     pub(super) fn end_round(&mut self, now: Instant, about: ReplyId, client: &mut Client) {
         let Some(round) = self.inputs.take_complete(about) else { return };
         let params = round.params();
@@ -339,7 +349,7 @@ impl Bridge {
         }
     }
 
-    /// Calls the server. If that cannot be, the request is answered with an error.
+    /// Calls the server. If that fails, the request is answered with an error.
     pub(super) fn call(
         &mut self,
         now: Instant,
@@ -349,9 +359,11 @@ impl Bridge {
         goal: CallPurpose,
         client: &mut Client,
     ) {
-        let name = String::from(method.name());
+        let name = method.to_name();
         let may_ask = method.row().is_some_and(MethodRow::may_require_input);
-        let is_kept = may_ask || method == Method::Subscribe;
+        // Within the modern era input passes as it came.
+        let is_modern = caller.era == Era::Modern && self.upstream.era(client) == Some(Era::Modern);
+        let is_kept = may_ask && !is_modern || method == Method::Subscribe;
         let kept = if is_kept { params.detach() } else { Json::EMPTY_OBJECT };
         match client.call(now, name, params, options.clone()) {
             Ok(call) => {
@@ -361,9 +373,19 @@ impl Bridge {
                     .insert(call, Forwarded { caller, method, params, rounds, options, goal });
             }
             Err(error) => {
+                self.forget(&caller, &goal);
                 let error = ErrorData::internal(alloc::format!("{error}"));
                 self.end(goal.about(), error);
             }
+        }
+    }
+
+    /// Forgets the subscription that a call was to begin.
+    fn forget(&mut self, caller: &ClientRef, goal: &CallPurpose) {
+        if let CallPurpose::Subscription { uri, .. } = goal {
+            self.sessions.unsubscribe(caller.session, uri);
+        } else if let CallPurpose::Listener { listener, uri } = goal {
+            self.listeners.answered(*listener, uri, false);
         }
     }
 
@@ -373,11 +395,13 @@ impl Bridge {
             client.answer(now, reply, Err(error));
         }
         // It is over as far as anybody here is concerned, before the client says so.
-        self.calls.remove(call);
+        if let Some(Forwarded { caller, goal, .. }) = self.calls.remove(call) {
+            self.forget(&caller, &goal);
+        }
         let _ = client.cancel(now, call);
     }
 
-    /// Answers a request with what its server has answered.
+    /// Answers a request with the server's answer.
     pub(super) fn deliver(
         &mut self,
         about: ReplyId,
@@ -386,11 +410,16 @@ impl Bridge {
         response: Result<Json, ErrorData>,
     ) {
         let down = call.caller.era;
+        if let Ok(page) = &response
+            && call.method == Method::ListTools
+        {
+            self.param_headers.read(page, self.config.limits.max_list_bytes);
+        }
         let outcome = match response {
             Ok(result) if decide(down, up, BridgeMessage::Result) == BridgeStep::Translate => {
-                let tool = call.tool();
-                let wrapped = &mut self.wrapped;
-                Outcome::Complete(wrapped.result(down, &call.method, tool.as_deref(), &result))
+                let Self { wrapped, upstream, .. } = self;
+                let signed = (&result, upstream.server_info());
+                Outcome::Complete(wrapped.result(down, call, signed))
             }
             Ok(result) => Outcome::Complete(result),
             Err(error) => Outcome::Error(translate(down, up, &call.method, error)),

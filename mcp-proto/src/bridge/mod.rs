@@ -1,9 +1,9 @@
-//! The bridge: a client of one era, a server of either, and what becomes of each message between.
+//! The bridge between clients of one era and a server of either.
 //!
-//! A [`Bridge`] stands between servers that [forward](crate::server::Registry::forward), which have
-//! the clients, and one client that [forwards](crate::client::Config::forwards), which has the
-//! server. It has no connection of its own. [`TABLE`] decides what becomes of a message; within one
-//! era all pass as they came.
+//! A [`Bridge`] connects [forwarding](crate::server::Registry::forward) servers, which have the
+//! clients, with one [forwarding](crate::client::Config::forwards) client, which has the server. It
+//! has no connection of its own. [`TABLE`] decides how each message is forwarded; within one era
+//! all messages pass unchanged.
 //!
 //! | input | output |
 //! |---|---|
@@ -27,9 +27,9 @@
 //! | parked: answered with `input_required`, the call goes on | the retry; `Limits::input_timeout` |
 //! | listening | cancellation, `Closed` |
 //!
-//! Answers go to the request whose call they answer, and to nobody else. What a server asks goes to
-//! the client of the call that it names. A legacy server on a byte stream names none: then it is the
-//! only call that may ask, or the only session; else the server is refused.
+//! An answer goes only to the request whose call it answers. A server's request for input goes to
+//! the client of the call that it names. A legacy server on a byte stream names no call. Then the
+//! request goes to the only call that may ask, or to the only session; otherwise it is refused.
 //!
 //! [Specification: Versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)
 
@@ -39,6 +39,7 @@ mod events;
 mod inputs;
 mod listeners;
 mod machine;
+mod param_headers;
 mod parked;
 mod sessions;
 mod subscriptions;

@@ -1,7 +1,8 @@
 //! Calls of legacy servers that wait for input of modern clients.
 //!
-//! In: requests of a legacy server for input; retries of a modern client; time. Out: `input_required`
-//! results with a reference as their `requestState`; the call that a retry belongs to.
+//! In: requests of a legacy server for input; retries of a modern client; time. Out:
+//! `input_required` results with a reference as their `requestState`; the call that a retry
+//! continues.
 //!
 //! | state of a call | leaves by |
 //! |---|---|
@@ -9,9 +10,10 @@
 //! | parked, the request is answered | a retry with the reference, which makes it wanting again or lets it go on; `Limits::input_timeout`, which cancels it |
 //! | parked, and its response has come | a retry, which is answered at once; `Limits::input_timeout` |
 //!
-//! A reference is 128 random bits and valid once. It belongs to the principal, the method and the
-//! parameters of its request, but for input and `_meta`.
+//! A reference is 128 random bits and valid once. It is bound to the principal, the method and the
+//! parameters of its request, except input and `_meta`.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -23,6 +25,7 @@ use super::translate;
 use crate::client::{CallId, InputId, InputReply};
 use crate::json::write::List;
 use crate::json::{Json, Raw};
+use crate::limits::Limits;
 use crate::message::ErrorData;
 use crate::time::Instant;
 use crate::types::InputRequest;
@@ -34,15 +37,15 @@ pub(super) struct Parked {
     references: BTreeMap<String, CallId>,
 }
 
-/// A call whose server wants input, or wanted some.
+/// A call whose server needs input, or has needed some.
 #[derive(Debug, Default)]
 struct Wanting {
     wants: BTreeMap<String, Want>,
-    /// The number of inputs that there were.
+    /// The number of inputs so far.
     count: u64,
-    /// Since the request was answered; the reference, and when it expires.
+    /// The reference and its expiry, once the request is answered.
     until: Option<(String, Instant)>,
-    /// The response, if it came while nobody waited.
+    /// The response, if it arrived while the call was parked.
     response: Option<Box<LateResponse>>,
 }
 
@@ -52,19 +55,19 @@ struct Want {
     request: InputRequest,
 }
 
-/// A call with what its server has answered.
+/// A call and the server's answer.
 pub(super) type LateResponse = (Forwarded, Result<Json, ErrorData>);
 
 /// The call that a retry continues.
 pub(super) enum RetryMatch {
-    /// Its call is in flight; these inputs are answered.
+    /// The call is in flight; holds its answered inputs.
     Call(CallId, Vec<(InputReply, Json)>),
-    /// Its call has been answered.
+    /// The call was answered.
     LateResponse(Box<LateResponse>),
 }
 
 impl Parked {
-    /// A legacy server wants input for the sake of a call.
+    /// Records that a legacy server needs input for a call.
     pub(super) fn want(&mut self, call: CallId, reply: InputReply, request: InputRequest) {
         let wanting = self.calls.entry(call).or_default();
         wanting.count += 1;
@@ -72,7 +75,7 @@ impl Parked {
         wanting.wants.insert(key, Want { reply, request });
     }
 
-    /// The calls that want input, and whose requests are in flight.
+    /// The calls that need input, and whose requests are in flight.
     pub(super) fn to_park(&self) -> Vec<CallId> {
         let wanting = self.calls.iter();
         let wanting = wanting.filter(|(_, it)| it.until.is_none() && !it.wants.is_empty());
@@ -106,17 +109,21 @@ impl Parked {
         Some(Json::trusted(out))
     }
 
-    /// A client retries its request with this reference. `original` is the parked call, by its id.
+    /// Matches a retry with this reference. `original` returns the parked call by its id.
     ///
-    /// `None` if the reference is unknown or expired, or not of this request.
+    /// Returns `None` if the reference is unknown or expired, or belongs to another request.
     pub(super) fn retry<'a>(
         &mut self,
+        now: Instant,
         reference: &str,
         (caller, method, params): (&ClientRef, &str, &Json),
         original: impl FnOnce(CallId) -> Option<&'a Forwarded>,
     ) -> Option<RetryMatch> {
         let call = *self.references.get(reference)?;
         let wanting = self.calls.get(&call)?;
+        if wanting.until.as_ref().is_none_or(|(_, until)| *until <= now) {
+            return None;
+        }
         let parked = match &wanting.response {
             Some(response) => &response.0,
             None => original(call)?,
@@ -146,34 +153,62 @@ impl Parked {
         Some(RetryMatch::Call(call, answers))
     }
 
-    /// The server has answered a call. Keeps the response if the call is parked.
+    /// The server has answered a call, and waits no more for the input that it wanted: returns what it
+    /// is to be told that nobody answers. Keeps the response if the call is parked, else returns it.
     pub(super) fn respond(
         &mut self,
         id: CallId,
         call: Forwarded,
         response: Result<Json, ErrorData>,
-    ) -> Option<LateResponse> {
-        match self.calls.get_mut(&id) {
-            Some(wanting) if wanting.until.is_some() => {
-                wanting.wants.clear();
-                wanting.response = Some(Box::new((call, response)));
-                None
+        limits: &Limits,
+    ) -> (Option<LateResponse>, Vec<InputReply>) {
+        let Some(wanting) = self.calls.get_mut(&id) else {
+            return (Some((call, response)), Vec::new());
+        };
+        let wants = core::mem::take(&mut wanting.wants);
+        let unanswered = wants.into_values().map(|want| want.reply).collect();
+        if wanting.until.is_none() {
+            self.calls.remove(&id);
+            return (Some((call, response)), unanswered);
+        }
+        wanting.response = Some(Box::new((call, response)));
+        self.drop_oldest(limits);
+        (None, unanswered)
+    }
+
+    /// Drops the responses that wait longest, until the others are within the limits.
+    fn drop_oldest(&mut self, limits: &Limits) {
+        loop {
+            let late = self.calls.iter().filter_map(|(id, wanting)| {
+                let ((_, response), (reference, until)) =
+                    (&**wanting.response.as_ref()?, wanting.until.as_ref()?);
+                let bytes = response.as_ref().map_or(0, |result| result.as_bytes().len());
+                Some((*until, *id, reference, bytes))
+            });
+            let (mut count, mut total) = (0_usize, 0_usize);
+            let mut oldest: Option<(Instant, CallId, String)> = None;
+            for (until, id, reference, bytes) in late {
+                count += 1;
+                total = total.saturating_add(bytes);
+                if oldest.as_ref().is_none_or(|(before, ..)| until < *before) {
+                    oldest = Some((until, id, reference.clone()));
+                }
             }
-            _ => {
-                self.calls.remove(&id);
-                Some((call, response))
-            }
+            let fits = count <= limits.max_in_flight && total <= limits.max_in_flight_bytes;
+            let Some((_, id, reference)) = oldest.filter(|_| !fits) else { return };
+            self.references.remove(&reference);
+            self.calls.remove(&id);
         }
     }
 
-    /// The server wants this input no more.
+    /// Drops an input that the server has cancelled.
     pub(super) fn withdraw(&mut self, input: InputId) {
         for wanting in self.calls.values_mut() {
             wanting.wants.retain(|_, want| want.reply.id() != input);
         }
     }
 
-    /// A call is cancelled; returns the inputs that nobody answers any more.
+    /// Cancels a call; returns its unanswered inputs.
     pub(super) fn cancel(&mut self, call: CallId) -> Vec<InputReply> {
         let Some(Wanting { wants, until, .. }) = self.calls.remove(&call) else {
             return Vec::new();
@@ -184,7 +219,7 @@ impl Parked {
         wants.into_values().map(|want| want.reply).collect()
     }
 
-    /// The calls whose clients have not come back in time: they are to be cancelled.
+    /// The calls whose clients have not retried in time, and which must be cancelled.
     pub(super) fn expired(&self, now: Instant) -> Vec<CallId> {
         let due = |wanting: &Wanting| wanting.until.as_ref().is_some_and(|(_, at)| *at <= now);
         let found = self.calls.iter().filter(|(_, wanting)| due(wanting));
@@ -196,17 +231,27 @@ impl Parked {
     }
 }
 
-/// Returns whether two requests have the same parameters, but for input and `_meta`.
+/// The reference that a retry brings along.
+pub(super) fn reference(params: &Json) -> Option<Cow<'_, str>> {
+    let params = Some(params.raw()).filter(|params| params.may_contain(&["requestState"]))?;
+    params.member("requestState").and_then(Raw::string)
+}
+
+/// Returns whether two requests have the same parameters, except input and `_meta`.
 fn is_same(one: &Json, other: &Json) -> bool {
     members(one) == members(other)
 }
 
-fn members(params: &Json) -> BTreeMap<String, Option<serde_json::Value>> {
+/// The members by name; a number that is too large is compared as text.
+fn members(params: &Json) -> BTreeMap<String, Result<serde_json::Value, Vec<u8>>> {
     let mut members = BTreeMap::new();
     params.raw().members(|key, Raw(value)| {
         let name = key.string().unwrap_or_default();
         if name != "_meta" && !is_input(key) {
-            members.insert(name.into_owned(), serde_json::from_slice(value).ok());
+            members.insert(
+                name.into_owned(),
+                serde_json::from_slice(value).map_err(|_| value.to_vec()),
+            );
         }
     });
     members

@@ -1,7 +1,7 @@
-//! Legacy clients of a bridge: the level of their log messages, and what they subscribe to.
+//! Legacy clients of a bridge: their log levels, and their subscriptions.
 //!
-//! In: `initialize`, levels, subscriptions, changes. Out: the most verbose level, the sessions that a
-//! notification is for.
+//! In: `initialize`, levels, subscriptions, changes. Out: the most verbose level, and the sessions
+//! that get a notification.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -47,24 +47,26 @@ impl LegacyClients {
         self.open.values().filter_map(|session| session.level).min()
     }
 
-    /// Returns whether there is room for another resource.
+    /// Subscribes a session to a resource. Returns false if there is no room.
     pub(super) fn subscribe(&mut self, session: SessionRef, uri: &str, limits: &Limits) -> bool {
         let all = || self.open.values().flat_map(|session| &session.uris);
         let (count, bytes) = (all().count(), all().map(String::len).sum::<usize>());
-        let has_room = count < limits.max_subscriptions
-            && bytes.saturating_add(uri.len()) <= limits.max_subscription_bytes;
+        let has_it = self.open.get(&session).is_some_and(|session| session.uris.contains(uri));
+        let has_room = has_it
+            || count < limits.max_subscriptions
+                && bytes.saturating_add(uri.len()) <= limits.max_subscription_bytes;
         if has_room {
             self.open.entry(session).or_default().uris.insert(uri.into());
         }
         has_room
     }
 
-    /// Returns whether the session had subscribed.
+    /// Ends a subscription of a session. Returns whether it existed.
     pub(super) fn unsubscribe(&mut self, session: SessionRef, uri: &str) -> bool {
         self.open.get_mut(&session).is_some_and(|session| session.uris.remove(uri))
     }
 
-    /// Returns whether a session wants a resource.
+    /// Returns whether any session needs a resource.
     pub(super) fn wants(&self, uri: &str) -> bool {
         self.open.values().any(|session| session.uris.contains(uri))
     }
@@ -72,6 +74,11 @@ impl LegacyClients {
     /// The resources that sessions have subscribed to.
     pub(super) fn uris(&self) -> BTreeSet<String> {
         self.open.values().flat_map(|session| session.uris.iter().cloned()).collect()
+    }
+
+    /// The sessions, each with the resources that it has subscribed to.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SessionRef, &BTreeSet<String>)> {
+        self.open.iter().map(|(id, session)| (*id, &session.uris))
     }
 
     /// The sessions that a notification is for: of several, those that have subscribed to the

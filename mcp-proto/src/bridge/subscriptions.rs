@@ -1,8 +1,8 @@
 //! Subscriptions across eras, and the levels of log messages.
 //!
-//! In: `subscriptions/listen` of modern clients, `resources/subscribe` and `logging/setLevel` of legacy
-//! ones. Out: what the server of the other era has for that; for several sessions of one legacy server,
-//! what all of them need together.
+//! In: `subscriptions/listen` of modern clients, `resources/subscribe` and `logging/setLevel` of
+//! legacy ones. Out: the corresponding requests to a server of the other era. For several sessions
+//! of one legacy server: the requests that all of them need together.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,6 +11,7 @@ use super::action::ClientRequest;
 use super::calls::{CallPurpose, ClientRef, Forwarded, patient};
 use super::machine::Bridge;
 use crate::client::{CallId, CallOptions, Client};
+use crate::error::ErrorCode;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{ErrorData, Method};
@@ -23,14 +24,17 @@ use crate::version::Era;
 pub(super) const ENDED: Json = Json::constant(r#"{"resultType":"complete"}"#);
 
 impl Bridge {
-    /// Settles what concerns all sessions of a legacy server. Returns the answer, if the
-    /// request does not go on.
+    /// Handles requests that affect all sessions of a legacy server. Returns the answer, if the
+    /// request is not forwarded.
     pub(super) fn before_pass(
         &mut self,
         now: Instant,
         (caller, method, params): (&ClientRef, &Method, &Json),
         client: &mut Client,
     ) -> Option<Outcome> {
+        if caller.is_lone {
+            return None;
+        }
         let uri = || params.raw().member("uri").and_then(Raw::string);
         #[expect(clippy::wildcard_enum_match_arm, reason = "all others concern one client")]
         match method {
@@ -40,11 +44,12 @@ impl Bridge {
                 self.sessions.set_level(caller.session, level);
                 let least = self.sessions.level()?;
                 if least != level {
-                    // Another session wants more; the machine of this one leaves out the rest.
+                    // Another session needs a more verbose level; the machine of this session
+                    // filters the rest.
                     self.tell_level(now, least, client);
                     return Some(Outcome::Complete(Json::EMPTY_OBJECT));
                 }
-                self.upstream.needs_level(least);
+                self.upstream.set_level(least);
                 None
             }
             Method::Subscribe => {
@@ -64,13 +69,15 @@ impl Bridge {
     }
 
     pub(super) fn tell_level(&mut self, now: Instant, level: LoggingLevel, client: &mut Client) {
-        if self.upstream.needs_level(level) {
-            // If there is no room for it, there are requests that matter more.
-            let _ = client.set_log_level(now, level, CallOptions::default());
+        // If there is no room for it, there are requests that matter more.
+        if self.upstream.needs_level(level)
+            && client.set_log_level(now, level, CallOptions::default()).is_ok()
+        {
+            self.upstream.set_level(level);
         }
     }
 
-    /// `subscriptions/listen` of a modern client at a legacy server.
+    /// Handles `subscriptions/listen` of a modern client at a legacy server.
     pub(super) fn listen(
         &mut self,
         now: Instant,
@@ -101,7 +108,8 @@ impl Bridge {
         }
     }
 
-    /// `resources/subscribe` and `resources/unsubscribe` of a legacy client at a modern server.
+    /// Handles `resources/subscribe` and `resources/unsubscribe` of a legacy client at a modern
+    /// server.
     pub(super) fn subscribe(
         &mut self,
         now: Instant,
@@ -110,6 +118,10 @@ impl Bridge {
         client: &mut Client,
     ) {
         let ClientRequest { about, method, params, .. } = request;
+        if caller.is_lone {
+            let why = "a subscription needs a session";
+            return self.fail(about, ErrorData::new(ErrorCode::INVALID_REQUEST, why));
+        }
         let Some(uri) = params.raw().member("uri").and_then(Raw::string) else {
             return self.fail(about, ErrorData::invalid_params("`uri` is no string"));
         };
@@ -130,12 +142,13 @@ impl Bridge {
             let why = "Limits::max_subscriptions of the bridge is reached";
             return self.fail(about, ErrorData::internal(why));
         }
-        let filter = SubscriptionFilter::new().resource(uri.clone());
-        let goal = CallPurpose::Subscription { about: Some(about), uri };
-        self.call(now, caller, (Method::Listen, listening(&filter)), patient(), goal, client);
+        if self.is_subscribed(session, &uri) {
+            return self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
+        }
+        self.listen_to(now, caller, uri, Some(about), client);
     }
 
-    /// The subscription of a legacy client has begun, or the server does not honour it.
+    /// Handles the beginning of a legacy client's subscription, or its refusal.
     pub(super) fn begun(
         &mut self,
         now: Instant,
@@ -151,14 +164,45 @@ impl Bridge {
         if let Some(honoured) = honoured {
             honoured.elements(|it| is_honoured |= it.string().as_deref() == Some(&*uri));
         }
-        if is_honoured {
-            self.calls.set_goal(call, CallPurpose::Subscription { about: None, uri });
-            self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
-        } else {
+        if !is_honoured {
             self.fail(about, refused(&uri));
+            return self.cancel(now, call, client);
+        }
+        self.respond(about, Outcome::Complete(Json::EMPTY_OBJECT));
+        let session = self.calls.get(call).map(|call| call.caller.session);
+        if session.is_some_and(|session| self.is_subscribed(session, &uri)) {
+            // The client has asked twice, and gets each update once.
             self.calls.set_goal(call, CallPurpose::Nobody);
             self.cancel(now, call, client);
+        } else {
+            self.calls.set_goal(call, CallPurpose::Subscription { about: None, uri });
         }
+    }
+
+    /// Listens at a modern server to the resource of a legacy client, which waits for that if `about` is
+    /// its request.
+    fn listen_to(
+        &mut self,
+        now: Instant,
+        caller: ClientRef,
+        uri: String,
+        about: Option<ReplyId>,
+        client: &mut Client,
+    ) {
+        let filter = SubscriptionFilter::new().resource(uri.clone());
+        let goal = CallPurpose::Subscription { about, uri };
+        self.call(now, caller, (Method::Listen, listening(&filter)), patient(), goal, client);
+    }
+
+    /// Returns whether a call to a modern server has begun this subscription of a legacy client.
+    fn is_subscribed(&self, session: SessionRef, uri: &str) -> bool {
+        let is_it = |call: &Forwarded| {
+            let goal = &call.goal;
+            let is_uri =
+                matches!(goal, CallPurpose::Subscription { about: None, uri: it } if it == uri);
+            is_uri && call.caller.session == session
+        };
+        !self.calls.find(is_it).is_empty()
     }
 
     /// A legacy client is told of changes of lists; a modern server has to be asked for that.
@@ -175,17 +219,17 @@ impl Bridge {
             tools_list_changed: offered.tools.is_some_and(|it| it.list_changed),
             prompts_list_changed: offered.prompts.is_some_and(|it| it.list_changed),
             resources_list_changed: offered.resources.is_some_and(|it| it.list_changed),
-            resource_subscriptions: Vec::new(),
+            ..SubscriptionFilter::default()
         };
         if filter == SubscriptionFilter::default() || !self.calls.find(is_it).is_empty() {
             return;
         }
-        let caller = ClientRef { era: Era::Legacy, session, principal: None };
+        let caller = ClientRef::of_session(session);
         let call = (Method::Listen, listening(&filter));
         self.call(now, caller, call, patient(), CallPurpose::Lists, client);
     }
 
-    /// Nobody listens to these resources any more, unless somebody else does.
+    /// Unsubscribes from the resources that no client needs any more.
     pub(super) fn unsubscribe(&mut self, now: Instant, uris: &[String], client: &mut Client) {
         if self.upstream.era(client) != Some(Era::Legacy) {
             return;
@@ -193,16 +237,16 @@ impl Bridge {
         for uri in uris {
             if !self.sessions.wants(uri) && !self.listeners.wants(uri) {
                 let params = about_resource(uri);
-                // Its changes go to nobody if there is no room for it.
+                // If there is no room for it, later changes are dropped.
                 let _ = client.call(now, "resources/unsubscribe", params, patient());
             }
         }
     }
 
-    /// Another connection of a legacy server knows no subscriptions.
+    /// Another connection knows no subscriptions.
     pub(super) fn subscribe_again(&mut self, now: Instant, era: Era, client: &mut Client) {
-        if era != Era::Legacy {
-            return;
+        if era == Era::Modern {
+            return self.listen_again(now, client);
         }
         let mut uris = self.sessions.uris();
         uris.extend(self.listeners.iter().flat_map(|(_, uris)| uris.iter().cloned()));
@@ -211,7 +255,21 @@ impl Bridge {
             let _ = client.call(now, "resources/subscribe", params, patient());
         }
         if let Some(level) = self.sessions.level() {
-            let _ = client.set_log_level(now, level, patient());
+            self.tell_level(now, level, client);
+        }
+    }
+
+    /// Listens once more for what legacy clients have subscribed to, and for the changes of lists.
+    fn listen_again(&mut self, now: Instant, client: &mut Client) {
+        let sessions: Vec<_> =
+            self.sessions.iter().map(|(session, uris)| (session, uris.clone())).collect();
+        for (session, uris) in sessions {
+            self.listen_to_lists(now, session, client);
+            for uri in uris {
+                if !self.is_subscribed(session, &uri) {
+                    self.listen_to(now, ClientRef::of_session(session), uri, None, client);
+                }
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Decision tables of the bridge: what becomes of a message, and of an error, between two eras.
+//! Decision tables of the bridge: the handling of messages and errors between two eras.
 //!
-//! In: the era of the client downstream, the era of the server upstream, and the kind of the message.
-//! Out: a [`BridgeStep`], or the code of an error. `docs/tables.md` shows both tables; a test walks every
-//! combination.
+//! In: the era of the downstream client, the era of the upstream server, and the kind of the
+//! message. Out: a [`BridgeStep`], or the code of an error. `docs/tables.md` shows both tables; a
+//! test walks every combination.
 
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 use crate::error::ErrorCode;
 use crate::json::Raw;
 use crate::message::{ErrorData, Method};
@@ -23,6 +23,8 @@ pub enum BridgeMessage {
     Subscribe,
     /// `subscriptions/listen`.
     Listen,
+    /// A request about a task. Tasks of 2025-11-25 are others than those of the modern extension.
+    Task,
     /// Any other request of a client, whether or not a revision defines it.
     Request,
     /// `notifications/initialized`.
@@ -51,40 +53,43 @@ pub enum BridgeMessage {
     ServerNotification,
 }
 
-/// The fate of a message.
+/// Handling of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BridgeStep {
-    /// It is passed on as it came.
+    /// The message passes unchanged.
     Pass,
-    /// It is passed on in the words of the other era.
+    /// The message is translated for the other era.
     Translate,
-    /// The bridge answers it, from what it knows of the server.
+    /// The bridge answers the request, from its data about the server.
     Answer,
-    /// The bridge asks the server with `server/discover` and makes the answer of that.
+    /// The bridge sends `server/discover` to the server, and makes the answer from the result.
     Discover,
-    /// It is kept, and each request from then on says it.
+    /// The level is stored, and sent with each later request.
     Keep,
-    /// It becomes a `subscriptions/listen` of the bridge, or ends one.
+    /// The request becomes a `subscriptions/listen` of the bridge, or ends one.
     Listen,
-    /// It becomes `resources/subscribe` for each resource.
+    /// The request becomes `resources/subscribe` for each resource.
     Subscribe,
-    /// It becomes an `input_required` result, and the request that brings the input its answer.
+    /// The request becomes an `input_required` result, and the input in the client's retry becomes
+    /// its answer.
     RequireInput,
-    /// It becomes requests to the client, whose answers the same request brings along upstream.
+    /// The result becomes requests to the client. The repeated request upstream contains their
+    /// answers.
     RequestInput,
-    /// It has no counterpart, and nobody waits for it.
+    /// The message has no counterpart, and needs no answer.
     Drop,
-    /// It is answered with -32601: the era of its client does not have it.
+    /// The request is answered with -32601: the era of its client does not define it.
     Refuse,
 }
 
-impl Input for BridgeMessage {
+impl Column for BridgeMessage {
     const ALL: Set<Self> = &[
         Self::Initialize,
         Self::Discover,
         Self::SetLevel,
         Self::Subscribe,
         Self::Listen,
+        Self::Task,
         Self::Request,
         Self::Initialized,
         Self::RootsChanged,
@@ -103,25 +108,29 @@ impl Input for BridgeMessage {
 
 impl Cells for BridgeStep {}
 
-/// The eras of the client, those of the server, and what comes.
+/// The eras of the client, the eras of the server, and the kinds of messages or errors.
 type Cases<T> = (Set<Era>, Set<Era>, Set<T>);
 
 const L: Set<Era> = &[Era::Legacy];
 const M: Set<Era> = &[Era::Modern];
 const ANY: Set<Era> = &[Era::Legacy, Era::Modern];
 
-/// The decision about a message, by the eras of the client, of the server, and its kind.
+/// The handling of a message, by the eras of the client and of the server, and by its kind.
 pub static TABLE: Table<Cases<BridgeMessage>, BridgeStep> = {
     use BridgeMessage::{
         Acknowledged, ClientNotification, Discover, ElicitationComplete, Initialize, Initialized,
         InputRequest, InputRequired, Listen, Report, Request, RootsChanged, ServerNotification,
-        SetLevel, Subscribe,
+        SetLevel, Subscribe, Task,
     };
     Table::new(
         &["client", "server", "message", "then"],
         &[
+            // Most messages are these: what is decided first costs least.
+            row("reports", (ANY, ANY, &[Request, Report, ClientNotification]), BridgeStep::Pass),
             row("not-in-legacy", (L, ANY, &[Discover, Listen]), BridgeStep::Refuse),
             row("not-in-modern", (M, ANY, &[Initialize, SetLevel, Subscribe]), BridgeStep::Refuse),
+            row("tasks-of-legacy", (L, M, &[Task]), BridgeStep::Refuse),
+            row("tasks-of-modern", (M, L, &[Task]), BridgeStep::Refuse),
             row("handshake", (L, L, &[Initialize]), BridgeStep::Answer),
             row("handshake-of-modern", (L, M, &[Initialize]), BridgeStep::Discover),
             row("discovery-of-legacy", (M, L, &[Discover]), BridgeStep::Answer),
@@ -138,7 +147,6 @@ pub static TABLE: Table<Cases<BridgeMessage>, BridgeStep> = {
             row("url-is-done", (M, ANY, &[ElicitationComplete]), BridgeStep::Drop),
             row("same-era-legacy", (L, L, BridgeMessage::ALL), BridgeStep::Pass),
             row("same-era-modern", (M, M, BridgeMessage::ALL), BridgeStep::Pass),
-            row("reports", (ANY, ANY, &[Report, Request, ClientNotification]), BridgeStep::Pass),
             row("others", (ANY, ANY, &[ServerNotification, ElicitationComplete]), BridgeStep::Pass),
             row("across", (ANY, ANY, BridgeMessage::ALL), BridgeStep::Translate),
         ],
@@ -152,9 +160,9 @@ pub enum Fault {
     ResourceNotFound,
     /// -32602 to `resources/read`, with `data.uri`.
     MissingResource,
-    /// -32042: the user has to visit a URL first.
+    /// -32042: the user must visit a URL first.
     UrlElicitation,
-    /// -32020 to -32022, which modern servers answer with.
+    /// -32020 to -32022, which modern servers send.
     Modern,
     /// Another code from -32000 to -32099, which JSON-RPC leaves to the implementation.
     Reserved,
@@ -162,10 +170,10 @@ pub enum Fault {
     Other,
 }
 
-/// The code of an error on the other side.
+/// The code of an error for the other side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
-    /// The same.
+    /// The code stays the same.
     Same,
     /// -32002.
     ResourceNotFound,
@@ -175,7 +183,7 @@ pub enum Code {
     Internal,
 }
 
-impl Input for Fault {
+impl Column for Fault {
     const ALL: Set<Self> = &[
         Self::ResourceNotFound,
         Self::MissingResource,
@@ -188,7 +196,7 @@ impl Input for Fault {
 
 impl Cells for Code {}
 
-/// The code of an error, by the eras of the client, of the server, and its kind.
+/// The code of an error, by the eras of the client and of the server, and by its kind.
 pub static ERRORS: Table<Cases<Fault>, Code> = {
     use Fault::{MissingResource, Modern, Reserved, ResourceNotFound, UrlElicitation};
     Table::new(
@@ -207,13 +215,13 @@ pub static ERRORS: Table<Cases<Fault>, Code> = {
     )
 };
 
-/// The decision about a message.
+/// The handling of a message.
 pub(super) fn decide(down: Era, up: Era, message: BridgeMessage) -> BridgeStep {
-    // The table has no gap.
+    // The table covers every combination.
     TABLE.find((down, up, message)).map_or(BridgeStep::Drop, |row| row.then)
 }
 
-/// The error on the other side.
+/// The error for the other side.
 pub(super) fn translate(down: Era, up: Era, method: &Method, mut error: ErrorData) -> ErrorData {
     let code = ERRORS.find((down, up, Fault::of(method, &error))).map(|row| row.then);
     match code {
@@ -254,6 +262,9 @@ impl BridgeMessage {
             Method::SetLevel => Self::SetLevel,
             Method::Subscribe | Method::Unsubscribe => Self::Subscribe,
             Method::Listen => Self::Listen,
+            Method::GetTask | Method::UpdateTask | Method::CancelTask => Self::Task,
+            // 2025-11-25 has these, and no other revision.
+            other if ["tasks/result", "tasks/list"].contains(&other.name()) => Self::Task,
             _ => Self::Request,
         }
     }

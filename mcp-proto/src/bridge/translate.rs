@@ -1,11 +1,11 @@
-//! Results and handshakes in the words of the other era.
+//! Translation of results and handshakes to the other era.
 //!
-//! In: results as they came. Out: the same with what the era of the client has in addition, or
-//! without what it does not have. Texts are copied; only the members named here are looked at.
+//! In: unchanged results. Out: the same results, with the members that the client's era adds, and
+//! without those that it does not define. Other members are copied unread.
 //!
 //! | result | modern server, legacy client | legacy server, modern client |
 //! |---|---|---|
-//! | any | without `resultType`, and without the server's name in `_meta` | `resultType`: `complete` |
+//! | any | without `resultType`, and without the server's name in `_meta` | `resultType`: `complete`; the server's name in `_meta` |
 //! | one that may be kept | without `ttlMs` and `cacheScope` | not to be kept: `ttlMs` 0, `private` |
 //! | `tools/list` | an output schema of no object is put inside of one | |
 //! | `tools/call` | structured content follows its schema | |
@@ -15,6 +15,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::calls::Forwarded;
 use crate::json::write::List;
 use crate::json::{Json, Raw};
 use crate::message::{Method, MethodRow};
@@ -23,32 +24,38 @@ use crate::schema::has_type_object;
 use crate::server::{wrapped_content, wrapped_schema};
 use crate::version::Era;
 
-/// As many names of tools are remembered.
+/// The most names of tools that are remembered.
 const MAX_TOOLS: usize = 4096;
+
+/// The length of a name that is remembered, in bytes.
+const MAX_NAME_BYTES: usize = 256;
 
 /// The tools whose structured content legacy clients see inside of an object.
 #[derive(Debug, Default)]
 pub(super) struct WrappedTools(BTreeSet<String>);
 
 impl WrappedTools {
-    /// The result for a client of this era; the server is of the other one.
+    /// The result for a client of this era, from a server of the other era. `server_info` describes
+    /// a legacy server; a modern one sends it in each result.
     pub(super) fn result(
         &mut self,
         down: Era,
-        method: &Method,
-        tool: Option<&str>,
-        result: &Json,
+        call: &Forwarded,
+        (result, server_info): (&Json, Option<&Json>),
     ) -> Json {
+        let method = &call.method;
         let is_cacheable = method.row().is_some_and(MethodRow::is_cacheable);
         match down {
-            Era::Modern => modern(result, is_cacheable),
+            Era::Modern => modern(result, is_cacheable, server_info),
             Era::Legacy => {
                 let result = legacy(result, is_cacheable);
                 #[expect(clippy::wildcard_enum_match_arm, reason = "tools alone have schemas")]
                 match method {
                     Method::ListTools => self.tools(&result),
-                    Method::CallTool => {
-                        wrapped_content(&result, tool.is_some_and(|tool| self.0.contains(tool)))
+                    Method::CallTool if has_structured_content(&result) => {
+                        let is_wrapped = !self.0.is_empty()
+                            && call.tool().is_some_and(|tool| self.0.contains(&tool));
+                        wrapped_content(&result, is_wrapped)
                     }
                     _ => result,
                 }
@@ -56,7 +63,7 @@ impl WrappedTools {
         }
     }
 
-    /// A page of tools whose output schemas are of objects.
+    /// A page of tools, with output schemas of other types wrapped in objects.
     fn tools(&mut self, page: &Json) -> Json {
         if memchr::memmem::find(page.as_bytes(), b"outputSchema").is_none() && self.0.is_empty() {
             return page.clone();
@@ -84,7 +91,7 @@ impl WrappedTools {
             self.0.remove(&*name);
             return out.extend_from_slice(tool.0);
         };
-        if self.0.len() < MAX_TOOLS {
+        if self.0.len() < MAX_TOOLS && name.len() <= MAX_NAME_BYTES {
             self.0.insert(name.into_owned());
         }
         let mut object = List::object(out);
@@ -99,21 +106,61 @@ impl WrappedTools {
     }
 }
 
-fn modern(result: &Json, is_cacheable: bool) -> Json {
-    let has = |name| result.raw().member(name).is_some();
-    let mut added = Vec::new();
-    if !has("resultType") {
-        added.extend_from_slice(b"\"resultType\":\"complete\"");
+/// The result of a legacy server, or of the bridge on its behalf, for a modern client.
+pub(super) fn modern(result: &Json, is_cacheable: bool, server_info: Option<&Json>) -> Json {
+    let (mut has_type, mut has_hints, mut meta) = (false, false, None);
+    // Few legacy results have one, and reading all members takes 3 % of a call.
+    if result.raw().may_contain(&["_meta", "resultType", "ttlMs", "cacheScope"]) {
+        result.raw().members(|key, value| match key.string().as_deref() {
+            Some("resultType") => has_type = true,
+            Some("ttlMs" | "cacheScope") => has_hints = true,
+            Some("_meta") => meta = Some(value),
+            _ => {}
+        });
     }
-    if is_cacheable && !has("ttlMs") && !has("cacheScope") {
-        let comma: &[u8] = if added.is_empty() { b"" } else { b"," };
-        added.extend_from_slice(comma);
-        added.extend_from_slice(b"\"ttlMs\":0,\"cacheScope\":\"private\"");
+    let server_info = server_info
+        .filter(|_| meta.is_none_or(|meta| meta.is_object() && meta.member(SERVER_INFO).is_none()));
+    let mut out = Vec::with_capacity(result.as_bytes().len() + 128);
+    let mut object = List::object(&mut out);
+    if !has_type {
+        object.text("resultType", "complete");
     }
-    let inside = result.as_bytes().strip_prefix(b"{").unwrap_or_default();
-    let comma: &[u8] =
-        if added.is_empty() || inside.trim_ascii_start() == b"}" { b"" } else { b"," };
-    Json::trusted([b"{", &*added, comma, inside].concat())
+    if is_cacheable && !has_hints {
+        object.member("ttlMs", b"0");
+        object.text("cacheScope", "private");
+    }
+    if let Some(server_info) = server_info {
+        object.key("_meta");
+        let mut signed = List::object(object.out());
+        signed.member(SERVER_INFO, server_info.as_bytes());
+        if let Some(meta) = meta {
+            meta.members(|key, value| signed.copy(key, value));
+        }
+        signed.end();
+    }
+    if server_info.is_none() || meta.is_none() {
+        // The members of the result are unchanged, so its text is copied.
+        let is_first = object.is_empty();
+        let inside = result.as_bytes().strip_prefix(b"{").unwrap_or_default();
+        if !is_first && inside.trim_ascii_start() != b"}" {
+            out.push(b',');
+        }
+        out.extend_from_slice(inside);
+        return Json::trusted(out);
+    }
+    result.raw().members(|key, value| {
+        if key.string().as_deref() != Some("_meta") {
+            object.copy(key, value);
+        }
+    });
+    object.end();
+    Json::trusted(out)
+}
+
+/// Returns whether there may be content to wrap: content that is no object is wrapped whatever is known
+/// of its tool. [`wrapped_content`] changes nothing of other results.
+fn has_structured_content(result: &Json) -> bool {
+    memchr::memmem::find(result.as_bytes(), b"\"structuredContent\"").is_some()
 }
 
 fn legacy(result: &Json, is_cacheable: bool) -> Json {
@@ -128,12 +175,13 @@ fn legacy(result: &Json, is_cacheable: bool) -> Json {
     )
 }
 
-/// The parameters of a notification about a subscription, for a client that has none.
+/// The parameters of a notification without the id of a subscription, for a legacy client.
 pub(super) fn without_subscription(params: &Json) -> Json {
     without(params, |_| false, SUBSCRIPTION_ID)
 }
 
-/// The object without some members, and without one of `_meta`; an empty `_meta` goes too.
+/// The object without the members that `drops` selects, and without one member of `_meta`. An empty
+/// `_meta` is dropped too.
 fn without(object: &Json, drops: impl Fn(&str) -> bool, of_meta: &str) -> Json {
     let mut out = Vec::with_capacity(object.as_bytes().len());
     let mut kept = List::object(&mut out);
@@ -160,7 +208,7 @@ fn without(object: &Json, drops: impl Fn(&str) -> bool, of_meta: &str) -> Json {
     Json::trusted(out)
 }
 
-/// The result of `server/discover` of a legacy server, from that of its `initialize`.
+/// The result of `server/discover` for a legacy server, made from its `initialize` result.
 pub(super) fn discovered(initialized: &Json) -> Json {
     let mut out = Vec::new();
     let mut object = List::object(&mut out);
@@ -187,7 +235,7 @@ pub(super) fn discovered(initialized: &Json) -> Json {
     Json::trusted(out)
 }
 
-/// The result of `initialize` of a modern server, from that of its `server/discover`.
+/// The result of `initialize` for a modern server, made from its `server/discover` result.
 pub(super) fn initialized(discovered: &Json) -> Json {
     const NOBODY: &[u8] = br#"{"name":"unknown","version":"unknown"}"#;
     let mut out = Vec::new();
@@ -204,8 +252,8 @@ pub(super) fn initialized(discovered: &Json) -> Json {
     Json::trusted(out)
 }
 
-/// The parameters of an elicitation for a client of the other era: a URL has an id in the legacy
-/// era only. `number` makes an id that no other input of the bridge has.
+/// The parameters of an elicitation for a client of the other era: only the legacy era has an id
+/// for a URL. `number` makes an id that is unique in the bridge.
 pub(super) fn elicitation(down: Era, method: &str, params: &Json, number: u64) -> Json {
     let is_url = params.raw().member("mode").and_then(Raw::string).as_deref() == Some("url");
     if method != "elicitation/create" || !is_url {

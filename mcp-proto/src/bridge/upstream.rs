@@ -1,7 +1,7 @@
-//! Server of a bridge, as far as it is known.
+//! State of a bridge's server: its era, its handshake and its capabilities.
 //!
-//! In: `Connected` and `Closed` of the client. Out: the era that requests are for, the handshake of a
-//! legacy server, what it offers.
+//! In: `Connected` and `Closed` of the client. Out: the era of requests, the handshake of a legacy
+//! server, and its capabilities.
 
 use crate::client::{Client, ConnectError, ServerInfo};
 use crate::json::Json;
@@ -9,13 +9,13 @@ use crate::message::ErrorData;
 use crate::types::{LoggingLevel, ServerCapabilities};
 use crate::version::Era;
 
-/// The server, as far as it is known.
+/// State of the server.
 #[derive(Debug, Default)]
 pub(super) struct Upstream {
     known: Option<KnownServer>,
     /// The error for all requests, once the client is closed.
     closed: Option<ErrorData>,
-    /// The most verbose level that a legacy server was told.
+    /// The log level that a legacy server was told last.
     level: Option<LoggingLevel>,
 }
 
@@ -23,18 +23,22 @@ pub(super) struct Upstream {
 struct KnownServer {
     era: Era,
     offered: ServerCapabilities,
-    /// Of a legacy server, the result of `initialize`.
+    /// Result of `initialize`, from a legacy server.
     initialized: Json,
+    /// The `serverInfo` of that result.
+    server_info: Option<Json>,
 }
 
 impl Upstream {
-    /// Returns whether it was connected before.
+    /// Records a connection; returns true if there was one before.
     pub(super) fn connect(&mut self, server: ServerInfo) -> bool {
         let era = server.era();
         let ServerInfo { capabilities: offered, initialized, .. } = server;
         let initialized = initialized.map_or(Json::EMPTY_OBJECT, |json| *json);
+        let server_info = initialized.raw().member("serverInfo");
+        let server_info = server_info.map(|info| Json::trusted(info.0.to_vec()));
         self.level = None;
-        self.known.replace(KnownServer { era, offered, initialized }).is_some()
+        self.known.replace(KnownServer { era, offered, initialized, server_info }).is_some()
     }
 
     pub(super) fn close(&mut self, error: Option<&ConnectError>) -> ErrorData {
@@ -45,7 +49,7 @@ impl Upstream {
         self.closed.insert(ErrorData::internal(message)).clone()
     }
 
-    /// The era that requests are for; after the loss of a connection the one before.
+    /// Era of requests; after the loss of a connection the previous era.
     pub(super) fn era(&self, client: &Client) -> Option<Era> {
         client.era().or(self.known.as_ref().map(|known| known.era))
     }
@@ -58,17 +62,24 @@ impl Upstream {
         self.known.as_ref().map_or(Json::EMPTY_OBJECT, |known| known.initialized.clone())
     }
 
+    /// The name and version of a legacy server.
+    pub(super) fn server_info(&self) -> Option<&Json> {
+        self.known.as_ref().and_then(|known| known.server_info.as_ref())
+    }
+
     pub(super) fn offered(&self) -> ServerCapabilities {
         self.known.as_ref().map(|known| known.offered.clone()).unwrap_or_default()
     }
 
-    /// Returns whether a legacy server has to be told that messages as verbose as this are wanted.
-    pub(super) fn needs_level(&mut self, level: LoggingLevel) -> bool {
+    /// Returns whether the log level of a legacy server must be set, so that it sends messages as
+    /// verbose as this.
+    pub(super) fn needs_level(&self, level: LoggingLevel) -> bool {
         let has_logging = self.known.as_ref().is_some_and(|known| known.offered.logging.is_some());
-        let needs = has_logging && self.level.is_none_or(|told| level < told);
-        if needs {
-            self.level = Some(level);
-        }
-        needs
+        has_logging && self.level.is_none_or(|told| level < told)
+    }
+
+    /// The server is told of this level.
+    pub(super) fn set_level(&mut self, level: LoggingLevel) {
+        self.level = Some(level);
     }
 }

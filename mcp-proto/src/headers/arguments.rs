@@ -1,28 +1,28 @@
-//! The values of a call's arguments that its headers repeat, found in one pass over their text.
+//! Values of a call's arguments that its headers mirror, found in one pass over the text.
 //!
-//! A key that stands twice counts where it stands last, as it does for handlers that read
-//! arguments into a map. (Those that read them into a struct refuse the call.)
+//! The last one of duplicate keys counts, as for handlers that read arguments into a map. (Handlers
+//! that read them into a struct refuse the call.)
 
 use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::plan::{Entry, Plan};
+use super::plan::{Entry, HeaderPlan};
 use crate::json::scan::{MAX_DEPTH, ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 
-/// An argument, as far as headers are concerned.
+/// An argument in the terms of its header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Value<'a> {
-    /// It is not there, or `null`.
+    /// The argument is missing or `null`.
     Absent,
     /// An array or an object.
     Compound,
     /// A string with half a surrogate pair.
     NotUnicode,
     Boolean(bool),
-    /// A number, as it stands there.
+    /// A number, as written.
     Number(&'a str),
     String(Cow<'a, str>),
 }
@@ -42,7 +42,7 @@ impl<'a> Value<'a> {
 
 /// The values of a plan's entries, in their order.
 pub(super) fn values<'p, 'a>(
-    plan: &'p Plan,
+    plan: &'p HeaderPlan,
     arguments: &'a Json,
 ) -> impl Iterator<Item = (&'p Entry, Value<'a>)> {
     let text = arguments.as_bytes();
@@ -56,15 +56,15 @@ pub(super) fn values<'p, 'a>(
 }
 
 struct ArgumentWalk<'p, 'a> {
-    plan: &'p Plan,
+    plan: &'p HeaderPlan,
     text: &'a [u8],
-    /// The value of each entry; empty if it has none.
+    /// The value of each entry; empty if there is none.
     found: Vec<Span>,
 }
 
 impl ArgumentWalk<'_, '_> {
-    /// An object that the paths of `range` lead into, in `depth` steps. Ranges are of the order by
-    /// path.
+    /// Reads an object that the paths of `range` lead into after `depth` steps. Ranges index the
+    /// entries in the order of their paths.
     fn object(
         &mut self,
         scanner: &mut Scanner<'_>,
@@ -82,7 +82,8 @@ impl ArgumentWalk<'_, '_> {
         })
     }
 
-    /// The value of a property that the paths of `range` share as their step after `depth` others.
+    /// Reads the value of a property, which is the next step of the paths of `range` after `depth`
+    /// steps.
     fn value(
         &mut self,
         scanner: &mut Scanner<'_>,
@@ -93,7 +94,7 @@ impl ArgumentWalk<'_, '_> {
             self.set(at, Span::default());
         }
         let depth = depth + 1;
-        // A path that ends here sorts before those that go on.
+        // A path that ends here sorts before longer ones.
         let end = range.start;
         let ends = self.entry(end).is_some_and(|entry| entry.path().len() == depth);
         range.start += usize::from(ends);
@@ -108,7 +109,7 @@ impl ArgumentWalk<'_, '_> {
         Ok(())
     }
 
-    /// Those paths of `range` whose step after `depth` others is `key`.
+    /// The paths of `range` whose step after `depth` steps is `key`.
     fn nested(&self, key: &str, depth: usize, range: Range<usize>) -> Range<usize> {
         let indices = self.plan.by_path().get(range.clone()).unwrap_or_default();
         let step = |index: &usize| {

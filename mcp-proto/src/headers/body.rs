@@ -1,8 +1,7 @@
-//! A whole body against its head, for gateways.
+//! Check of a whole body against its head, for gateways.
 //!
-//! In: a head and a body as they came, and a way to look up the plan of a tool. Out: whether the
-//! head may be trusted, or what is wrong. A server that checks along its own steps does not need
-//! this.
+//! In: a head and a body, and a lookup for the plan of a tool. Out: success, or the contradiction.
+//! A server does not need this, because it checks the headers in its own steps.
 
 use alloc::borrow::Cow;
 use core::fmt;
@@ -11,36 +10,37 @@ use bytes::Bytes;
 
 use super::check::MirroredHeaders;
 use super::name::name_member;
-use super::plan::Plan;
+use super::plan::HeaderPlan;
 use crate::error::{ErrorCode, HeaderError, ProtocolError};
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::message::{self, Incoming, Member, Message, Method, Request};
 
-/// Why a gateway should not forward a message, whose peer is at fault.
+/// Reason why a gateway should not forward a message; the peer is at fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BodyError {
-    /// The body is no message that a modern client may send.
+    /// The body is not a message that a modern client may send.
     Message(ProtocolError),
-    /// The headers do not agree with it.
+    /// The headers contradict the body.
     Header(HeaderError),
 }
 
 impl MirroredHeaders<'_> {
-    /// Checks the headers against a whole body: version, method, name, and the arguments of a
-    /// tool by the plan that `plan_of` has for it. (A tool that it does not know is left to the
-    /// server, as is whether the version is served.)
+    /// Checks the headers against a whole body: version, method, name, and the arguments of a tool
+    /// by the plan from `plan_of`. (Only the server checks unknown tools and unsupported versions.)
     ///
+    /// Notifications pass: this revision requires no headers with them, and defines no meaning for
+    /// such headers.
     /// Notifications pass: this revision requires no headers with them, and gives none a meaning.
     ///
     /// ```
-    /// use mcp_proto::headers::{MirroredHeaders, Plan};
+    /// use mcp_proto::headers::{MirroredHeaders, HeaderPlan};
     /// use mcp_proto::{Bytes, Json, Limits};
     ///
     /// let schema = Json::parse(
     ///     r#"{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}}"#,
     /// )?;
-    /// let plan = Plan::compile(&schema)?;
+    /// let plan = HeaderPlan::compile(&schema)?;
     /// let body = Bytes::from(concat!(
     ///     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","#,
     ///     r#""arguments":{"n":42.0},"_meta":{"#,
@@ -62,7 +62,7 @@ impl MirroredHeaders<'_> {
         &self,
         body: &Bytes,
         limits: &Limits,
-        plan_of: impl FnOnce(&str) -> Option<&'p Plan>,
+        plan_of: impl FnOnce(&str) -> Option<&'p HeaderPlan>,
     ) -> Result<(), BodyError> {
         let incoming = message::parse(body, limits).map_err(|malformed| malformed.error)?;
         match incoming {
@@ -78,7 +78,7 @@ impl MirroredHeaders<'_> {
     fn check_request<'p>(
         &self,
         request: &Request,
-        plan_of: impl FnOnce(&str) -> Option<&'p Plan>,
+        plan_of: impl FnOnce(&str) -> Option<&'p HeaderPlan>,
     ) -> Result<(), BodyError> {
         let Request { method, params, .. } = request;
         let Some(claim) = params.raw(Member::MetaProtocolVersion) else {
@@ -105,14 +105,15 @@ impl MirroredHeaders<'_> {
     }
 }
 
-/// What a request with these `params` is about, by [`name_member`]; `None` if its method needs no
-/// name, or if there is no such string. Of keys that stand twice the last counts.
+/// Name of the tool, prompt or resource that a request with these `params` is about, by
+/// [`name_member`]. Returns `None` if its method needs no name, or if there is no such string. The
+/// last one of duplicate keys counts.
 pub fn name_in<'a>(method: &str, params: &'a Json) -> Option<Cow<'a, str>> {
     params.raw().member(name_member(method)?)?.string()
 }
 
 impl BodyError {
-    /// The code of the JSON-RPC error that the peer may be answered with.
+    /// The code of the JSON-RPC error for the answer to the peer.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Message(error) => error.code(),

@@ -1,9 +1,9 @@
-//! The fields of a head that repeat the message in the body, and their comparison with it.
+//! The header fields that mirror the message in the body, and their comparison with the body.
 //!
-//! In: the fields of a head as pairs of name and value, whoever parsed them. Out: what they claim,
-//! or the [`HeaderError`] that a server answers with. A server that has read the body checks one
-//! header after the other, as its steps of validation come; a gateway asks for the
-//! [`Claim`] alone, or has the whole body checked.
+//! In: the fields of a head as pairs of name and value, from any parser. Out: the claims of the
+//! head, or the [`HeaderError`] for a server's answer. A server that has read the body checks the
+//! headers one by one, in the order of its validation steps. A gateway only reads the [`Claim`], or
+//! checks the whole body.
 //!
 //! [Specification: Request Metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata)
 
@@ -14,13 +14,13 @@ use smallvec::SmallVec;
 use super::arguments::{Value, values};
 use super::integer::Integer;
 use super::name::{METHOD, NAME, PREFIX, PROTOCOL_VERSION, name_member};
-use super::plan::{Entry, Kind, Plan};
+use super::plan::{Entry, HeaderPlan, Kind};
 use super::value::{decode, is_plain, plain};
 use crate::error::{HeaderError, Place, ValueError, excerpt};
 use crate::json::{Json, Raw};
 use crate::version::{Era, ProtocolVersion};
 
-/// The fields of SEP-2243, in which a head repeats the message in the body.
+/// The header fields of SEP-2243, which mirror the message in the body.
 ///
 /// ```
 /// use mcp_proto::headers::MirroredHeaders;
@@ -45,13 +45,14 @@ pub struct MirroredHeaders<'a> {
     protocol_version: MirroredField<'a>,
     method: MirroredField<'a>,
     name: MirroredField<'a>,
-    /// `Mcp-Param-*`, in the order of the head, without what all of them begin with.
+    /// `Mcp-Param-*`, in the order of the head, without this prefix.
     params: SmallVec<[(&'a str, &'a [u8]); 4]>,
 }
 
-/// The claim of a head alone: nobody has compared it with the body.
+/// The claim of a head, not compared with the body.
 ///
-/// A server behind the gateway that speaks the version does compare; see [`MirroredHeaders::claim`].
+/// A server behind the gateway that supports the version compares it; see
+/// [`MirroredHeaders::claim`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Claim<'a> {
@@ -59,18 +60,18 @@ pub struct Claim<'a> {
     pub protocol_version: &'a str,
     /// The method, `Mcp-Method`.
     pub method: &'a str,
-    /// The subject of the method, `Mcp-Name` decoded: a tool, a prompt, a resource, a task. `None`
-    /// if the method needs none.
+    /// The subject of the method, `Mcp-Name` decoded: a tool, a prompt, a resource, or a task.
+    /// `None` if the method needs no name.
     pub name: Option<Cow<'a, str>>,
 }
 
 impl<'a> MirroredHeaders<'a> {
-    /// Finds the fields of a head that count, in one pass. The case of names does not matter.
+    /// Finds the relevant fields of a head, in one pass. The case of names does not matter.
     pub fn of(fields: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         Self::of_raw(fields.into_iter().map(|(name, value)| (name.as_bytes(), value)))
     }
 
-    /// The same, with names as bytes; one that is no text is none of these.
+    /// Does the same, with names as bytes; names that are not text are ignored.
     pub(crate) fn of_raw(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Self {
         let mut head = Self::default();
         for (name, value) in fields {
@@ -94,11 +95,11 @@ impl<'a> MirroredHeaders<'a> {
         head
     }
 
-    /// The claim of the head, for those who route by it and do not read the body.
+    /// The claim of the head, for gateways that route by it and do not read the body.
     ///
-    /// An error if a header is missing, stands twice or is no text, or if the version is a legacy
-    /// one, whose servers do not compare headers with bodies. A version that is not known passes:
-    /// no server serves it that does not compare.
+    /// Fails if a header is missing, occurs twice or is not text, or if the version is a legacy
+    /// one, whose servers do not compare headers with bodies. An unknown version passes: every
+    /// server that supports it compares.
     pub fn claim(&self) -> Result<Claim<'_>, HeaderError> {
         let protocol_version = self.protocol_version.plain(PROTOCOL_VERSION, None)?;
         let known = ProtocolVersion::from_name(protocol_version);
@@ -126,9 +127,9 @@ impl<'a> MirroredHeaders<'a> {
         }
     }
 
-    /// Checks that `MCP-Protocol-Version` is what `params._meta` claims.
+    /// Checks that `MCP-Protocol-Version` equals the version in `params._meta`.
     ///
-    /// Fails with a [`HeaderError`]: the header is missing, stands twice, or says something else.
+    /// Fails with a [`HeaderError`]: the header is missing, occurs twice, or differs.
     pub fn check_version(&self, claimed: &str) -> Result<(), HeaderError> {
         if self.protocol_version.is_plainly(claimed.as_bytes()) {
             return Ok(());
@@ -137,9 +138,9 @@ impl<'a> MirroredHeaders<'a> {
         same(PROTOCOL_VERSION.into(), found, claimed)
     }
 
-    /// Checks that `Mcp-Method` is the method of the request.
+    /// Checks that `Mcp-Method` equals the method of the request.
     ///
-    /// Fails with a [`HeaderError`]: the header is missing, stands twice, or says something else.
+    /// Fails with a [`HeaderError`]: the header is missing, occurs twice, or differs.
     pub fn check_method(&self, method: &str) -> Result<(), HeaderError> {
         if self.method.is_plainly(method.as_bytes()) {
             return Ok(());
@@ -148,9 +149,9 @@ impl<'a> MirroredHeaders<'a> {
         same(METHOD.into(), found, method)
     }
 
-    /// Checks that `Mcp-Name` says what the request is about. `name` is the string that the body
-    /// has where [`name_member`] says, `None` if it has none: then the parameters are wrong, and
-    /// the header is not looked at, as it is not for methods that need none.
+    /// Checks that `Mcp-Name` equals the subject of the request. `name` is the string in the body
+    /// at [`name_member`], or `None`. Without it the parameters are invalid, and the header is not
+    /// checked. Nor is it checked for methods that need no name.
     pub fn check_name(&self, method: &str, name: Option<&str>) -> Result<(), HeaderError> {
         let (Some(_), Some(name)) = (name_member(method), name) else { return Ok(()) };
         if self.name.is_plainly(name.as_bytes()) {
@@ -160,22 +161,22 @@ impl<'a> MirroredHeaders<'a> {
         same(NAME.into(), &found, name)
     }
 
-    /// Returns whether `Mcp-Name` is this JSON string as it stands: nearly all are, and need not be
-    /// decoded, which takes 1 % of a call.
+    /// Returns whether `Mcp-Name` equals this JSON string as written. Nearly all names do, so
+    /// decoding, which takes 1 % of a call, is avoided.
     pub(crate) fn repeats(&self, name: Raw<'_>) -> bool {
         let Raw([b'"', name @ .., b'"']) = name else { return false };
         self.name.is_plainly(name) && !name.contains(&b'\\')
     }
 
-    /// Checks that `Mcp-Param-*` say what the arguments of a tool do. Those that the plan does not
-    /// have are ignored.
+    /// Checks that `Mcp-Param-*` equal the arguments of a tool. Headers that are not in the plan
+    /// are ignored.
     ///
-    /// Where the schema says that a number is an integer, numbers are compared, exactly and within
-    /// ±(2<sup>53</sup>−1); else texts are. An argument that is an array or an object is wrong
-    /// by the schema and has no header. Of keys that stand twice the last counts.
+    /// If the schema declares an integer, numbers are compared, exactly and within
+    /// ±(2<sup>53</sup>−1); otherwise texts are compared. An argument that is an array or an object
+    /// violates the schema and has no header. The last one of duplicate keys counts.
     ///
-    /// Fails with the first [`HeaderError`] that there is.
-    pub fn check_params(&self, plan: &Plan, arguments: &Json) -> Result<(), HeaderError> {
+    /// Fails with the first [`HeaderError`].
+    pub fn check_params(&self, plan: &HeaderPlan, arguments: &Json) -> Result<(), HeaderError> {
         if plan.is_empty() {
             return Ok(());
         }
@@ -212,7 +213,7 @@ impl<'a> MirroredHeaders<'a> {
         same(header(), &found.ok_or_else(|| missing(header(), Some(expected)))?, expected)
     }
 
-    /// The headers with this name, whatever its case.
+    /// The headers with this name, in any case.
     fn params(&self, name: &str) -> MirroredField<'a> {
         let mut field = MirroredField::Absent;
         for (_, value) in self.params.iter().filter(|(found, _)| found.eq_ignore_ascii_case(name)) {
@@ -222,7 +223,7 @@ impl<'a> MirroredHeaders<'a> {
     }
 }
 
-/// A header that may stand once.
+/// A header that may occur only once.
 #[derive(Clone, Copy, Debug, Default)]
 enum MirroredField<'a> {
     #[default]
@@ -236,7 +237,7 @@ impl<'a> MirroredField<'a> {
         *self = if let Self::Absent = self { Self::Once(value) } else { Self::Repeated };
     }
 
-    /// Returns whether it says this as nearly all do: once, and as it stands.
+    /// Returns whether the header occurs once and equals this text as written.
     fn is_plainly(self, text: &[u8]) -> bool {
         let Self::Once(value) = self else { return false };
         value == text && !value.starts_with(b"=?") && is_plain(text)
@@ -271,7 +272,7 @@ impl<'a> MirroredField<'a> {
     }
 }
 
-/// A number in the body where the schema says that it is an integer.
+/// Checks a number in the body for which the schema declares an integer.
 fn check_integer(entry: &Entry, found: Option<&str>, number: &str) -> Result<(), HeaderError> {
     let expected = safe(entry, Place::Body, number)?;
     let Some(found) = found else {
@@ -283,7 +284,7 @@ fn check_integer(entry: &Entry, found: Option<&str>, number: &str) -> Result<(),
     Err(mismatch(entry.header().to_owned().into(), found, number))
 }
 
-/// The integer that a text is, `None` if it is no number.
+/// The integer in a text, `None` if the text is not a number.
 fn safe(entry: &Entry, place: Place, text: &str) -> Result<Option<i64>, HeaderError> {
     let header = || entry.header().to_owned().into();
     match Integer::of(text) {

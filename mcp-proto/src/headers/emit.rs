@@ -1,7 +1,7 @@
 //! The headers that a client sends with a request.
 //!
 //! In: the method and parameters of a request, and for a call the plan of its tool. Out: names and
-//! values of headers, or why one cannot be sent.
+//! values of headers, or the reason why a header cannot be sent.
 //!
 //! [Specification: Client Behavior](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#client-behavior)
 
@@ -13,13 +13,13 @@ use super::arguments::{Value, values};
 use super::body::name_in;
 use super::integer::Integer;
 use super::name::{METHOD, NAME, PROTOCOL_VERSION};
-use super::plan::{Entry, Kind, Plan};
+use super::plan::{Entry, HeaderPlan, Kind};
 use super::value::{encode, is_plain};
 use crate::error::{EmitError, excerpt};
 use crate::json::Json;
 
-/// The headers that every modern request has: version and method, and for some methods what they
-/// are about. `params` are those of the request, `{}` if it has none.
+/// The headers of every modern request: version and method, and for some methods the subject.
+/// `params` are those of the request, `{}` if it has none.
 ///
 /// ```
 /// use mcp_proto::{Json, headers::standard};
@@ -47,21 +47,21 @@ pub fn standard<'a>(
     Ok(always.into_iter().chain(name))
 }
 
-impl Plan {
-    /// The headers that a call with these arguments has, in the order of the schema.
+impl HeaderPlan {
+    /// The headers of a call with these arguments, in the order of the schema.
     ///
-    /// An argument that is absent, `null`, an array or an object has none. Of keys that stand twice
-    /// the last counts.
+    /// An argument that is absent, `null`, an array or an object has no header. The last one of
+    /// duplicate keys counts.
     ///
     /// ```
-    /// use mcp_proto::{Json, headers::Plan};
+    /// use mcp_proto::{Json, headers::HeaderPlan};
     ///
     /// let schema = Json::parse(concat!(
     ///     r#"{"type":"object","properties":{"#,
     ///     r#""region":{"type":"string","x-mcp-header":"Region"},"#,
     ///     r#""limit":{"type":"integer","x-mcp-header":"Limit"}}}"#
     /// ))?;
-    /// let plan = Plan::compile(&schema)?;
+    /// let plan = HeaderPlan::compile(&schema)?;
     /// let arguments = Json::parse(r#"{"limit":4.2e1,"region":"us-west1","query":"…"}"#)?;
     /// assert_eq!(plan.emit(&arguments)?, [
     ///     ("Mcp-Param-Region", "us-west1".into()),
@@ -108,7 +108,7 @@ fn text<'a>(entry: &Entry, value: Value<'a>) -> Result<Option<Cow<'a, str>>, Emi
     })
 }
 
-/// The value of a header, without a copy if the text is as good.
+/// The value of a header; copies the text only if it must be wrapped.
 fn encoded(text: Cow<'_, str>) -> Cow<'_, str> {
     match text {
         Cow::Borrowed(text) => encode(text),

@@ -1,4 +1,4 @@
-//! Integers as they are written, exact and without floats.
+//! Integers as written in JSON, exact and without floats.
 //!
 //! `1e1000000` takes no memory, and `42.0000000000000000000000000001` is not 42.
 //!
@@ -25,18 +25,18 @@ const MAX_DIGITS: u64 = 16;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Integer {
-    /// One within ±(2<sup>53</sup>−1). Its canonical decimal is what `Display` writes of it.
+    /// An integer within ±(2<sup>53</sup>−1). `Display` writes its canonical decimal form.
     Safe(i64),
-    /// One beyond that.
+    /// An integer outside of that range.
     OutOfRange,
     /// A number with a fraction.
     NotWhole,
-    /// No number of JSON.
+    /// Not a JSON number.
     NotANumber,
 }
 
 impl Integer {
-    /// Reads a number as JSON writes it, whether it stands in a body or in a header.
+    /// Reads a number in the syntax of JSON, from a body or from a header.
     pub fn of(text: &str) -> Self {
         let Some(decimal) = Decimal::read(text.as_bytes()) else { return Self::NotANumber };
         let Some(whole) = decimal.whole() else { return Self::NotWhole };

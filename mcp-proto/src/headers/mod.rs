@@ -1,16 +1,16 @@
-//! What HTTP headers repeat of a message (SEP-2243), so that proxies can route without reading
-//! bodies: version, method, what the request is about, and of a tool's arguments those whose
-//! schema has an `x-mcp-header`, as `Mcp-Param-<name>`.
+//! HTTP headers that mirror parts of a message (SEP-2243), so that proxies can route without
+//! reading bodies. They contain the version, the method and the subject of the request. Arguments
+//! of a tool whose schema has an `x-mcp-header` are mirrored as `Mcp-Param-<name>`.
 //!
-//! In: the `inputSchema` of a tool. Out: a [`Plan`], which arguments go into which headers, or why
-//! the tool must not be offered. A server asks when a tool is registered, a client when it is
-//! listed.
+//! In: the `inputSchema` of a tool. Out: a [`HeaderPlan`], which maps arguments to headers, or the
+//! reason why the tool must not be offered. A server compiles the plan when it registers a tool, a
+//! client when it lists the tool.
 //!
-//! A client takes the headers of a request from [`standard`] and [`Plan::emit`]. A server gives the
-//! fields of a head to [`MirroredHeaders::of`] and checks them against the body; a gateway, too, or it
-//! takes the head's word with [`MirroredHeaders::claim`] and has a [`BodyCheck`] hold the body against it
-//! while it is forwarded. Nothing here reads from a connection, and whichever HTTP library has
-//! parsed the head will do.
+//! A client gets the headers of a request from [`standard`] and [`HeaderPlan::emit`]. A server
+//! passes the fields of a head to [`MirroredHeaders::of`], and checks them against the body. A
+//! gateway may do the same. It may also trust the head by [`MirroredHeaders::claim`], and check the
+//! body with a [`BodyCheck`] while it forwards the body. This module does no I/O, and works with
+//! any HTTP parser.
 //!
 //! [Specification: Request Metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata)
 
@@ -24,6 +24,7 @@ mod body;
 mod check;
 mod emit;
 mod integer;
+mod listed_tools;
 mod name;
 mod plan;
 mod streaming_check;
@@ -35,11 +36,12 @@ pub use body::{BodyError, name_in};
 pub use check::{Claim, MirroredHeaders};
 pub use emit::standard;
 pub use integer::{Integer, MAX_SAFE};
+pub(crate) use listed_tools::ListedTools;
 #[cfg(feature = "schemars")]
 pub(crate) use name::ANNOTATION;
 pub(crate) use name::is_tchar;
 pub use name::{METHOD, NAME, PREFIX, PROTOCOL_VERSION, is_name, name_member};
-pub use plan::{Declared, Entry, Kind, Plan, PlanWarning};
+pub use plan::{Declared, Entry, HeaderPlan, Kind, PlanWarning};
 pub use streaming_check::BodyCheck;
 #[cfg(feature = "schemars")]
 pub use typed::{Header, HeaderName, HeaderValue};

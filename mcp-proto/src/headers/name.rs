@@ -1,14 +1,14 @@
-//! The names of headers, and what each of them repeats.
+//! The names of headers, and the members that they mirror.
 
 use crate::message::{MethodRow, Subject};
 
-/// The header that repeats `io.modelcontextprotocol/protocolVersion` of `params._meta`.
+/// The header that mirrors `io.modelcontextprotocol/protocolVersion` of `params._meta`.
 pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
 
-/// The header that repeats `method`.
+/// The header that mirrors `method`.
 pub const METHOD: &str = "Mcp-Method";
 
-/// The header that repeats what a request is about; see [`name_member`].
+/// The header that mirrors the subject of a request; see [`name_member`].
 pub const NAME: &str = "Mcp-Name";
 
 /// Prefix of the names of headers that carry arguments; compared without case.
@@ -17,7 +17,7 @@ pub const PREFIX: &str = "Mcp-Param-";
 /// The key of a schema whose value names a header.
 pub(crate) const ANNOTATION: &str = "x-mcp-header";
 
-/// Returns whether an `x-mcp-header` may be this: not empty, and nothing but `tchar` of RFC 9110.
+/// Returns whether an `x-mcp-header` is valid: not empty, and only `tchar` of RFC 9110.
 ///
 /// ```
 /// use mcp_proto::headers::is_name;
@@ -39,7 +39,7 @@ pub const fn is_name(name: &str) -> bool {
     !name.is_empty()
 }
 
-/// The member of `params` that `Mcp-Name` repeats; `None` for methods that need no such header.
+/// The member of `params` that `Mcp-Name` mirrors; `None` for methods that need no such header.
 ///
 /// ```
 /// use mcp_proto::headers::name_member;
@@ -53,10 +53,7 @@ pub const fn is_name(name: &str) -> bool {
 ///
 /// [Specification: Standard Request Headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers)
 pub fn name_member(method: &str) -> Option<&'static str> {
-    match MethodRow::named(method) {
-        Some(row) => row.subject.map(Subject::member),
-        None => method.starts_with("tasks/").then_some("taskId"),
-    }
+    MethodRow::named(method).and_then(|row| row.subject).map(Subject::member)
 }
 
 pub(crate) const fn is_tchar(byte: u8) -> bool {

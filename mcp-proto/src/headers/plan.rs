@@ -1,9 +1,9 @@
-//! From a tool's `inputSchema` to the headers of its calls.
+//! Compilation of a tool's `inputSchema` into the headers of its calls.
 //!
-//! One pass over the text. Along `properties`, from the root down, an annotation makes an entry;
-//! wherever else an annotation stands, the schema is refused: under other keywords, known or not,
-//! since somebody's reader may know them. Keys of maps (`properties`, `$defs`, …) are names, and
-//! what `const`, `default`, `enum` and `examples` hold is data: neither is ever an annotation.
+//! One pass over the text. An annotation on a chain of `properties` from the root makes an entry.
+//! An annotation under any other keyword, known or not, is an error, because some readers may know
+//! that keyword. Keys of maps (`properties`, `$defs`, …) are names, and the values of `const`,
+//! `default`, `enum` and `examples` are data: neither is ever an annotation.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,42 +16,43 @@ use crate::error::PlanError;
 use crate::json::scan::{MAX_DEPTH, ScanError, Scanner, Span};
 use crate::json::{Json, Raw};
 
-/// The most bytes of names and paths in a plan. Each entry has a path of its own, so that the
-/// schemas of a stranger could otherwise make much of little; a head of a request is half as long.
+/// The most bytes of names and paths in a plan. Each entry has a path of its own, so a small schema
+/// of an untrusted server could otherwise make a large plan. The head of a request is half as long.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// Mapping from the arguments of a tool to HTTP headers.
 ///
 /// ```
-/// use mcp_proto::{Json, headers::Plan};
+/// use mcp_proto::{Json, headers::HeaderPlan};
 ///
 /// let schema = Json::parse(concat!(
 ///     r#"{"type":"object","properties":{"region":"#,
 ///     r#"{"type":"string","x-mcp-header":"Region"}}}"#
 /// ))?;
-/// let plan = Plan::compile(&schema)?;
+/// let plan = HeaderPlan::compile(&schema)?;
 /// assert_eq!(plan.entries()[0].header(), "Mcp-Param-Region");
 /// assert_eq!(plan.entries()[0].path(), ["region"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Plan {
+pub struct HeaderPlan {
     entries: Vec<Entry>,
-    /// Their indices, in the order of their paths: those below one property stand together.
+    /// Indices of the entries, in the order of their paths, so that those below one property are
+    /// adjacent.
     by_path: Vec<usize>,
 }
 
-impl Plan {
-    /// Reads the annotations of a tool's `inputSchema`. One without any has an empty plan, whatever
-    /// else is wrong with it but its depth.
+impl HeaderPlan {
+    /// Reads the annotations of a tool's `inputSchema`. A schema without annotations has an empty
+    /// plan; only its depth is checked then.
     ///
-    /// Fails with a [`PlanError`] that says why clients have to reject the tool.
+    /// Fails with a [`PlanError`] that gives the reason why clients must reject the tool.
     ///
     /// [Specification: x-mcp-header](https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header)
     pub fn compile(schema: &Json) -> Result<Self, PlanError> {
         let text = schema.as_bytes();
         let mut walk = SchemaWalk::new(text);
-        // The text is JSON: it can fail by its depth alone.
+        // The text is JSON, so only its depth can be wrong.
         walk.schema(&mut Scanner::new(text, MAX_DEPTH), Reach::Properties)
             .map_err(|_| PlanError::TooDeep)?;
         match (walk.fault, walk.duplicate) {
@@ -73,7 +74,7 @@ impl Plan {
         &self.entries
     }
 
-    /// Indices of [`Plan::entries`], in the order of their paths.
+    /// Indices of [`HeaderPlan::entries`], in the order of their paths.
     pub(super) fn by_path(&self) -> &[usize] {
         &self.by_path
     }
@@ -132,7 +133,7 @@ pub enum Declared {
 }
 
 impl Declared {
-    /// The type that a value has unless it is `null`, `None` if the schema does not say.
+    /// The type of a value other than `null`, `None` if the schema declares none.
     pub(super) fn kind(self) -> Option<Kind> {
         match self {
             Self::Exact(kind) | Self::Union(kind) => Some(kind),
@@ -163,8 +164,8 @@ impl Kind {
     }
 }
 
-/// An annotation that the specification does not forbid, and for which TypeScript, Python and Rust
-/// clients reject the tool.
+/// An annotation that the specification allows, but for which TypeScript, Python and Rust clients
+/// reject the tool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PlanWarning<'a> {
@@ -188,24 +189,24 @@ impl fmt::Display for PlanWarning<'_> {
 /// Path from the root of a schema to a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// By `properties` alone, or it is the root itself.
+    /// Only `properties`, or the root itself.
     Properties,
     Otherwise,
 }
 
 struct SchemaWalk<'a> {
     text: &'a [u8],
-    /// Keys and indices that lead to where the walk is. Reached by `properties` alone, every
-    /// second one is the name of a property.
+    /// Keys and indices of the current path. On a chain of `properties`, every second one is the
+    /// name of a property.
     at: Vec<Cow<'a, str>>,
     entries: Vec<Entry>,
-    /// The bytes of their names and paths.
+    /// The bytes of the entries' names and paths.
     bytes: usize,
     /// Index of the entry for each name, in lower case.
     names: BTreeMap<String, usize>,
-    /// The first one.
+    /// The first fault.
     fault: Option<PlanError>,
-    /// The first key that stands twice; harmless if there are no annotations.
+    /// The first duplicate key; harmless if there are no annotations.
     duplicate: Option<PlanError>,
 }
 
@@ -222,7 +223,7 @@ impl<'a> SchemaWalk<'a> {
         }
     }
 
-    /// A schema, or what may be one.
+    /// Reads a schema, or a value that may be one.
     fn schema(&mut self, scanner: &mut Scanner<'a>, reach: Reach) -> Result<(), ScanError> {
         match scanner.peek() {
             Some(b'{') => self.object(scanner, reach),
@@ -278,7 +279,7 @@ impl<'a> SchemaWalk<'a> {
         }
         let mut names = BTreeSet::new();
         let members = scanner.members(|scanner, key| {
-            // No argument can be told by a name that is no Unicode.
+            // An argument whose name is not Unicode cannot be found.
             let readable = self.raw(key).string().is_some();
             let reach = if readable { reach } else { Reach::Otherwise };
             let name = self.key(key);
@@ -327,7 +328,7 @@ impl<'a> SchemaWalk<'a> {
         Ok(())
     }
 
-    /// Does something one step further down.
+    /// Runs `then` one step further down.
     fn nested<T>(&mut self, step: Cow<'a, str>, then: impl FnOnce(&mut Self) -> T) -> T {
         self.at.push(step);
         let done = then(self);
@@ -342,7 +343,7 @@ impl<'a> SchemaWalk<'a> {
         }
     }
 
-    /// The key at `span`, or its text if that is no Unicode.
+    /// The key at `span`, or its text if the key is not Unicode.
     fn key(&self, span: Span) -> Cow<'a, str> {
         let raw = self.raw(span);
         raw.string().unwrap_or_else(|| String::from_utf8_lossy(raw.0))
@@ -353,7 +354,7 @@ impl<'a> SchemaWalk<'a> {
     }
 }
 
-/// A JSON Pointer behind a `#`.
+/// A JSON Pointer after a `#`.
 fn pointer(steps: &[impl AsRef<str>]) -> String {
     let mut pointer = "#".to_owned();
     for step in steps {
@@ -363,7 +364,7 @@ fn pointer(steps: &[impl AsRef<str>]) -> String {
     pointer
 }
 
-/// Parses a `type`. Returns `None` if values of this type do not go into headers.
+/// Parses a `type`. Returns `None` if headers cannot contain values of this type.
 fn type_of(declared: Raw<'_>) -> Option<Declared> {
     if let Some(word) = declared.string() {
         return Kind::of(&word).map(Declared::Exact);

@@ -1,8 +1,8 @@
-//! A body that passes by, against its head: for gateways that forward it as it comes.
+//! Check of a body against its head while the body is forwarded, for gateways.
 //!
-//! In: the [`Claim`] of a head, and the body in pieces, however they are split. Out: what is wrong,
-//! with the first piece that shows it. Nothing of the body is kept but the few strings that headers
-//! repeat, each until it has been compared.
+//! In: the [`Claim`] of a head, and the body in pieces, split anywhere. Out: the contradiction,
+//! with the first piece that shows it. Only the few mirrored strings of the body are stored, each
+//! until it was compared.
 //!
 //! [Specification: Server Validation](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation)
 
@@ -19,17 +19,17 @@ use crate::json::scan::{MAX_DEPTH, ScanError};
 use crate::json::walk::{Part, Walker};
 use crate::message::Member;
 
-/// The bytes that one byte of a text may be written with, as `\u0061`.
+/// The most bytes for one byte of a text, as in `\u0061`.
 const LONGEST_ESCAPE: usize = 6;
 
-/// As many bytes of a text are collected in any case, for an error to show.
+/// The least bytes of a text that are collected, to be shown in an error.
 const SHOWN: usize = 600;
 
 /// Checks a body against the head that came before it, while it is forwarded.
 ///
-/// Each piece is checked before it is forwarded. The piece that shows that head and body differ is
-/// refused, at the latest the one that ends the message: so no server behind the gateway gets a
-/// whole body that differs, and what it got of one is to be broken off, not ended.
+/// Each piece is checked before it is forwarded. The piece that shows a difference is refused, at
+/// the latest the piece that ends the message. No server behind the gateway therefore gets a whole
+/// body that differs. Break off the request to the server then; do not end it.
 ///
 /// ```
 /// use mcp_proto::headers::{BodyCheck, MirroredHeaders};
@@ -48,15 +48,16 @@ const SHOWN: usize = 600;
 /// # Ok::<(), mcp_proto::headers::BodyError>(())
 /// ```
 ///
-/// It says what [`MirroredHeaders::check_body`](super::MirroredHeaders::check_body) says of a whole body, but for
-/// these: errors come in the order of the body; a member on the way to what a header repeats may not
-/// stand twice, as some readers take the first and others the last; `Mcp-Param-*` are left to the
-/// server, for what they repeat depends on the tool. Whatever else can be wrong with a message is the
-/// server's to say too: of texts, numbers and literals that no header repeats, only the ends are
-/// found.
+/// Its errors are those of [`MirroredHeaders::check_body`](super::MirroredHeaders::check_body) for
+/// a whole body, with three exceptions. Errors come in the order of the body. A member on the way
+/// to a mirrored value may not stand twice, as some readers take the first and others the last.
+/// `Mcp-Param-*` are left to the server, as their meaning depends on the tool. Whatever else can be
+/// wrong with a message is the server's to say too: of texts, numbers and literals that no header
+/// repeats, only the ends are found.
 ///
-/// It holds one text at a time, and of that what may be one of the claim's values: six times their
-/// bytes if all of them were escaped, or 600 bytes. Messages are nested at most 128 deep.
+/// It holds one text at a time, and only a text that may be a value of the claim. That takes six
+/// times the bytes of the value, if all are escaped, or 600 bytes. Messages are nested at most 128
+/// deep.
 #[derive(Clone, Debug)]
 pub struct BodyCheck {
     walker: Walker,
@@ -75,12 +76,12 @@ struct BodyReader {
     name_member: Option<&'static str>,
     /// Number of open containers.
     depth: usize,
-    /// Number of these, from the outside, that lead to watched members: the message, `params`,
+    /// Number of containers, from the outside, that lead to watched members: the message, `params`,
     /// `_meta`.
     level: usize,
-    /// The member whose value comes next.
+    /// The key of the next value, if it is watched.
     key: Option<Watched>,
-    /// The key or string that is being read, from its first quote on.
+    /// The current key or string, from its first quote on.
     text: Vec<u8>,
     reading: ReadingState,
     seen: Vec<Watched>,
@@ -95,7 +96,7 @@ enum ReadingState {
     Value(Watched),
 }
 
-/// A member that is looked at.
+/// A member that is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Watched {
     Id,
@@ -107,7 +108,7 @@ enum Watched {
 }
 
 impl BodyCheck {
-    /// The check of a body whose head claims this.
+    /// The check of a body whose head has this claim.
     pub fn of(claim: &Claim<'_>) -> Self {
         let reader = BodyReader {
             protocol_version: claim.protocol_version.to_owned(),
@@ -136,8 +137,8 @@ impl BodyCheck {
         walked.map_err(|CheckFailure(error)| failed.insert(error).clone())
     }
 
-    /// Returns whether all of the message was there, and agrees with the head: nothing but blanks
-    /// may follow. A body that ends before is none that a server takes for a message.
+    /// Returns whether the message is complete and agrees with the head; only blanks may follow. No
+    /// server accepts a body that ends before.
     pub fn is_done(&self) -> bool {
         self.reader.is_done && self.failed.is_none()
     }
@@ -198,7 +199,7 @@ impl BodyReader {
         self.text.push(b'"');
     }
 
-    /// More of a text, as long as it may still be what it is compared with.
+    /// Collects more of a text, as long as it may still match.
     fn collect(&mut self, text: &[u8]) -> Result<(), BodyError> {
         let compared = match self.reading {
             ReadingState::Nothing => return Ok(()),
@@ -255,7 +256,7 @@ impl BodyReader {
         same(Cow::Borrowed(header), claimed, said).map_err(BodyError::Header)
     }
 
-    /// The message has ended: what must be there was.
+    /// Handles the end of the message: checks the required members.
     fn end(&mut self) -> Result<(), BodyError> {
         if !self.seen.contains(&Watched::Method) {
             return Err(ProtocolError::UnexpectedResponse.into());
@@ -272,7 +273,7 @@ impl BodyReader {
         Ok(())
     }
 
-    /// The header that repeats a member, and what it says.
+    /// The header that mirrors a member, and its value.
     fn repeated(&self, watched: Watched) -> Option<(&'static str, &str)> {
         match watched {
             Watched::Method => Some((METHOD, &self.method)),
@@ -282,7 +283,7 @@ impl BodyReader {
         }
     }
 
-    /// The member with this key, in the innermost container.
+    /// The watched member with this key, in the innermost container.
     fn watched(&self, key: &str) -> Option<Watched> {
         match (self.level, key) {
             (1, "id") => Some(Watched::Id),
@@ -308,11 +309,11 @@ impl BodyReader {
 }
 
 impl Watched {
-    /// Whether its value may begin like this, where it leads nowhere.
+    /// Checks the first part of a value, if none of its members is watched.
     fn may_be(self, part: Part<'_>) -> Result<(), ProtocolError> {
         let key = Member::MetaProtocolVersion.name();
         match self {
-            // Wrong parameters are the server's to tell.
+            // The server reports invalid parameters itself.
             Self::Id | Self::Name => Ok(()),
             Self::Method | Self::ProtocolVersion if part == Part::String => Ok(()),
             Self::Method => Err(ProtocolError::InvalidMethod),
@@ -325,7 +326,7 @@ impl Watched {
         }
     }
 
-    /// Its value is no Unicode, which no header can repeat.
+    /// The error of a value that is not Unicode, which no header can mirror.
     fn not_unicode(self) -> BodyError {
         let header = match self {
             Self::Method => METHOD,

@@ -48,11 +48,11 @@ use super::name::{ANNOTATION, is_name};
 /// reject beside an `x-mcp-header`. [`Tool::of`](crate::types::Tool::of) makes the same of an
 /// `Option<Header<T, N>>`, which needs no attribute.
 ///
-/// What the compiler does not see is left to
-/// [`Registry::add_tool`](crate::server::Registry::add_tool): two fields with one name, and a
-/// header in a type that is not a field's own but that of an element, a variant, or of a nested
-/// struct that several fields use, without `#[schemars(inline)]`. It also checks what
-/// `#[schemars(extend("x-mcp-header" = "Region"))]` says on other fields, such as enums.
+/// [`Registry::add_tool`](crate::server::Registry::add_tool) checks what the compiler cannot: two
+/// fields with one name, and a header in a type that is not a field's own. Such a type is that of
+/// an element, of a variant, or of a nested struct that several fields use, without
+/// `#[schemars(inline)]`. It also checks what `#[schemars(extend("x-mcp-header" = "Region"))]` says
+/// on other fields, such as enums.
 ///
 /// Intermediaries can see headers: passwords, tokens and personal data do not belong there.
 ///
@@ -148,15 +148,15 @@ impl<T: Default, N> Default for Header<T, N> {
     }
 }
 
-/// The name of a header; [`header_name!`](crate::header_name) makes one.
+/// The name of a header; [`header_name!`](crate::header_name) implements this.
 pub trait HeaderName {
-    /// The part behind `Mcp-Param-`, as [`is_name`] allows it.
+    /// The part after `Mcp-Param-`, valid by [`is_name`].
     const NAME: &'static str;
 }
 
 /// Makes a type that names a header, for [`Header`]: `header_name!(pub Region = "Region");`.
 ///
-/// A name that HTTP has no room for does not compile:
+/// A name that HTTP does not allow does not compile:
 ///
 /// ```compile_fail
 /// mcp_proto::header_name!(pub Region = "My Region");
@@ -178,7 +178,7 @@ macro_rules! header_name {
             const NAME: &'static str = $text;
         }
 
-        // Only a constant that belongs to nothing is looked at even if nobody uses it.
+        // Only a free constant is evaluated even if it is unused.
         const _: () = ::core::assert!(
             $crate::headers::is_name($text),
             "the name of a header must have one or more of the characters \
@@ -187,8 +187,8 @@ macro_rules! header_name {
     };
 }
 
-/// What a [`Header`] can hold: `String`, `bool`, integers of up to 32 bits, and an `Option` of one
-/// of these.
+/// Types that a [`Header`] can hold: `String`, `bool`, integers of up to 32 bits, and an `Option`
+/// of one of these.
 ///
 /// Larger integers are not all within the ±(2<sup>53</sup>−1) that the specification allows, and
 /// floats are not allowed at all:

@@ -1,7 +1,7 @@
-//! Text in the value of a header, and back.
+//! Encoding of text in the value of a header.
 //!
-//! Most text stands there as it is. What a header cannot carry, or would not be read back from it
-//! as it was, is wrapped: `=?base64?` and `?=` around the Base64 of its UTF-8.
+//! Most text is written unchanged. Text that a header cannot contain, or that would be decoded
+//! differently, is wrapped: `=?base64?` and `?=` around the Base64 of its UTF-8.
 //!
 //! [Specification: Value Encoding](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#value-encoding)
 
@@ -19,8 +19,9 @@ const OPEN: &str = "=?base64?";
 /// Suffix of a wrapped value.
 const CLOSE: &str = "?=";
 
-/// The value of a header that says `text`: the text itself, or wrapped if it is empty, has other
-/// bytes than 0x20 to 0x7E, begins or ends with a space, or begins and ends as wrapped ones do.
+/// The header value for `text`: the text itself, or its wrapped form. A text is wrapped if it is
+/// empty, has bytes outside of 0x20 to 0x7E, begins or ends with a space, or begins and ends as
+/// wrapped texts do.
 ///
 /// ```
 /// use mcp_proto::headers::encode;
@@ -59,7 +60,7 @@ pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, ValueError> {
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| ValueError::InvalidUtf8)
 }
 
-/// A value as it stands, without the blanks around it.
+/// A value as written, without the blanks around it.
 pub(super) fn plain(value: &[u8]) -> Result<&str, ValueError> {
     let value = trim(value);
     if !value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
@@ -68,7 +69,7 @@ pub(super) fn plain(value: &[u8]) -> Result<&str, ValueError> {
     core::str::from_utf8(value).map_err(|_| ValueError::InvalidCharacter)
 }
 
-/// Returns whether a header carries `text` as it is, and something is there to be carried.
+/// Returns whether a header can contain `text` unchanged, and the text is not empty.
 pub(super) fn is_plain(text: &[u8]) -> bool {
     let blank = |byte: Option<&u8>| matches!(byte, None | Some(b' '));
     !blank(text.first()) && !blank(text.last()) && text.iter().all(|b| matches!(b, b' '..=b'~'))

@@ -20,54 +20,54 @@ use crate::url::Url;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Action {
-    /// Send a request to the origin of the URL, and tell the client what comes back:
+    /// Send a request to the origin of the URL, and pass its response to the client:
     /// [`handle_head`](super::Client::handle_head), [`handle_body`](super::Client::handle_body) and
     /// [`handle_end`](super::Client::handle_end), or
-    /// [`handle_failure`](super::Client::handle_failure). Requests need not be answered in order,
-    /// so each that is not answered has a connection of its own, or an HTTP/2 stream.
+    /// [`handle_failure`](super::Client::handle_failure). Responses may come in any order, so each
+    /// open request needs its own connection or HTTP/2 stream.
     Open {
         /// Names the request and its answer.
         exchange: ExchangeId,
         /// The request.
         request: Request,
     },
-    /// The answer is of no interest any more: close its connection, if it has not ended.
+    /// The response is no longer needed: close its connection, if it has not ended.
     Abort {
         /// The exchange.
         exchange: ExchangeId,
     },
-    /// Send a request of the authorizer to its own URL, with TLS as that URL says, and tell the
-    /// client what comes back in the same way. Follow no redirects. Let no log show fields, the
-    /// query or bodies: they are secrets.
+    /// Send a request of the authorizer to its own URL, with TLS if that URL has the scheme
+    /// `https`, and pass the response to the client in the same way. Follow no redirects. Log no
+    /// fields, queries or bodies: they are secrets.
     #[cfg(feature = "auth")]
     Fetch {
         /// Names the request and its answer.
         exchange: ExchangeId,
-        /// The request; `Request::from(&*fetch)` is one to be sent.
+        /// The request; `Request::from(&*fetch)` is the form to send.
         fetch: Box<Fetch>,
     },
-    /// Do something else that the authorizer wants, and answer by
+    /// Carry out another action of the authorizer, and answer through
     /// [`with_authorizer`](super::Client::with_authorizer).
     #[cfg(feature = "auth")]
     Authorize(AuthAction),
-    /// Tell the application.
+    /// Report an event to the application.
     Event(ClientEvent),
-    /// All is over; nothing follows.
+    /// The client is closed; no action follows.
     Close,
 }
 
-/// Names a request and its answer; never used twice by one client.
+/// Identifier of a request and its response; never used twice by one client.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ExchangeId(pub(super) u64);
 
 impl ExchangeId {
-    /// A number of its own.
+    /// The number of the identifier.
     pub fn number(self) -> u64 {
         self.0
     }
 }
 
-/// A request to be sent, without what its framing adds: `Host`, `Content-Length`.
+/// A request to send, without the fields of its framing: `Host`, `Content-Length`.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request {
@@ -75,18 +75,17 @@ pub struct Request {
     pub method: &'static str,
     /// Path and query.
     pub target: String,
-    /// Names and values of fields, which are visible ASCII, blanks and tabs.
+    /// Names and values of fields. A value consists of visible ASCII, blanks and tabs.
     pub fields: Vec<(Cow<'static, str>, Cow<'static, str>)>,
-    /// The body; a GET and a DELETE have none.
+    /// The body; empty for GET and DELETE.
     pub body: Bytes,
-    /// True if sending it twice does what sending it once does, so that whoever cannot know whether
-    /// it has arrived may send it once more.
+    /// True if the request is idempotent, and can be retried after a connection failure.
     ///
     /// [RFC 9110, section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)
     pub is_idempotent: bool,
 }
 
-/// Shows the fields, but no values of those that are the application's, nor the id of a session.
+/// Shows the fields, without the values of the application's fields and without the session id.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
@@ -107,10 +106,14 @@ pub struct Config {
     pub url: Url,
     /// The settings that do not depend on the transport.
     pub client: client::Config,
-    /// True if a legacy server is asked, with a GET, for what it says by itself; default true.
-    /// Without it changes are told while a call is in flight, or not at all.
+    /// True if the client opens a GET stream for messages that a legacy server sends outside of
+    /// calls; default true. Otherwise the client receives changes only while a call is in flight.
     pub listens: bool,
-    /// Fields that every request has.
+    /// Another origin that the endpoint of a server of 2024-11-05 may name; default none. An
+    /// example is the server's own origin behind a proxy. Requests still go to the origin of `url`,
+    /// to the path and the query of the endpoint.
+    pub trusts_endpoint_origin: Option<Url>,
+    /// Fields of every request.
     pub(super) fields: Fields,
 }
 
@@ -123,6 +126,7 @@ impl fmt::Debug for Config {
             .field("url", &self.url)
             .field("client", &self.client)
             .field("listens", &self.listens)
+            .field("trusts_endpoint_origin", &self.trusts_endpoint_origin)
             .field("fields", &Shown(&self.fields))
             .finish()
     }
@@ -131,22 +135,28 @@ impl fmt::Debug for Config {
 impl Config {
     /// The default settings of a client of the server at `url`.
     pub fn new(url: Url, client: impl Into<client::Config>) -> Self {
-        Self { url, client: client.into(), listens: true, fields: Vec::new() }
+        Self {
+            url,
+            client: client.into(),
+            listens: true,
+            trusts_endpoint_origin: None,
+            fields: Vec::new(),
+        }
     }
 
-    /// Gives every request a field, such as `Authorization` with a token, in place of one of the same
-    /// name. It goes to the origin of the URL and to no other. Without a `User-Agent` requests have
-    /// name and version of the implementation in it.
+    /// Adds a field to every request, such as `Authorization` with a token, in place of an earlier
+    /// field of the same name. The field is sent to the origin of the URL only. Without a
+    /// `User-Agent`, requests use name and version of the implementation.
     ///
-    /// Fails with [`UsageError::InvalidField`] if the name is no token or one of the machine's, or if
-    /// the value is not what a field may hold.
+    /// Fails with [`UsageError::InvalidField`] if the name is no token, or is a field that the
+    /// machine writes itself, or if the value is invalid.
     pub fn field(mut self, name: &str, value: &str) -> Result<Self, UsageError> {
         set_field(&mut self.fields, name, value)?;
         Ok(self)
     }
 }
 
-/// Fields without what may be a secret.
+/// Fields for `Debug`, without possible secrets.
 struct Shown<'a>(&'a Fields);
 
 impl fmt::Debug for Shown<'_> {
@@ -160,7 +170,7 @@ impl fmt::Debug for Shown<'_> {
     }
 }
 
-/// The fields that the machine writes, or whoever frames what it writes.
+/// The fields that the machine writes, or the framing of the request.
 const OWN: &[&str] = &[
     "accept",
     "accept-encoding",
@@ -182,7 +192,7 @@ const OWN: &[&str] = &[
     "upgrade",
 ];
 
-/// Returns whether this may be the value of a field.
+/// Returns whether a text is a valid value of a field.
 pub(super) fn is_value(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
@@ -193,10 +203,10 @@ fn is_own(name: &str) -> bool {
         || start.is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
 }
 
-/// Sets a field that requests are to have, in place of one of the same name.
+/// Sets a field for requests, in place of an earlier field of the same name.
 ///
-/// Fails with [`UsageError::InvalidField`] if the name is no token or one of the machine's, or if
-/// the value is not what a field may hold.
+/// Fails with [`UsageError::InvalidField`] if the name is no token, or is a field that the machine
+/// writes itself, or if the value is invalid.
 pub fn set_field(fields: &mut Fields, name: &str, value: &str) -> Result<(), UsageError> {
     if is_own(name) || !is_name(name) || !is_value(value) {
         return Err(UsageError::InvalidField { name: name.into() });

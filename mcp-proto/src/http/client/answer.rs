@@ -1,18 +1,24 @@
 //! Decision table for the meaning of an answer over HTTP.
 //!
-//! In: the purpose of the request, the class of the status, and the kind of the body. Out: the
-//! [`Meaning`]. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
+//! In: the purpose of the request, the class of the status, the kind of the body, and whether the
+//! client may speak 2024-11-05. Out: the [`Meaning`]. `docs/tables.md` shows [`TABLE`]; a test walks
+//! every combination.
 //!
 //! [Specification: Backward
 //! Compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility)
 
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::client::is_modern_error;
+use crate::decision_table::{Cells, Column, Set, Table, row};
+use crate::error::ErrorCode;
+use crate::message::Response;
 
-/// What was asked.
+/// Purpose of the request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
-    /// What the server is: `server/discover` or `initialize`, while that is not known.
-    Era,
+    /// `server/discover`, before the era of the server is known.
+    Discover,
+    /// `initialize`, before the era of the server is known.
+    Initialize,
     /// Anything else.
     Call,
 }
@@ -22,80 +28,114 @@ pub enum Asked {
 pub enum Class {
     /// 2xx.
     Success,
-    /// 3xx, and not followed.
+    /// 3xx that is not followed.
     Redirection,
     /// 401 or 403.
     Unauthorized,
+    /// 400, 404 or 405: the reply of a server of 2024-11-05 to a POST to the URL of its stream.
+    Absent,
     /// Another 4xx.
     ClientError,
-    /// 5xx, or anything that is no status.
+    /// 5xx, or an invalid status.
     ServerError,
 }
 
-/// What the body of an answer says.
+/// Kind of message in the body of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Body {
     /// A result.
     Result,
-    /// An error that modern servers alone answer with: -32020, -32021, -32022.
+    /// An error that only modern servers send: -32020, -32021, -32022.
     ModernError,
+    /// -32601, which modern servers send with 404.
+    Unknown,
     /// Another error.
     Error,
+    /// A stream whose first event is `endpoint`.
+    Endpoint,
     /// Nothing that is a response.
     Nothing,
 }
 
-/// What an answer means.
+/// Meaning of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning {
-    /// What its body says.
+    /// The message in its body.
     Body,
-    /// The server wants to know who asks.
+    /// The server requires authentication.
     Unauthorized,
-    /// The server does not answer; that says nothing about what it is.
+    /// The server does not answer; its era stays unknown.
     Unavailable,
-    /// What its status says, and no more.
+    /// The server may use HTTP+SSE of 2024-11-05; a GET of the same URL finds out.
+    HttpSseTransport,
+    /// Its status alone.
     Status,
 }
 
 /// The inputs of a row.
-type Sets = (Set<Asked>, Set<Class>, Set<Body>);
+type Sets = (Set<Asked>, Set<Class>, Set<Body>, Set<bool>);
 
-impl Input for Asked {
-    const ALL: Set<Self> = &[Self::Era, Self::Call];
+impl Column for Asked {
+    const ALL: Set<Self> = &[Self::Discover, Self::Initialize, Self::Call];
 }
 
-impl Input for Class {
+impl Column for Class {
     const ALL: Set<Self> = &[
         Self::Success,
         Self::Redirection,
         Self::Unauthorized,
+        Self::Absent,
         Self::ClientError,
         Self::ServerError,
     ];
 }
 
-impl Input for Body {
-    const ALL: Set<Self> = &[Self::Result, Self::ModernError, Self::Error, Self::Nothing];
+impl Column for Body {
+    const ALL: Set<Self> = &[
+        Self::Result,
+        Self::ModernError,
+        Self::Unknown,
+        Self::Error,
+        Self::Endpoint,
+        Self::Nothing,
+    ];
 }
 
 impl Cells for Meaning {}
 
 const ANYTHING: &[Asked] = Asked::ALL;
+const ERA: &[Asked] = &[Asked::Discover, Asked::Initialize];
 const ANY_CLASS: &[Class] = Class::ALL;
 const ANY_BODY: &[Body] = Body::ALL;
-const ERRORS: &[Body] = &[Body::ModernError, Body::Error];
+const RESPONSES: &[Body] = &[Body::Result, Body::ModernError, Body::Unknown, Body::Error];
+const ERRORS: &[Body] = &[Body::ModernError, Body::Unknown, Body::Error];
+const EITHER: &[bool] = bool::ALL;
+const MAY: &[bool] = &[true];
 
 /// The table. The first row that matches decides.
 #[rustfmt::skip]
-pub const TABLE: Table<Sets, Meaning> = Table::new(&["asked", "status", "body", "means"], &[
-    row("answered",     (ANYTHING, &[Class::Success], &[Body::Result, Body::ModernError, Body::Error]), Meaning::Body),
-    row("modern-error", (ANYTHING, ANY_CLASS, &[Body::ModernError]), Meaning::Body),
-    row("unauthorized", (ANYTHING, &[Class::Unauthorized], ANY_BODY), Meaning::Unauthorized),
-    row("unavailable",  (&[Asked::Era], &[Class::Redirection, Class::ServerError], ANY_BODY), Meaning::Unavailable),
-    row("refused",      (ANYTHING, ANY_CLASS, ERRORS), Meaning::Body),
-    row("status",       (ANYTHING, ANY_CLASS, ANY_BODY), Meaning::Status),
+pub const TABLE: Table<Sets, Meaning> = Table::new(&["asked", "status", "body", "may be old", "means"], &[
+    row("answered",       (ANYTHING, &[Class::Success], RESPONSES, EITHER), Meaning::Body),
+    row("modern-error",   (ANYTHING, ANY_CLASS, &[Body::ModernError], EITHER), Meaning::Body),
+    row("unauthorized",   (ANYTHING, &[Class::Unauthorized], ANY_BODY, EITHER), Meaning::Unauthorized),
+    row("unavailable",    (ERA, &[Class::Redirection, Class::ServerError], ANY_BODY, EITHER), Meaning::Unavailable),
+    row("old-transport",  (&[Asked::Initialize], &[Class::Absent], &[Body::Error, Body::Nothing], MAY), Meaning::HttpSseTransport),
+    row("endpoint-event", (&[Asked::Initialize], &[Class::Success], &[Body::Endpoint], MAY), Meaning::HttpSseTransport),
+    row("refused",        (ANYTHING, ANY_CLASS, ERRORS, EITHER), Meaning::Body),
+    row("status",         (ANYTHING, ANY_CLASS, ANY_BODY, EITHER), Meaning::Status),
 ]);
+
+impl Body {
+    /// The kind of a response.
+    pub(super) fn of(response: &Response) -> Self {
+        match &response.body {
+            Ok(_) => Self::Result,
+            Err(error) if is_modern_error(error.code) => Self::ModernError,
+            Err(error) if error.code == ErrorCode::METHOD_NOT_FOUND => Self::Unknown,
+            Err(_) => Self::Error,
+        }
+    }
+}
 
 impl Class {
     /// The class of a status.
@@ -104,6 +144,7 @@ impl Class {
             200..=299 => Self::Success,
             300..=399 => Self::Redirection,
             401 | 403 => Self::Unauthorized,
+            400 | 404 | 405 => Self::Absent,
             400..=499 => Self::ClientError,
             _ => Self::ServerError,
         }

@@ -1,7 +1,7 @@
-//! The authorizer of a client over HTTP, and its request that is out.
+//! The authorizer of a client over HTTP, and its open request.
 //!
-//! In: the parts of answers. Out: `true` for those that are the authorizer's, which gets each answer as
-//! a whole. A body is read as far as the authorizer reads it.
+//! In: the parts of answers. Out: `true` if a part belongs to the authorizer's request. The
+//! authorizer gets each answer as a whole. Bodies are read up to the authorizer's limit.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -18,7 +18,7 @@ use crate::time::Instant;
 /// The field in which servers send nonces for proofs.
 pub(super) const NONCE: &str = "DPoP-Nonce";
 
-/// The authorizer, and its request that is out.
+/// The authorizer, and its open request.
 #[derive(Debug)]
 pub(super) struct OwnAuthorizer {
     pub(super) authorizer: Authorizer,
@@ -27,14 +27,14 @@ pub(super) struct OwnAuthorizer {
     pub(super) has_failed: bool,
 }
 
-/// A request of the authorizer, and its answer as far as it has come.
+/// An open request of the authorizer, and the received part of its answer.
 struct OpenFetch {
     exchange: ExchangeId,
     id: FetchId,
     status: u16,
     location: Option<String>,
     nonce: Option<String>,
-    /// At most one byte more than the authorizer reads.
+    /// The body, up to one byte more than the authorizer's limit.
     body: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ impl OwnAuthorizer {
         Self { authorizer, fetch: None, has_failed: false }
     }
 
-    /// The time for [`handle_timeout`](Self::handle_timeout).
+    /// The next time at which to call [`handle_timeout`](Self::handle_timeout).
     pub(super) fn due(&self) -> Option<Instant> {
         self.authorizer.poll_timeout()
     }
@@ -95,12 +95,12 @@ impl OwnAuthorizer {
         true
     }
 
-    /// A request of the authorizer goes out.
+    /// Records that a request of the authorizer is sent.
     pub(super) fn begin_fetch(&mut self, exchange: ExchangeId, id: FetchId) {
         self.fetch = Some(OpenFetch::new(exchange, id));
     }
 
-    /// The request that is out has had its time.
+    /// Takes the open request if its time is over.
     pub(super) fn end_fetch(&mut self) -> Option<ExchangeId> {
         Some(self.fetch.take()?.exchange)
     }
@@ -123,7 +123,7 @@ impl OpenFetch {
     }
 }
 
-/// Shows no body, which has tokens.
+/// Hides the body, which contains tokens.
 impl fmt::Debug for OpenFetch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { exchange, status, .. } = self;

@@ -1,7 +1,7 @@
-//! Requests that need a token: they are held while the authorizer gets one, and sent again.
+//! Requests that need a token: they are paused while the authorizer gets one, and sent again.
 //!
-//! In: requests that are about to be sent, refusals, and the answers that the authorizer waits for.
-//! Out: requests with credentials, [`Action::Fetch`] and [`Action::Authorize`].
+//! In: requests to send, refusals, and the answers to the authorizer. Out: requests with
+//! credentials, [`Action::Fetch`] and [`Action::Authorize`].
 //!
 //! | state of a request | leaves by |
 //! |---|---|
@@ -9,11 +9,11 @@
 //! | held, never sent | the end of the flow: it is sent, or fails |
 //! | held, refused with 401 or 403 | the end of the flow: it is sent again, at most 4 times in all, or fails with [`Unauthorized`] |
 //!
-//! The time of a call or a probe does not pass while its request is held. What belongs to a session
-//! ends with the session. A DELETE is never held.
+//! The timeout of a call or a probe is paused while its request is held. Requests of a session end
+//! with the session. A DELETE is held for 2 s at most, and is not sent again after a refusal.
 //!
-//! After a flow has failed only calls begin another one. A stream that the client opens again by itself
-//! does not send a person to the page of the authorization server a second time.
+//! After a failed flow only calls begin another one. A stream that the client reopens by itself
+//! does not open the sign-in page for the user a second time.
 //!
 //! [Specification: Authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)
 
@@ -40,11 +40,11 @@ use crate::time::Instant;
 const AUTHORIZATION: &str = "Authorization";
 const PROOF: &str = "DPoP";
 
-/// The meaning of a head for a request with credentials.
+/// Result of checking the head for a refusal.
 pub(super) enum RefusalFate {
     /// The request is held, or was sent again.
     Taken,
-    /// The answer is read. The text says why there was no sign-in, if it was asked for.
+    /// The answer is read as usual. The text says why the sign-in failed, if there was one.
     No(Option<String>),
 }
 
@@ -62,28 +62,33 @@ impl Client {
         Ok(())
     }
 
-    /// Gives access to the authorizer: for its answers ([`Authorizer::handle_held`] and so on), and for
-    /// [`Authorizer::authorize`] and [`Authorizer::forget`]. Returns `None` if the client has none.
+    /// Gives access to the authorizer: for its answers ([`Authorizer::handle_loaded`] and so on),
+    /// and for [`Authorizer::authorize`] and [`Authorizer::forget`]. Returns `None` if the client
+    /// has no authorizer.
     pub fn with_authorizer<T>(
         &mut self,
         now: Instant,
         command: impl FnOnce(&mut Authorizer) -> T,
     ) -> Option<T> {
         let result = command(&mut self.authorization.as_mut()?.authorizer);
+        self.side.credentials_changed();
         self.pump(now);
         Some(result)
     }
 
-    /// Begins an exchange with the credentials that there are, or holds its request.
+    /// Begins an exchange with the available credentials, or holds its request.
     pub(super) fn begin_authorized(
         &mut self,
         now: Instant,
         mut request: Request,
         purpose: Purpose,
         mut attempt: Attempt,
-    ) {
+    ) -> ExchangeId {
         let access = match &mut self.authorization {
-            Some(authorization) => authorization.authorizer.access(now, request.method),
+            Some(authorization) => {
+                let url = self.requests.url_of(&request);
+                authorization.authorizer.access(now, request.method, &url)
+            }
             None => Access::None,
         };
         if self.authorization.is_some() {
@@ -98,36 +103,44 @@ impl Client {
                 let proof = credentials.proof.map(|it| it.expose().to_owned());
                 request.fields.extend(proof.map(|it| (PROOF.into(), it.into())));
             }
-            Access::Wait if !matches!(purpose, Purpose::Delete) => {
-                if let Some(call) = purpose.call() {
-                    self.side.rest_request(&call.id);
-                }
-                attempt.is_held = true;
-                return self.exchanges.hold(request, purpose, attempt);
-            }
-            Access::Wait | Access::None => {}
+            Access::Wait => return self.hold(now, request, purpose, attempt),
+            Access::None => {}
         }
-        let id = self.exchanges.begin(now, &mut self.queue, request, purpose);
-        if let Some(open) = self.exchanges.get_mut(id) {
-            open.attempt = attempt;
-        }
-        self.rest_while_waiting(id);
+        self.begin(now, request, purpose, attempt)
     }
 
-    /// Shows the authorizer the head of an answer.
+    fn hold(
+        &mut self,
+        now: Instant,
+        request: Request,
+        purpose: Purpose,
+        attempt: Attempt,
+    ) -> ExchangeId {
+        if let Some(id) = purpose.timed() {
+            self.side.rest_request(id);
+        }
+        self.exchanges.hold(now, request, purpose, attempt)
+    }
+
+    /// Stores the nonce of an answer for the proofs of later requests.
+    pub(super) fn handle_nonce(&mut self, head: &StatusHead) {
+        if let (Some(authorization), Some(nonce)) = (&mut self.authorization, text(head, NONCE)) {
+            authorization.authorizer.handle_nonce(&nonce);
+        }
+    }
+
+    /// Passes the head of an answer to the authorizer.
     pub(super) fn handle_refusal(
         &mut self,
         now: Instant,
         id: ExchangeId,
         head: &StatusHead,
     ) -> RefusalFate {
+        self.handle_nonce(head);
         let (Some(authorization), Some(open)) = (&mut self.authorization, self.exchanges.get(id))
         else {
             return RefusalFate::No(None);
         };
-        if let Some(nonce) = text(head, NONCE) {
-            authorization.authorizer.handle_nonce(&nonce);
-        }
         let Some(request) = &open.request else { return RefusalFate::No(None) };
         let operation = operation(&open.purpose, &request.fields);
         let status = head.status();
@@ -152,27 +165,23 @@ impl Client {
             refusals: attempt.refusals.saturating_add(1),
             nonces: attempt.nonces.saturating_add(u8::from(unauthorized.wants_nonce())),
             refusal: Some(unauthorized),
-            is_held: advice == RefusalAdvice::Wait,
             ..attempt
         };
-        if !attempt.is_held {
+        if advice == RefusalAdvice::Wait {
+            self.hold(now, request, purpose, attempt);
+        } else {
             self.begin_authorized(now, request, purpose, attempt);
-            return RefusalFate::Taken;
         }
-        if let Some(call) = purpose.call() {
-            self.side.rest_request(&call.id);
-        }
-        self.exchanges.hold(request, purpose, attempt);
         RefusalFate::Taken
     }
 
-    /// Does what the authorizer wants; false if that is nothing.
+    /// Carries out the authorizer's actions; returns false if it has none.
     pub(super) fn pump_authorization(&mut self, now: Instant) -> bool {
         let Some(authorization) = &mut self.authorization else { return false };
         let Some(action) = authorization.authorizer.poll_action() else { return false };
         let is_report = matches!(action, AuthAction::Changed(_));
         if matches!(action, AuthAction::Fetch(_)) || is_report {
-            // An earlier one has had its time.
+            // The time of an earlier request is over.
             if let Some(exchange) = authorization.end_fetch() {
                 self.queue.push_back(Action::Abort { exchange });
             }
@@ -186,6 +195,7 @@ impl Client {
                 self.queue.push_back(Action::Fetch { exchange, fetch: Box::new(fetch) });
             }
             AuthAction::Changed(state) => {
+                self.side.credentials_changed();
                 self.queue.push_back(Action::Authorize(AuthAction::Changed(state.clone())));
                 self.end_flow(now, &state);
             }
@@ -194,7 +204,7 @@ impl Client {
                     self.send_held(now, request, purpose, attempt);
                 }
             }
-            other @ (AuthAction::Hold { .. }
+            other @ (AuthAction::Load { .. }
             | AuthAction::Sign { .. }
             | AuthAction::Subject { .. }
             | AuthAction::Release { .. }
@@ -206,7 +216,7 @@ impl Client {
         true
     }
 
-    /// Sends what is held, or fails it.
+    /// Sends the held requests, or fails them.
     fn end_flow(&mut self, now: Instant, state: &AuthState) {
         let Some(authorization) = &mut self.authorization else { return };
         let error = match state {
@@ -232,21 +242,22 @@ impl Client {
     }
 
     fn send_held(&mut self, now: Instant, request: Request, purpose: Purpose, attempt: Attempt) {
-        if let Some(call) = purpose.call() {
-            self.side.restart_request(now, &call.id);
+        if let Some(id) = purpose.timed() {
+            self.side.restart_request(now, id);
         }
         self.begin_authorized(now, request, purpose, Attempt { is_held: false, ..attempt });
     }
 }
 
-/// The operation for which step-ups are counted: the method, and the name of a tool, a resource or a
-/// prompt if a header has it.
+/// The operation by which step-ups are counted: the method, and the name of a tool, a resource or a
+/// prompt if a header contains the name.
 fn operation(purpose: &Purpose, fields: &Fields) -> String {
     let method = match purpose {
         Purpose::Call(call) => &*call.method,
         Purpose::Refresh(_) => "tools/list",
         Purpose::Message(_) => "notifications",
-        Purpose::Listen | Purpose::Rest | Purpose::Delete => "stream",
+        Purpose::HttpSsePost(_) => "request",
+        Purpose::HttpSseStream(_) | Purpose::Listen | Purpose::Rest | Purpose::Delete => "stream",
     };
     let name = fields.iter().find(|(name, _)| name == headers::NAME);
     name.map_or_else(|| method.into(), |(_, name)| format!("{method} {name}"))

@@ -1,42 +1,42 @@
 //! Delay between two attempts of one exchange.
 //!
-//! In: attempts that succeed and fail, with their times, and the server's `retry`. Out: how long to
-//! wait. The rules are those of [`resume`].
+//! In: attempts that succeed and fail, with their times, and the server's `retry`. Out: the delay.
+//! [`resume`] has the rules.
 
 use super::resume;
 use crate::time::{Duration, Instant};
 
-/// Attempts of one exchange, as far as they decide when the next one follows.
+/// Attempts of one exchange, and the delay before the next one.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     /// Attempts that have failed since the last success.
     tries: u32,
-    /// What the server has said.
+    /// Delay that the server has requested (`retry`).
     retry: Option<Duration>,
-    /// Delay before the present attempt.
+    /// Delay before the current attempt.
     waited: Duration,
-    /// When the present stream began.
+    /// Time at which the current stream began.
     open_since: Option<Instant>,
 }
 
 impl Backoff {
-    /// The server says how long to wait.
+    /// Sets the delay that the server requests.
     pub(super) fn set_retry(&mut self, retry: Duration) {
         self.retry = Some(retry);
     }
 
-    /// The attempt has brought something.
+    /// Records that the attempt has received an event.
     pub(super) fn succeed(&mut self) {
         self.tries = 0;
     }
 
-    /// The attempt has opened a stream.
+    /// Records that the attempt has opened a stream.
     pub(super) fn open(&mut self, now: Instant) {
         self.open_since = Some(now);
     }
 
-    /// The attempt is over; returns the delay until the next one. A quiet stream that a proxy cuts
-    /// after a while has succeeded.
+    /// Ends the attempt; returns the delay until the next one. A quiet stream that a proxy closes
+    /// after a while counts as a success.
     pub(super) fn fail(&mut self, now: Instant, random: u8) -> Duration {
         let proof = self.waited.min(resume::STABLE);
         if self.open_since.take().is_some_and(|since| now >= since + proof && now > since) {
@@ -47,7 +47,8 @@ impl Backoff {
         self.waited
     }
 
-    /// The attempt is over, and the next one will fail as long as nothing changes.
+    /// Ends an attempt whose repetition fails too unless something changes; returns the longest
+    /// delay.
     pub(super) fn fail_for_long(&mut self, random: u8) -> Duration {
         self.open_since = None;
         self.tries = self.tries.saturating_add(1);
@@ -55,7 +56,7 @@ impl Backoff {
         self.waited
     }
 
-    /// Returns whether fewer attempts have failed than may.
+    /// Returns whether another attempt is allowed after the failed ones.
     pub(super) fn may_try(&self) -> bool {
         self.tries < resume::MAX_TRIES
     }

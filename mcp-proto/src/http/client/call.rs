@@ -1,4 +1,4 @@
-//! Call in flight: a JSON-RPC request, and how far the stream of its answer has come.
+//! Call in flight: a JSON-RPC request, and the position in the stream of its answer.
 //!
 //! In: the events on the stream. Out: the event to resume from.
 
@@ -17,7 +17,7 @@ use crate::message::{Outgoing, RequestId};
 use crate::time::{Duration, Instant};
 use crate::version::Era;
 
-/// The longest event id that is given back.
+/// The longest event id that is sent back to the server.
 const MAX_EVENT_ID: usize = 1024;
 
 /// A JSON-RPC request.
@@ -26,50 +26,52 @@ pub(super) struct Call {
     pub(super) id: RequestId,
     pub(super) method: Cow<'static, str>,
     pub(super) era: Era,
-    /// The session that it belongs to.
+    /// Serial number of the session that the call belongs to.
     pub(super) serial: u64,
     pub(super) stream: Streaming,
-    /// The call of a tool of a modern server, as it was sent the first time.
+    /// The first request, kept for a tool call of a modern server and for `initialize`.
     pub(super) sent: Option<Sent>,
-    /// True if its headers were refused before.
+    /// True if the headers of an earlier attempt were refused.
     pub(super) is_second: bool,
-    /// What was wrong with what has come.
+    /// Fault in the answer so far.
     pub(super) fault: Option<ProtocolError>,
-    /// What the answer to `initialize` calls the session.
+    /// Session id in the answer to `initialize`.
     pub(super) session_id: Option<SessionId>,
 }
 
-/// The call of a tool as it was sent.
+/// A request as it was sent.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) message: Outgoing,
-    /// The headers that repeat arguments.
+    /// The headers that mirror arguments.
     pub(super) headers: Fields,
 }
 
-/// How far a stream of events has come, over all that it was read from.
+/// Position in a stream of events, over all exchanges that it was read from.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
     /// The last id.
     last: Option<Bytes>,
     pub(super) backoff: Backoff,
-    /// True if it was ever open.
+    /// True if the stream was ever open.
     pub(super) was_open: bool,
 }
 
 impl Call {
-    /// Returns whether an answer with this status, an error or not, leaves it open.
+    /// Returns whether the call stays open after an answer with this status.
     pub(super) fn outlives(&self, status: u16, is_error: bool) -> bool {
         let broke = Break::of(status);
-        // A server that is down does not end a subscription that it has accepted.
+        // A server that is down does not end a subscription that it had accepted.
         let is_subscribed = self.method == "subscriptions/listen" && self.stream.was_open;
-        // Nor does it end a call that it has accepted: it refuses the GET for the rest of the answer.
+        // An accepted call stays open too: the server only refuses the GET for the rest of the
+        // answer.
         let is_accepted = self.era == Era::Legacy && self.is_resumed();
         is_subscribed && is_error && broke == Break::Unavailable
             || is_accepted && matches!(broke, Break::Unavailable | Break::Conflict)
     }
 
-    /// Returns whether what is out is a GET for the rest of an answer, once it is over.
+    /// Returns whether there is an event id to resume from. Once the first stream is over, the
+    /// request of the call is then a GET for the rest of the answer.
     pub(super) fn is_resumed(&self) -> bool {
         self.stream.last_id().is_some()
     }
@@ -96,28 +98,28 @@ impl Streaming {
         core::str::from_utf8(id).ok().filter(|id| is_value(id))
     }
 
-    /// The server has accepted it.
+    /// Records that the server has accepted the stream.
     pub(super) fn open(&mut self, now: Instant) {
         self.was_open = true;
         self.backoff.open(now);
     }
 
-    /// The server does not know the last id.
+    /// Drops the last id, which the server does not know.
     pub(super) fn forget_id(&mut self) {
         self.last = None;
     }
 
-    /// The server says how long to wait before it is opened again.
+    /// Sets the delay that the server requests before the stream is reopened.
     pub(super) fn set_retry(&mut self, retry: Duration) {
         self.backoff.set_retry(retry);
     }
 
-    /// Takes note of an event.
+    /// Records an event.
     pub(super) fn see(&mut self, event: &sse::Event) {
         if !event.data.is_empty() || event.id != self.last {
             self.backoff.succeed();
         }
-        // It is kept for long, and what it is a slice of is not.
+        // The id is kept for long, so it must not keep its whole buffer alive.
         if event.id != self.last {
             self.last = event.id.as_ref().map(|id| Bytes::copy_from_slice(id));
         }

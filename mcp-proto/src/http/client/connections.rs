@@ -1,8 +1,7 @@
 //! Connections of a client: at most `Limits::max_client_connections`, and the exchanges that wait for
 //! one.
-//!
-//! In: exchanges that begin and end. Out: which exchange is opened next. Each exchange has a
-//! connection of its own. Every kind of exchange has its share, so that none starves another:
+//! In: exchanges that begin and end. Out: the exchange to open next. Each exchange has a connection
+//! of its own. Every kind of exchange has its share, so that no kind starves another:
 //!
 //! | kind | share | in order |
 //! |---|---|---|
@@ -10,17 +9,17 @@
 //! | calls, and the streams that they are resumed on | the rest, without the streams in it | second |
 //! | streams that stay open: the GET of a legacy session, subscriptions | half | third |
 //!
-//! A server that asks for input while calls are in flight gets its answers on connections that no
-//! call may take.
+//! Answers to a server's requests for input have connections that no call may take. So they go out
+//! even while many calls are in flight.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
 use super::ExchangeId;
 
-/// The fewest connections with which each kind has one.
+/// The smallest number of connections with which each kind has at least one.
 const LEAST: usize = 4;
 
-/// Kind of an exchange, by how long it takes and who waits for it; in the order in which they go.
+/// Kind of an exchange, by its duration and urgency; the most urgent kind comes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Share {
     /// A message without a response.
@@ -49,7 +48,7 @@ impl Connections {
         Self { max: max.max(LEAST), open: BTreeMap::new(), messages, calls, streams }
     }
 
-    /// An exchange begins; returns whether it has a connection, or waits for one.
+    /// Begins an exchange; returns false if it must wait for a connection.
     pub(super) fn begin(&mut self, id: ExchangeId, share: Share) -> bool {
         let is_next = self.queue(share).is_empty() && self.has_room(share);
         if is_next {
@@ -60,7 +59,7 @@ impl Connections {
         is_next
     }
 
-    /// The next exchange that has waited and has a connection.
+    /// The next waiting exchange that now has a connection.
     pub(super) fn next(&mut self) -> Option<ExchangeId> {
         let shares = [Share::Message, Share::Call, Share::Stream];
         let share = shares.into_iter().find(|share| {
@@ -77,7 +76,7 @@ impl Connections {
         self.open.contains_key(&id)
     }
 
-    /// An exchange is over.
+    /// Ends an exchange.
     pub(super) fn end(&mut self, id: ExchangeId) {
         if self.open.remove(&id).is_none() {
             for queue in [&mut self.messages, &mut self.calls, &mut self.streams] {
@@ -86,7 +85,7 @@ impl Connections {
         }
     }
 
-    /// Returns whether another stream would wait for one that stays open to end.
+    /// Returns whether another stream would have to wait until an open one ends.
     pub(super) fn is_full_of_streams(&self) -> bool {
         self.count(Share::Stream) + self.streams.len() >= self.max_streams()
     }

@@ -1,15 +1,15 @@
 //! Delivery of messages that have no response: answers to requests of a legacy server, and
 //! notifications.
 //!
-//! In: messages, and what becomes of their POSTs. Out: POSTs, again after a delay if
-//! [`resume::TABLE`] says so, and the report that a message was not delivered.
+//! In: messages, and the outcomes of their POSTs. Out: POSTs, repeated after a delay if
+//! [`resume::TABLE`] says so, and reports of undelivered messages.
 //!
-//! An answer names its request, so that a server that gets it twice drops the second one: it is sent
-//! again for as long as its request lives, which ends with the session, with
-//! `notifications/cancelled`, and after [`MAX_TRIES`](resume::MAX_TRIES). A session begins once, so that
-//! `notifications/initialized` is sent again as well; what waits for it goes out when it is accepted,
-//! or when it fails 60 s after it was sent first. Another notification may mean something else the
-//! second time.
+//! An answer names its request, so a server drops a second copy. The client therefore sends the
+//! answer again until the request ends: with the session, with `notifications/cancelled`, or after
+//! [`MAX_TRIES`](resume::MAX_TRIES). `notifications/initialized` is also sent again, since a
+//! session begins only once. Messages that wait for it go out when it is accepted, or when it fails
+//! 60 s after it was first sent. Other notifications are sent once, since a repetition may have
+//! another meaning.
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
@@ -33,19 +33,19 @@ use crate::time::{Duration, Instant};
 /// Time that a server has to accept a message without a response.
 pub(super) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A message on its way.
+/// A message that the server has not accepted yet.
 #[derive(Debug)]
 pub(super) struct Delivery {
     kind: Delivered,
     body: Bytes,
-    /// The session that it belongs to.
+    /// Serial number of the session that the message belongs to.
     pub(super) serial: u64,
-    /// When it was sent first.
+    /// Time at which it was first sent.
     since: Instant,
     backoff: Backoff,
 }
 
-/// What follows when a server has not accepted a message.
+/// Reaction to a message that the server has not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Broken {
     /// It is sent again after this delay.
@@ -58,7 +58,7 @@ pub(super) enum Broken {
 
 #[derive(Debug)]
 enum Delivered {
-    /// `notifications/initialized`, which others wait for.
+    /// `notifications/initialized`, which other messages wait for.
     Beginning,
     Notification(Box<str>),
     /// The answers to these requests; a batch has several.
@@ -66,8 +66,8 @@ enum Delivered {
 }
 
 impl Delivery {
-    /// A message that is sent first at `now`, with this body; `answered` are the requests that the
-    /// application has just answered, and the inputs that it has given.
+    /// A message that is first sent at `now`. `answered` has the requests that the application has
+    /// just answered, and the inputs that it has given.
     pub(super) fn new(
         now: Instant,
         message: Outgoing,
@@ -84,7 +84,7 @@ impl Delivery {
         self.body.clone()
     }
 
-    /// The server has not accepted it; returns the next step.
+    /// Records that the server has not accepted the message; returns the next step.
     pub(super) fn fail(&mut self, now: Instant, broke: Break, random: u8) -> Broken {
         let row = resume::TABLE.find((self.kind(), broke, self.backoff.may_try()));
         match row.map(|row| row.then) {
@@ -94,17 +94,17 @@ impl Delivery {
         }
     }
 
-    /// Returns whether the server has had its time to accept it.
+    /// Returns whether the server's time to accept the message is over.
     pub(super) fn is_late(&self, now: Instant) -> bool {
         now >= self.since + ACCEPT_TIMEOUT
     }
 
-    /// Returns whether others wait until it is delivered.
+    /// Returns whether other messages wait for the delivery of this one.
     pub(super) fn begins(&self) -> bool {
         matches!(self.kind, Delivered::Beginning)
     }
 
-    /// Returns whether it answers the request with this id and no other.
+    /// Returns whether the message answers only the request with this id.
     pub(super) fn answers(&self, id: &RequestId) -> bool {
         matches!(&self.kind, Delivered::Answer(ids, _) if ids.len() == 1 && ids.contains(id))
     }
@@ -128,7 +128,7 @@ impl Delivery {
     }
 }
 
-/// What a message is, as far as its delivery is concerned.
+/// Kind of a message, as far as its delivery is concerned.
 fn delivered(message: Outgoing, answered: &[(RequestId, InputId)]) -> Delivered {
     match message {
         Outgoing::Notification { method, .. } if method == "notifications/initialized" => {

@@ -1,9 +1,8 @@
-//! HTTP requests that are out, and what has come of their answers.
+//! Open HTTP requests, and the received parts of their answers.
 
 use alloc::boxed::Box;
 
 use super::Request;
-#[cfg(feature = "auth")]
 use super::attempt::Attempt;
 use super::call::Call;
 use super::connections::Share;
@@ -11,54 +10,44 @@ use super::delivery::Delivery;
 use super::reading::{Answer, WantedBody};
 use super::refresh::Refresh;
 use crate::message::RequestId;
-use crate::url::Url;
 use crate::version::Era;
 
-/// A request that is out, and its answer.
+/// An open request and its answer.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// Until the head of the answer has come.
+    /// The request, until the head of the answer arrives.
     pub(super) request: Option<Request>,
-    pub(super) redirects: u8,
-    /// Where it has been redirected to for the time being.
-    pub(super) moved: Option<Url>,
+    pub(super) attempt: Attempt,
     pub(super) purpose: Purpose,
     pub(super) answer: Option<Answer>,
-    /// True if the answer has ended, and is being read.
+    /// True if the answer has ended and its body is still being processed.
     pub(super) has_ended: bool,
-    #[cfg(feature = "auth")]
-    pub(super) attempt: Attempt,
 }
 
-/// Purpose of a request, out or to be sent again.
+/// Purpose of a request that is open or will be sent again.
 #[derive(Debug)]
 pub(super) enum Purpose {
     /// A JSON-RPC request, or the rest of the answer to it.
     Call(Box<Call>),
-    /// The tools of a server that has refused the headers of a call.
+    /// A list of the tools of a server that has refused the headers of a call.
     Refresh(Box<Refresh>),
     /// A JSON-RPC notification or response.
     Message(Box<Delivery>),
     /// The GET of a legacy session; the listener owns its state.
     Listen,
-    /// Nothing any more: its head has said all.
+    /// The GET of HTTP+SSE; `sse2024` owns its state.
+    HttpSseStream(RequestId),
+    /// The POST of a request by HTTP+SSE, whose response comes on the stream.
+    HttpSsePost(RequestId),
+    /// Nothing: the head of the answer was enough.
     Rest,
     /// The end of a session.
     Delete,
 }
 
 impl Exchange {
-    pub(super) fn new(request: Request, purpose: Purpose) -> Self {
-        Self {
-            request: Some(request),
-            redirects: 0,
-            moved: None,
-            purpose,
-            answer: None,
-            has_ended: false,
-            #[cfg(feature = "auth")]
-            attempt: Attempt::default(),
-        }
+    pub(super) fn new(request: Request, purpose: Purpose, attempt: Attempt) -> Self {
+        Self { request: Some(request), attempt, purpose, answer: None, has_ended: false }
     }
 }
 
@@ -67,20 +56,46 @@ impl Purpose {
     pub(super) fn call(&self) -> Option<&Call> {
         match self {
             Self::Call(call) => Some(call),
-            Self::Refresh(_) | Self::Message(_) | Self::Listen | Self::Rest | Self::Delete => None,
+            Self::Refresh(_)
+            | Self::Message(_)
+            | Self::Listen
+            | Self::HttpSseStream(_)
+            | Self::HttpSsePost(_)
+            | Self::Rest
+            | Self::Delete => None,
         }
     }
 
-    /// Returns whether it is the request with this id.
+    /// The request that an application, or the negotiation, waits for.
+    pub(super) fn request(&self) -> Option<&RequestId> {
+        match self {
+            Self::Call(call) => Some(&call.id),
+            Self::HttpSsePost(id) => Some(id),
+            Self::Refresh(_)
+            | Self::Message(_)
+            | Self::Listen
+            | Self::HttpSseStream(_)
+            | Self::Rest
+            | Self::Delete => None,
+        }
+    }
+
+    /// The request whose timeout is paused while the exchange waits in the client.
+    pub(super) fn timed(&self) -> Option<&RequestId> {
+        if let Self::HttpSseStream(initialize) = self { Some(initialize) } else { self.request() }
+    }
+
+    /// Returns whether the exchange is for the request with this id.
     pub(super) fn asks(&self, id: &RequestId) -> bool {
         match self {
             Self::Call(call) => call.id == *id,
             Self::Refresh(refresh) => refresh.call() == id,
+            Self::HttpSseStream(request) | Self::HttpSsePost(request) => request == id,
             Self::Message(_) | Self::Listen | Self::Rest | Self::Delete => false,
         }
     }
 
-    /// Returns whether it answers the request with this id and no other.
+    /// Returns whether the exchange answers only the request with this id.
     pub(super) fn answers(&self, id: &RequestId) -> bool {
         matches!(self, Self::Message(delivery) if delivery.answers(id))
     }
@@ -90,52 +105,71 @@ impl Purpose {
         matches!(self, Self::Message(_))
     }
 
-    /// The part of the answer's body that is of interest.
+    /// The part of the answer's body that the client reads.
     pub(super) fn wanted(&self) -> WantedBody {
         match self {
             Self::Call(_) | Self::Refresh(_) => WantedBody::Message,
-            Self::Listen => WantedBody::Events,
-            Self::Message(_) | Self::Rest | Self::Delete => WantedBody::Nothing,
+            Self::Listen | Self::HttpSseStream(_) => WantedBody::Events,
+            Self::HttpSsePost(_) | Self::Message(_) | Self::Rest | Self::Delete => {
+                WantedBody::Nothing
+            }
         }
     }
 
-    /// The share of connections that it belongs to.
+    /// The share of connections that the exchange belongs to.
     pub(super) fn share(&self) -> Share {
         match self {
             Self::Call(call) if call.method == "subscriptions/listen" => Share::Stream,
-            Self::Listen => Share::Stream,
-            Self::Call(_) | Self::Refresh(_) => Share::Call,
+            Self::Listen | Self::HttpSseStream(_) => Share::Stream,
+            Self::Call(_) | Self::Refresh(_) | Self::HttpSsePost(_) => Share::Call,
             Self::Message(_) | Self::Rest | Self::Delete => Share::Message,
         }
     }
 
-    /// The message, if it is for one.
+    /// The message, if the exchange delivers one.
     pub(super) fn into_delivery(self) -> Option<Box<Delivery>> {
         match self {
             Self::Message(delivery) => Some(delivery),
-            Self::Call(_) | Self::Refresh(_) | Self::Listen | Self::Rest | Self::Delete => None,
+            Self::Call(_)
+            | Self::Refresh(_)
+            | Self::Listen
+            | Self::HttpSseStream(_)
+            | Self::HttpSsePost(_)
+            | Self::Rest
+            | Self::Delete => None,
         }
     }
 
-    /// The legacy session that it belongs to.
+    /// Serial number of the legacy session that the exchange belongs to.
     pub(super) fn serial(&self) -> Option<u64> {
         match self {
             Self::Call(call) if call.era == Era::Legacy && call.method != "initialize" => {
                 Some(call.serial)
             }
             Self::Message(delivery) => Some(delivery.serial),
-            // The listener decides what a 404 to its GET means.
-            Self::Call(_) | Self::Refresh(_) | Self::Listen | Self::Rest | Self::Delete => None,
+            // The listener decides what a 404 to its GET means, and HTTP+SSE has no ids of sessions.
+            Self::Call(_)
+            | Self::Refresh(_)
+            | Self::Listen
+            | Self::HttpSseStream(_)
+            | Self::HttpSsePost(_)
+            | Self::Rest
+            | Self::Delete => None,
         }
     }
 
-    /// True for calls: an application waits for them. The client opens streams again by itself.
+    /// Returns whether the exchange may start a sign-in by a person: only calls may, since the
+    /// client itself reopens streams.
     #[cfg(feature = "auth")]
     pub(super) fn may_ask_person(&self) -> bool {
-        self.call().is_some_and(|call| !call.stream.was_open && !call.is_resumed())
+        match self {
+            Self::Call(call) => !call.stream.was_open && !call.is_resumed(),
+            Self::HttpSseStream(_) | Self::HttpSsePost(_) => true,
+            Self::Refresh(_) | Self::Message(_) | Self::Listen | Self::Rest | Self::Delete => false,
+        }
     }
 
-    /// True if the answer says nothing that matters.
+    /// Returns whether the rest of the answer does not matter.
     #[cfg(feature = "auth")]
     pub(super) fn is_over(&self) -> bool {
         matches!(self, Self::Rest | Self::Delete)

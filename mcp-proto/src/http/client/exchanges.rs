@@ -1,7 +1,7 @@
 //! Exchanges of a client, and their deadlines.
 //!
-//! In: requests with their purposes, ends, delays. Out: `Open` and `Abort`; exchanges that are over
-//! by their deadline, and purposes that are due for another attempt.
+//! In: requests with their purposes, ends, delays. Out: `Open` and `Abort`; exchanges whose
+//! deadline has passed, and purposes that are due for another attempt.
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
@@ -9,19 +9,19 @@
 //! | open | the request until the head of its answer has come; the answer | its end; `Abort`, at its deadline or when nobody wants it |
 //! | asleep | the call or the message, without its exchange | its delay, or other credentials |
 //!
-//! A message has 60 s from its connection on, a list of tools 60 s from its beginning, and a DELETE
-//! 2 s.
+//! A message has 60 s, counted from its connection. A list of tools has 60 s from its start, and a
+//! DELETE has 2 s. The GET of HTTP+SSE has 10 s until its first event.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::mem;
 
-#[cfg(feature = "auth")]
 use super::attempt::Attempt;
 use super::connections::Connections;
 use super::delivery::{ACCEPT_TIMEOUT, Delivery};
 use super::exchange::{Exchange, Purpose};
+use super::sse2024::ENDPOINT_TIMEOUT;
 use super::{Action, ExchangeId, Request};
 use crate::deadlines::Deadlines;
 use crate::message::RequestId;
@@ -31,34 +31,34 @@ use crate::url::Url;
 /// Time that a server has to answer a DELETE.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time that an answer may go on after what matters of it.
+/// Time that an answer may go on after its last relevant part.
 pub(super) const LINGER: Duration = Duration::from_secs(1);
 
-/// Number of times that a request is redirected.
+/// The most redirections of a request.
 const MAX_REDIRECTS: u8 = 5;
 
-/// Exchanges that are open, wait for a connection, or are asleep.
+/// Exchanges that are open, wait for a connection, or sleep.
 #[derive(Debug)]
 pub(super) struct Exchanges {
     all: BTreeMap<ExchangeId, Exchange>,
     sleeping: BTreeMap<u64, Sleeper>,
     connections: Connections,
-    deadlines: Deadlines<Reason>,
-    /// Messages that have not been accepted, open, waiting or asleep.
+    deadlines: Deadlines<ExchangeTimer>,
+    /// Number of messages that the server has not accepted: open, waiting or asleep.
     messages: usize,
     serials: u64,
 }
 
-/// An exchange that is attempted again after a while.
+/// An exchange that sleeps until its next attempt.
 #[derive(Debug)]
 struct Sleeper {
     purpose: Purpose,
-    /// True if other credentials may end the wait.
+    /// True if new credentials may end the sleep.
     is_unauthorized: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Reason {
+enum ExchangeTimer {
     /// The end of an exchange.
     End(ExchangeId),
     /// Another attempt.
@@ -68,7 +68,7 @@ enum Reason {
 /// Deadline that has passed.
 #[derive(Debug)]
 pub(super) enum Due {
-    /// The exchange is over.
+    /// The exchange has ended.
     Over(ExchangeId),
     /// The purpose is due for another attempt.
     Awake(Purpose),
@@ -87,19 +87,20 @@ impl Exchanges {
         }
     }
 
-    /// A number that no exchange has, nor will have.
+    /// A serial number that no other exchange ever has.
     pub(super) fn serial(&mut self) -> u64 {
         self.serials += 1;
         self.serials
     }
 
-    /// Begins an exchange; it is opened at once if there is a connection for it.
+    /// Begins an exchange; opens it at once if a connection is free.
     pub(super) fn begin(
         &mut self,
         now: Instant,
         queue: &mut VecDeque<Action>,
         request: Request,
         purpose: Purpose,
+        attempt: Attempt,
     ) -> ExchangeId {
         let id = ExchangeId(self.serial());
         let is_open = self.connections.begin(id, purpose.share());
@@ -109,47 +110,38 @@ impl Exchanges {
         let timeout = match &purpose {
             Purpose::Message(_) => is_open.then_some(ACCEPT_TIMEOUT),
             Purpose::Refresh(_) => Some(ACCEPT_TIMEOUT),
+            Purpose::HttpSseStream(_) => Some(ENDPOINT_TIMEOUT),
             Purpose::Delete => Some(DELETE_TIMEOUT),
-            Purpose::Call(_) | Purpose::Listen | Purpose::Rest => None,
+            Purpose::Call(_) | Purpose::HttpSsePost(_) | Purpose::Listen | Purpose::Rest => None,
         };
         if let Some(timeout) = timeout {
-            self.deadlines.set(Reason::End(id), now + timeout);
+            self.deadlines.set(ExchangeTimer::End(id), now + timeout);
         }
         self.messages += usize::from(purpose.is_message());
-        self.all.insert(id, Exchange::new(request, purpose));
+        self.all.insert(id, Exchange::new(request, purpose, attempt));
         id
     }
 
-    /// Sends the request of an exchange again, at another URL, until its old deadline. Returns
-    /// `None` if there is no such exchange, or if it was redirected too often.
-    pub(super) fn redirect(
+    /// Takes out an exchange whose request is to be sent again at another URL, and its deadline.
+    /// Returns `None` if there is no such exchange, or if it was redirected too often.
+    pub(super) fn take_redirected(
         &mut self,
-        now: Instant,
         queue: &mut VecDeque<Action>,
         id: ExchangeId,
-        url: Url,
+        url: &Url,
         is_permanent: bool,
-    ) -> Option<ExchangeId> {
-        self.all.get(&id).filter(|open| open.redirects < MAX_REDIRECTS)?;
-        let due = self.deadlines.due(Reason::End(id));
+    ) -> Option<(Request, Purpose, Attempt, Option<Instant>)> {
+        self.all.get(&id).filter(|open| open.attempt.redirects < MAX_REDIRECTS)?;
+        let due = self.deadlines.due(ExchangeTimer::End(id));
         let aborted = self.abort(queue, id)?;
         let request = Request { target: url.target().into(), ..aborted.request? };
-        let again = self.begin(now, queue, request, aborted.purpose);
-        if let Some(open) = self.all.get_mut(&again) {
-            open.redirects = aborted.redirects + 1;
-            open.moved = (!is_permanent).then_some(url);
-            #[cfg(feature = "auth")]
-            {
-                open.attempt = aborted.attempt;
-            }
-        }
-        if let Some(due) = due {
-            self.deadlines.set(Reason::End(again), due);
-        }
-        Some(again)
+        let mut attempt = aborted.attempt;
+        attempt.redirects = attempt.redirects.saturating_add(1);
+        attempt.moved = (!is_permanent).then(|| url.clone());
+        Some((request, aborted.purpose, attempt, due))
     }
 
-    /// Opens the next exchange that has waited, if there is a connection for it by now.
+    /// Opens the next waiting exchange, if a connection is free for it.
     pub(super) fn open_waiting(
         &mut self,
         now: Instant,
@@ -160,7 +152,7 @@ impl Exchanges {
                 continue;
             };
             if purpose.is_message() {
-                self.deadlines.set(Reason::End(id), now + ACCEPT_TIMEOUT);
+                self.deadlines.set(ExchangeTimer::End(id), now + ACCEPT_TIMEOUT);
             }
             queue.push_back(Action::Open { exchange: id, request: request.clone() });
             return Some(purpose);
@@ -181,7 +173,7 @@ impl Exchanges {
         self.connections.is_open(id)
     }
 
-    /// The most streams that may be open, if no other one may be opened.
+    /// The maximum of open streams, if it is reached.
     pub(super) fn full_of_streams(&self) -> Option<usize> {
         self.connections.is_full_of_streams().then(|| self.connections.max_streams())
     }
@@ -191,22 +183,34 @@ impl Exchanges {
         self.messages
     }
 
-    /// Takes the message of an exchange that has got its status; the rest of the answer says nothing.
+    /// Takes the message of an exchange that has received its status; the rest of the answer is
+    /// ignored.
     pub(super) fn take_message(&mut self, id: ExchangeId) -> Option<Box<Delivery>> {
         let open = self.all.get_mut(&id).filter(|open| open.purpose.is_message())?;
         self.messages = self.messages.saturating_sub(1);
         mem::replace(&mut open.purpose, Purpose::Rest).into_delivery()
     }
 
-    /// Holds a request until there are credentials.
+    /// Holds a request until there are credentials. A DELETE keeps its usual timeout.
     #[cfg(feature = "auth")]
-    pub(super) fn hold(&mut self, request: Request, purpose: Purpose, attempt: Attempt) {
+    pub(super) fn hold(
+        &mut self,
+        now: Instant,
+        request: Request,
+        purpose: Purpose,
+        attempt: Attempt,
+    ) -> ExchangeId {
         let id = ExchangeId(self.serial());
+        if matches!(purpose, Purpose::Delete) {
+            self.deadlines.set(ExchangeTimer::End(id), now + DELETE_TIMEOUT);
+        }
         self.messages += usize::from(purpose.is_message());
-        self.all.insert(id, Exchange { attempt, ..Exchange::new(request, purpose) });
+        let attempt = Attempt { is_held: true, ..attempt };
+        self.all.insert(id, Exchange::new(request, purpose, attempt));
+        id
     }
 
-    /// Takes out all requests that are held, in their order.
+    /// Takes all held requests, in order.
     #[cfg(feature = "auth")]
     pub(super) fn take_held(&mut self) -> Vec<(Request, Purpose, Attempt)> {
         let held = self.all.iter().filter(|(_, open)| open.attempt.is_held);
@@ -215,7 +219,7 @@ impl Exchanges {
         held.filter_map(|open| Some((open.request?, open.purpose, open.attempt))).collect()
     }
 
-    /// Takes the request of an exchange that was refused; the rest of the answer says nothing.
+    /// Takes the request of an exchange that was refused; the rest of the answer is ignored.
     #[cfg(feature = "auth")]
     pub(super) fn take_refused(
         &mut self,
@@ -226,20 +230,20 @@ impl Exchanges {
         let request = open.request.take()?;
         let purpose = mem::replace(&mut open.purpose, Purpose::Rest);
         self.messages = self.messages.saturating_sub(usize::from(purpose.is_message()));
-        self.deadlines.set(Reason::End(id), now + LINGER);
+        self.deadlines.set(ExchangeTimer::End(id), now + LINGER);
         Some((request, purpose, mem::take(&mut self.all.get_mut(&id)?.attempt)))
     }
 
     /// Ends an exchange that the driver has ended.
     pub(super) fn end(&mut self, id: ExchangeId) -> Option<Exchange> {
-        self.deadlines.clear(Reason::End(id));
+        self.deadlines.clear(ExchangeTimer::End(id));
         self.connections.end(id);
         let ended = self.all.remove(&id)?;
         self.messages = self.messages.saturating_sub(usize::from(ended.purpose.is_message()));
         Some(ended)
     }
 
-    /// Ends an exchange whose answer is of no interest any more.
+    /// Ends an exchange whose answer is no longer needed.
     pub(super) fn abort(
         &mut self,
         queue: &mut VecDeque<Action>,
@@ -253,7 +257,8 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Ends everything with such a purpose: aborts exchanges, and wakes what is asleep.
+    /// Ends all exchanges with a matching purpose: aborts the open ones, and removes the sleeping
+    /// ones.
     pub(super) fn abort_where(
         &mut self,
         queue: &mut VecDeque<Action>,
@@ -267,26 +272,37 @@ impl Exchanges {
         aborted
     }
 
-    /// Ends the calls of the session with this serial that wait for a connection; returns their ids.
-    pub(super) fn end_unsent(&mut self, serial: u64) -> Vec<RequestId> {
-        let is_unsent = |id, purpose: &Purpose| {
-            let mut call = purpose.call().into_iter();
-            !self.is_open(id) && call.any(|call| call.serial == serial && !call.is_resumed())
-        };
+    /// Ends the matching requests that wait for a connection; returns their ids.
+    pub(super) fn end_unsent(&mut self, is_meant: impl Fn(&Purpose) -> bool) -> Vec<RequestId> {
+        let is_unsent = |id, purpose: &Purpose| !self.is_open(id) && is_meant(purpose);
         let ended = self.find(is_unsent).into_iter().filter_map(|id| self.end(id));
-        ended.filter_map(|ended| Some(ended.purpose.call()?.id.clone())).collect()
+        ended.filter_map(|ended| Some(ended.purpose.request()?.clone())).collect()
+    }
+
+    /// Removes the deadline of an exchange.
+    pub(super) fn clear_deadline(&mut self, id: ExchangeId) {
+        self.deadlines.clear(ExchangeTimer::End(id));
+    }
+
+    /// Gives a request that is sent again its earlier deadline, unless it is held.
+    pub(super) fn restore_deadline(&mut self, id: ExchangeId, at: Instant) {
+        #[cfg(feature = "auth")]
+        if self.all.get(&id).is_some_and(|open| open.attempt.is_held) {
+            return;
+        }
+        self.deadlines.set(ExchangeTimer::End(id), at);
     }
 
     /// Gives an exchange its deadline.
     pub(super) fn set_deadline(&mut self, id: ExchangeId, at: Instant) {
-        self.deadlines.set(Reason::End(id), at);
+        self.deadlines.set(ExchangeTimer::End(id), at);
     }
 
-    /// Gives each exchange with such a purpose a deadline, if it has none.
+    /// Sets the deadline of each matching exchange that has none.
     pub(super) fn set_deadline_where(&mut self, at: Instant, is_meant: impl Fn(&Purpose) -> bool) {
         for id in self.find(|_, purpose| is_meant(purpose)) {
-            if !self.deadlines.has(Reason::End(id)) {
-                self.deadlines.set(Reason::End(id), at);
+            if !self.deadlines.has(ExchangeTimer::End(id)) {
+                self.deadlines.set(ExchangeTimer::End(id), at);
             }
         }
     }
@@ -296,15 +312,15 @@ impl Exchanges {
         found.map(|(id, _)| *id).collect()
     }
 
-    /// Has a call or a message attempted again at `at`, or when there are other credentials.
+    /// Schedules another attempt of a call or a message at `at`, or earlier with other credentials.
     pub(super) fn sleep(&mut self, at: Instant, purpose: Purpose, is_unauthorized: bool) {
         let key = self.serial();
-        self.deadlines.set(Reason::Wake(key), at);
+        self.deadlines.set(ExchangeTimer::Wake(key), at);
         self.messages += usize::from(purpose.is_message());
         self.sleeping.insert(key, Sleeper { purpose, is_unauthorized });
     }
 
-    /// The keys of what is asleep until there are other credentials.
+    /// The keys of sleepers that other credentials may wake.
     pub(super) fn unauthorized(&self) -> Vec<u64> {
         self.asleep_where(|sleeper| sleeper.is_unauthorized)
     }
@@ -314,20 +330,20 @@ impl Exchanges {
         meant.map(|(key, _)| *key).collect()
     }
 
-    /// Takes out what is asleep under a key.
+    /// Takes the sleeper with this key.
     pub(super) fn wake(&mut self, key: u64) -> Option<Purpose> {
-        self.deadlines.clear(Reason::Wake(key));
+        self.deadlines.clear(ExchangeTimer::Wake(key));
         let Sleeper { purpose, .. } = self.sleeping.remove(&key)?;
         self.messages = self.messages.saturating_sub(usize::from(purpose.is_message()));
         Some(purpose)
     }
 
-    /// The first thing that is due.
+    /// Takes the first deadline that has passed.
     pub(super) fn expire(&mut self, now: Instant) -> Option<Due> {
         while let Some(reason) = self.deadlines.expire(now) {
             match reason {
-                Reason::End(id) => return Some(Due::Over(id)),
-                Reason::Wake(key) => {
+                ExchangeTimer::End(id) => return Some(Due::Over(id)),
+                ExchangeTimer::Wake(key) => {
                     if let Some(purpose) = self.wake(key) {
                         return Some(Due::Awake(purpose));
                     }
@@ -337,7 +353,7 @@ impl Exchanges {
         None
     }
 
-    /// When something is due.
+    /// Time of the next deadline.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.deadlines.next()
     }

@@ -1,6 +1,6 @@
 //! GET stream of a legacy session: what the server sends outside of calls.
 //!
-//! In: the beginning and the end of a session; what becomes of the GET. Out: when to send the next
+//! In: the beginning and the end of a session; the outcomes of the GET. Out: the time of the next
 //! GET, and whether changes may have been missed in between. [`resume::TABLE`] decides.
 //!
 //! | state | holds | leaves by |
@@ -25,8 +25,8 @@ use crate::time::Instant;
 pub(super) struct Listener {
     state: ListenerState,
     stream: Streaming,
-    /// True if the server may have accepted a GET since the last one that has opened: what it sent
-    /// there is lost, unless the next GET resumes it.
+    /// True if the server may have accepted a GET since the last one that opened. Messages sent
+    /// there are lost, unless the next GET resumes that stream.
     may_have_missed: bool,
 }
 
@@ -59,19 +59,19 @@ impl Listener {
         matches!(self.state, ListenerState::Unauthorized(_))
     }
 
-    /// A GET is sent; returns the event to resume from.
+    /// Records that a GET is sent; returns the event to resume from.
     pub(super) fn begin(&mut self) -> Option<&str> {
         self.state = ListenerState::Opening;
         self.stream.last_id()
     }
 
-    /// How far the stream has come.
+    /// Position in the stream.
     pub(super) fn stream(&mut self) -> &mut Streaming {
         &mut self.stream
     }
 
-    /// The server accepts the GET; returns whether it may have sent something meanwhile that will
-    /// never come.
+    /// Records that the server accepts the GET. Returns whether messages may have been lost since
+    /// the last GET.
     pub(super) fn open(&mut self, now: Instant) -> bool {
         let may_have_missed = core::mem::take(&mut self.may_have_missed);
         let is_gap = may_have_missed && self.stream.last_id().is_none();
@@ -80,7 +80,7 @@ impl Listener {
         is_gap
     }
 
-    /// The GET is over; returns the next step.
+    /// Ends the GET; returns the next step.
     pub(super) fn fail(
         &mut self,
         now: Instant,
@@ -92,13 +92,13 @@ impl Listener {
         let is_resumed = self.stream.last_id().is_some();
         let broke = match (broke, error) {
             (_, CallError::Http { status: 400 }) if is_resumed => Break::UnknownEvent,
-            // There is no session that could be lost.
+            // Without a session, no session can be lost.
             (Break::NotFound, _) if !has_session => Break::Refused,
             (broke, _) => broke,
         };
         let kind = if self.stream.was_open { Kind::Listening } else { Kind::Opening };
         self.may_have_missed |= match broke {
-            // A gateway may say so of an answer that it has not handed on.
+            // A gateway may have sent this status although the server had accepted the GET.
             Break::Ended | Break::Cut | Break::Unavailable | Break::NoEvents => true,
             Break::Conflict
             | Break::Unauthorized

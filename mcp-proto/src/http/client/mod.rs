@@ -1,8 +1,8 @@
 //! The binding of a client to Streamable HTTP, for servers of both eras.
 //!
-//! In: what an application wants, and what comes back on the requests that this wants to be sent.
-//! Out: those requests, and what the application is to know. It runs over
-//! [`frame::http1`](crate::frame::http1), or over whatever HTTP stack there is.
+//! In: commands of the application, and HTTP responses to the requests that this machine issues.
+//! Out: these requests, and events for the application. The machine runs over
+//! [`frame::http1`](crate::frame::http1), or over any HTTP stack.
 //!
 //! | input | output |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | an answer that is none, or that means something else | what [`answer::TABLE`] says |
 //! | a stream that breaks | what [`resume::TABLE`] says; for a resumption, a GET |
 //! | `cancel`, or the time of a call is over | `Abort`; legacy: a POST with `notifications/cancelled` |
-//! | 307 or 308 within the origin | the same request there |
+//! | 307 or 308 within the origin | the same request there, with a proof of its own if the token is bound to a key |
 //! | -32020 to a call of a tool | `tools/list`, and the call once more if its headers are others by then |
 //! | `close` | legacy: a DELETE; then `Close` |
 //!
@@ -22,27 +22,27 @@
 //! | a call that sleeps | its id, its last event id | its time, or another credential; both open its stream again |
 //! | `delivery`, a message without a response | see there | see there |
 //! | `listener`, the GET of a session | see there | see there |
+//! | `sse2024`, the stream of a server of 2024-11-05 | see there | see there |
 //! | a legacy session | its id, what waits for `notifications/initialized` to be accepted | 404, which opens another one; `close` |
 //!
 //! At most `Limits::max_client_connections` exchanges are open at a time; others wait, as
 //! `connections` says.
 //!
-//! Once the client has been connected nothing but `close` ends it: it connects again, at the rate of
+//! After the client was connected once, only `close` ends it. It connects again at the rate of
 //! [`recovery`](crate::client::recovery).
 //!
-//! With the feature `auth` a client may own an [`Authorizer`](crate::auth::Authorizer): requests that
-//! the server refuses with 401 or 403 are held while it gets a token, and sent again.
+//! With the feature `auth` a client may own an [`Authorizer`](crate::auth::Authorizer). Requests
+//! that the server refuses with 401 or 403 are then held until there is a token, and sent again.
 //!
-//! [`Client`] is the conversation between structs that own their data: `Requests`, `Session`,
-//! `Exchanges`, `Listener`, `Tools`, and the machine of messages. Three files have a part of it,
-//! because each step of it asks several owners. Its verbs and the end of a session are here, the way
-//! of a message out is in `send`, and the way of an answer in is in `receive`.
+//! [`Client`] coordinates structs that own their data: `Requests`, `Session`, `Exchanges`,
+//! `Listener`, `Tools`, and the machine of messages. Its methods are spread over several files,
+//! because each step needs several of these owners. This file has the public verbs and the end of a
+//! session. `send` sends messages, and `receive` handles answers. `sse2024` does both for HTTP+SSE.
 //!
 //! [Specification: Streamable HTTP](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)
 
 mod action;
 pub mod answer;
-#[cfg(feature = "auth")]
 mod attempt;
 #[cfg(feature = "auth")]
 mod authorization;
@@ -55,6 +55,7 @@ mod delivery;
 mod exchange;
 mod exchanges;
 mod listener;
+mod meaning;
 mod reading;
 mod receive;
 mod refresh;
@@ -62,10 +63,12 @@ mod requests;
 pub mod resume;
 mod send;
 mod session;
+mod sse2024;
 mod tools;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -87,6 +90,7 @@ use exchanges::{Due, Exchanges};
 use listener::Listener;
 use requests::Requests;
 use session::{EndedSession, Session};
+use sse2024::SseTransport;
 use tools::Tools;
 
 /// The client's side of Streamable HTTP.
@@ -123,22 +127,27 @@ pub struct Client {
     exchanges: Exchanges,
     listener: Listener,
     session: Session,
+    sse: SseTransport,
     tools: Tools,
-    /// The stream of the subscription that is being opened again.
+    /// Position in the stream of the subscription that is being reopened.
     reopening: Option<Streaming>,
     queue: VecDeque<Action>,
     random: Box<dyn FnMut() -> [u8; 16] + Send>,
-    /// The application has closed it: nothing is sent but the end of the session.
+    /// True after `close`: only the end of the session is still sent.
     is_closing: bool,
     #[cfg(feature = "auth")]
     authorization: Option<OwnAuthorizer>,
 }
 
 impl Client {
-    /// A client of a server that has not been asked anything. `random` gives bytes that nobody can
-    /// guess, or any: they only spread the times of clients that all try again.
+    /// A client that has sent nothing yet. `random` returns bytes, best unpredictable ones: they
+    /// only spread the retries of many clients over time.
     pub fn new(config: Config, random: Box<dyn FnMut() -> [u8; 16] + Send>) -> Self {
-        let Config { url, client, listens, fields } = config;
+        let Config { url, mut client, listens, trusts_endpoint_origin, fields } = config;
+        if let Some(cache) = &mut client.cache {
+            cache.server.get_or_insert_with(|| url.to_string().into());
+        }
+        let sse = SseTransport::new(client.verdict.as_ref(), trusts_endpoint_origin);
         let exchanges = Exchanges::new(client.limits.max_client_connections);
         let requests = Requests::new(url, fields, &client.client_info);
         Self {
@@ -148,6 +157,7 @@ impl Client {
             exchanges,
             listener: Listener::default(),
             session: Session::default(),
+            sse,
             tools: Tools::default(),
             reopening: None,
             queue: VecDeque::new(),
@@ -158,26 +168,27 @@ impl Client {
         }
     }
 
-    /// Asks the server what it is; what was asked before follows.
+    /// Starts to find out the era of the server. Calls that were made before follow.
     pub fn handle_opened(&mut self, now: Instant) {
         self.with(now, |client| client.handle_opened(now));
     }
 
-    /// Gives every request from now on a field; see [`Config::field`]. A client that is unconnected
-    /// tries again at once, since the field may be the token that it lacked. So it does with streams
-    /// and answers that the server has refused with 401 or 403.
+    /// Adds a field to every later request; see [`Config::field`]. The field may contain new
+    /// credentials. So an unconnected client tries again at once, and streams and answers that the
+    /// server has refused with 401 or 403 are sent again.
     pub fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
         #[cfg(feature = "auth")]
         if self.authorization.is_some() && name.eq_ignore_ascii_case("Authorization") {
             return Err(UsageError::InvalidField { name: name.into() });
         }
         self.requests.set_field(name, value)?;
+        self.side.credentials_changed();
         self.authorize_streams(now);
         self.with(now, |client| client.retry_at_once(now));
         Ok(())
     }
 
-    /// It is `now`; due deadlines take effect.
+    /// Handles the deadlines that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.side.handle_timeout(now);
         #[cfg(feature = "auth")]
@@ -185,7 +196,7 @@ impl Client {
             authorization.handle_timeout(now);
         }
         loop {
-            // In the order of their times.
+            // Handle deadlines in the order of their times.
             let until = self.listener.due().unwrap_or(now).min(now);
             match self.exchanges.expire(until) {
                 Some(Due::Over(id)) => self.exchange_is_over(now, id),
@@ -202,7 +213,7 @@ impl Client {
         self.queue.pop_front()
     }
 
-    /// When [`Client::handle_timeout`] is to be called at the latest.
+    /// Time by which [`Client::handle_timeout`] must be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let own = self.exchanges.next_due().into_iter().chain(self.listener.due());
         #[cfg(feature = "auth")]
@@ -210,7 +221,7 @@ impl Client {
         own.chain(self.side.poll_timeout()).min()
     }
 
-    /// Where requests go; a permanent redirection changes it.
+    /// URL to which requests go; a permanent redirection changes it.
     pub fn url(&self) -> &Url {
         self.requests.url()
     }
@@ -219,7 +230,7 @@ impl Client {
         self.side.limits()
     }
 
-    /// Does what the machine of messages wants.
+    /// Carries out the actions of the machine of messages.
     fn pump(&mut self, now: Instant) {
         self.pump_messages(now);
         #[cfg(feature = "auth")]
@@ -229,6 +240,10 @@ impl Client {
     }
 
     fn pump_messages(&mut self, now: Instant) {
+        // Calls of tools that were found in a cache need headers as well.
+        for page in self.side.take_found_tools() {
+            let _ = self.tools.read(&page, self.side.limits().max_list_bytes);
+        }
         while let Some(action) = self.side.poll_action() {
             match action {
                 ClientAction::Send(message) => self.send(now, message),
@@ -245,8 +260,9 @@ impl Client {
         self.open_waiting(now);
     }
 
-    /// The session is over: what belongs to it, but for calls in flight, is of no interest any more.
+    /// Ends the session: drops everything that belongs to it, except for calls in flight.
     fn leave_session(&mut self) {
+        self.end_old_transport();
         let EndedSession { serial, has_begun, unsent } = self.session.end(self.exchanges.serial());
         for id in unsent {
             self.side.handle_unsent(&id);
@@ -254,13 +270,21 @@ impl Client {
         if !has_begun {
             return;
         }
-        for call in self.exchanges.end_unsent(serial) {
+        let is_of_session = |purpose: &Purpose| {
+            purpose.call().is_some_and(|call| call.serial == serial && !call.is_resumed())
+        };
+        for call in self.exchanges.end_unsent(is_of_session) {
             self.side.handle_unsent(&call);
         }
         let belongs = |purpose: &Purpose| match purpose {
             Purpose::Message(delivery) => delivery.serial == serial,
             Purpose::Listen => true,
-            Purpose::Call(_) | Purpose::Refresh(_) | Purpose::Rest | Purpose::Delete => false,
+            Purpose::Call(_)
+            | Purpose::Refresh(_)
+            | Purpose::HttpSseStream(_)
+            | Purpose::HttpSsePost(_)
+            | Purpose::Rest
+            | Purpose::Delete => false,
         };
         let aborted = self.exchanges.abort_where(&mut self.queue, belongs).into_iter();
         let undelivered: Vec<_> = aborted.filter_map(Purpose::into_delivery).collect();
@@ -270,8 +294,8 @@ impl Client {
         }
     }
 
-    /// A message belongs to a lost session, and cannot be delivered any more. The next session has
-    /// a beginning of its own.
+    /// Handles a message that belongs to a lost session, and cannot be delivered. The next session
+    /// sends its own `notifications/initialized`.
     fn lose_delivery(&mut self, delivery: Delivery) {
         if !delivery.begins() {
             self.report_undelivered(delivery, CallError::Http { status: 404 });
@@ -283,7 +307,8 @@ impl Client {
         self.side.event(ClientEvent::Undelivered { message, error });
     }
 
-    /// The server does not know the session that an exchange belongs to, with this serial.
+    /// Handles a session that the server does not know; the exchange belongs to the session with
+    /// this serial.
     fn session_lost(&mut self, now: Instant, id: ExchangeId, serial: u64) {
         let Some(exchange) = self.exchanges.abort(&mut self.queue, id) else { return };
         let is_current = self.session.serial() == serial && !self.is_closing;
@@ -291,21 +316,26 @@ impl Client {
             self.leave_session();
         }
         match exchange.purpose {
-            // The server has accepted a resumed request, and forgotten its session since.
+            // The server had accepted a resumed request, and has lost its session since.
             Purpose::Call(call) if !call.is_resumed() => {
                 let error = CallError::Http { status: 404 };
                 return self.side.handle_lost(now, &call.id, Refusal::UnknownSession, error);
             }
             Purpose::Message(delivery) => self.lose_delivery(*delivery),
             Purpose::Call(_) => {}
-            Purpose::Listen | Purpose::Refresh(_) | Purpose::Rest | Purpose::Delete => return,
+            Purpose::Listen
+            | Purpose::Refresh(_)
+            | Purpose::HttpSseStream(_)
+            | Purpose::HttpSsePost(_)
+            | Purpose::Rest
+            | Purpose::Delete => return,
         }
         if is_current {
             self.side.handle_session_lost(now);
         }
     }
 
-    /// All is said; a server with a session is told.
+    /// Begins to close: ends the session at the server, if there is one.
     fn begin_close(&mut self, now: Instant) {
         self.exchanges.abort_where(&mut self.queue, |_| true);
         self.listener = Listener::default();
@@ -323,7 +353,7 @@ impl Client {
         self.queue.push_back(Action::Close);
     }
 
-    /// A byte that nobody can guess, or any.
+    /// A random byte, which need not be secret.
     fn jitter(&mut self) -> u8 {
         (self.random)().first().copied().unwrap_or_default()
     }

@@ -1,7 +1,7 @@
-//! Answer to a request, as far as it has come: its status, and the body as text or as events.
+//! Received part of an answer: its status, and the body as text or as events.
 //!
-//! In: the head, pieces of the body. Out: texts that are to be messages; at the end without a
-//! response, how the exchange broke.
+//! In: the head and pieces of the body. Out: texts of messages; at the end without a response, the
+//! way in which the exchange broke.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -20,7 +20,7 @@ use crate::frame::http1::StatusHead;
 use crate::frame::sse::{self, EventReader};
 use crate::http::media;
 
-/// The head of an answer, and its body as far as it is of interest.
+/// The head of an answer, and the part of its body that the client reads.
 #[derive(Debug)]
 pub(super) struct Answer {
     status: u16,
@@ -28,7 +28,7 @@ pub(super) struct Answer {
     reading: BodyReading,
 }
 
-/// The part of a body that is of interest.
+/// The part of a body that the client reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WantedBody {
     /// A message, or events.
@@ -79,7 +79,7 @@ impl Answer {
         matches!(self.reading, BodyReading::Events(_))
     }
 
-    /// The reason why the message in the body cannot be read.
+    /// The error for a body whose message cannot be read.
     pub(super) fn fault(&self) -> Option<ProtocolError> {
         match &self.reading {
             BodyReading::Encoded(encoding) => {
@@ -115,7 +115,7 @@ impl Answer {
         }
     }
 
-    /// The text of the whole body, if it is not one of events.
+    /// The text of the whole body, unless it is a stream of events.
     pub(super) fn take_text(&mut self) -> Bytes {
         match &mut self.reading {
             BodyReading::Text(text) => mem::take(text).into(),
@@ -126,14 +126,14 @@ impl Answer {
         }
     }
 
-    /// Takes note of the reason that the body of a 401 or 403 gives.
+    /// Stores the reason in the body of a 401 or 403.
     pub(super) fn explain(&mut self, message: &str) {
         if let Some(unauthorized) = &mut self.unauthorized {
             unauthorized.message = Some(message.into());
         }
     }
 
-    /// Takes note of the reason why there was no sign-in.
+    /// Stores the reason why the sign-in failed.
     #[cfg(feature = "auth")]
     pub(super) fn with_sign_in(mut self, reason: Option<String>) -> Self {
         if let Some(unauthorized) = &mut self.unauthorized {
@@ -142,14 +142,14 @@ impl Answer {
         self
     }
 
-    /// The error that the head alone tells.
+    /// The error that follows from the head alone.
     pub(super) fn into_error(self) -> CallError {
         let status = self.status;
         self.unauthorized.map_or(CallError::Http { status }, CallError::Unauthorized)
     }
 
-    /// The answer has ended without the response; `fault` was wrong with its messages, and `text`
-    /// was its body.
+    /// Describes an answer that has ended without the response; `fault` is the error in its
+    /// messages, and `text` is its body.
     pub(super) fn into_break(
         self,
         fault: Option<ProtocolError>,
@@ -172,7 +172,7 @@ impl Answer {
     }
 }
 
-/// The content coding of an answer, if it has one: a client asks for `identity` alone.
+/// The content coding of an answer, if it has one: a client only asks for `identity`.
 fn encoding(head: &StatusHead) -> Option<String> {
     let coding = head.field("Content-Encoding")?.trim_ascii();
     let is_plain = coding.is_empty() || coding.eq_ignore_ascii_case(b"identity");

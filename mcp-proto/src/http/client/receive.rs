@@ -1,36 +1,38 @@
-//! Way of an answer in: heads, bodies, ends and failures, and the meaning of each.
+//! Handling of answers: heads, bodies, ends and failures.
 //!
-//! The verbs of [`Client`] in this file find the exchange and let it read. The machine of messages
-//! gets what has come: [`answer::TABLE`] says what a response means. If an exchange ends without its
-//! response, [`resume::TABLE`](super::resume::TABLE) says what follows.
+//! These methods of [`Client`] find the exchange, and let it read the answer. Messages go to the
+//! machine of messages. [`answer::TABLE`](super::answer::TABLE) defines the meaning of a response,
+//! [`resume::TABLE`](super::resume::TABLE) the next step of an exchange that ends without one.
 //!
 //! [Specification: Receiving Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#receiving-messages)
 
 use bytes::Bytes;
 
-use super::answer::{self, Class, Meaning};
+use super::answer::{Body, Class, Meaning};
 #[cfg(feature = "auth")]
 use super::authorize::RefusalFate;
 use super::call::{Call, Sent};
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::LINGER;
+use super::meaning::{cancelled, judge, may_settle};
 use super::reading::Answer;
 use super::refresh::Refresh;
 use super::resume::Break;
 use super::session::SessionId;
+use super::sse2024::FirstRefusal;
 use super::{Client, ExchangeId};
 use crate::client::recovery::Refusal;
-use crate::client::{CallError, ClientEvent, is_modern_error, is_same_request};
+use crate::client::{CallError, ClientEvent, is_same_request};
 use crate::error::{ErrorCode, ProtocolError};
 use crate::frame::http1::StatusHead;
 use crate::frame::sse;
 use crate::json::Json;
-use crate::message::{self, Incoming, Member, Message, Method, RequestId, Response};
+use crate::message::{self, Incoming, Message, RequestId, Response};
 use crate::time::{Duration, Instant};
 use crate::version::Era;
 
 impl Client {
-    /// The head of an answer has come; interim ones (1xx) are of no interest, nor is a second one.
+    /// Handles the head of an answer. Ignores interim heads (1xx), and any later head.
     pub fn handle_head(&mut self, now: Instant, exchange: ExchangeId, head: &StatusHead) {
         #[cfg(feature = "auth")]
         if self.authorization.as_mut().is_some_and(|it| it.handle_head(exchange, head)) {
@@ -92,12 +94,16 @@ impl Client {
                 self.exchanges.abort(&mut self.queue, id);
                 self.listener_broke(now, Break::of(status), answer.into_error());
             }
+            Purpose::HttpSseStream(_) if !has_events => self.refuse_old_stream(now, id, answer),
+            Purpose::HttpSsePost(_) => self.old_posted(now, id, answer),
             Purpose::Message(_) => self.delivered(now, id, answer),
-            Purpose::Refresh(_) | Purpose::Rest | Purpose::Delete => open.answer = Some(answer),
+            Purpose::HttpSseStream(_) | Purpose::Refresh(_) | Purpose::Rest | Purpose::Delete => {
+                open.answer = Some(answer);
+            }
         }
     }
 
-    /// The head of the answer to a message that has no response; the rest says nothing.
+    /// Handles the head of the answer to a message that has no response. The body is ignored.
     fn delivered(&mut self, now: Instant, id: ExchangeId, answer: Answer) {
         self.exchanges.set_deadline(id, now + LINGER);
         let Some(delivery) = self.exchanges.take_message(id) else { return };
@@ -109,23 +115,30 @@ impl Client {
         }
     }
 
-    /// Sends a request once more, to where the server says, if that is of the same origin.
+    /// Sends a request again to the location that the server names, if it has the same origin.
     fn redirect(&mut self, now: Instant, id: ExchangeId, head: &StatusHead) -> bool {
-        let moved = self.exchanges.get(id).and_then(|open| open.moved.as_ref());
-        let url = self.requests.redirected(moved, head.field("Location"));
+        #[cfg(feature = "auth")]
+        self.handle_nonce(head);
+        let Some(open) = self.exchanges.get(id) else { return false };
+        let moved = open.attempt.moved.as_ref();
+        let method = open.request.as_ref().map_or("POST", |request| request.method);
+        let url = self.requests.redirected(moved, method, head.field("Location"));
         let Some(url) = url else { return false };
-        // What is permanent behind a detour is not where the server is.
+        // A permanent redirection after a temporary one does not move the server.
         let is_moved = head.status() == 308 && moved.is_none();
-        let again = self.exchanges.redirect(now, &mut self.queue, id, url.clone(), is_moved);
-        let Some(again) = again else { return false };
-        self.rest_while_waiting(again);
+        let taken = self.exchanges.take_redirected(&mut self.queue, id, &url, is_moved);
+        let Some((request, purpose, attempt, due)) = taken else { return false };
         if is_moved {
-            self.requests.set_url(url);
+            self.requests.set_url(method, url);
+        }
+        let again = self.open_attempt(now, request, purpose, attempt);
+        if let Some(due) = due {
+            self.exchanges.restore_deadline(again, due);
         }
         true
     }
 
-    /// Some of the body of an answer has come.
+    /// Handles a piece of the body of an answer.
     pub fn handle_body(&mut self, now: Instant, exchange: ExchangeId, data: Bytes) {
         #[cfg(feature = "auth")]
         if self.authorization.as_mut().is_some_and(|it| it.handle_body(exchange, &data)) {
@@ -149,16 +162,28 @@ impl Client {
             let stream = match &mut open.purpose {
                 Purpose::Call(call) => Some(&mut call.stream),
                 Purpose::Listen => Some(self.listener.stream()),
-                Purpose::Refresh(_) | Purpose::Message(_) | Purpose::Rest | Purpose::Delete => None,
+                Purpose::Refresh(_)
+                | Purpose::HttpSseStream(_)
+                | Purpose::HttpSsePost(_)
+                | Purpose::Message(_)
+                | Purpose::Rest
+                | Purpose::Delete => None,
             };
             match incoming {
                 sse::Incoming::Event(event) => {
                     if let Some(stream) = stream {
                         stream.see(&event);
                     }
-                    if !event.data.is_empty() && event.name == b"message"[..] {
+                    let is_message = event.name == b"message"[..];
+                    if event.data.is_empty() {
+                        continue;
+                    }
+                    if self.is_of_endpoint(id, &event) {
+                        self.read_endpoint(now, id, &event);
+                        self.pump(now);
+                    } else if is_message {
                         self.read(now, id, &event.data);
-                        // What comes of it may be that the exchange is over.
+                        // The actions may have ended the exchange.
                         self.pump(now);
                     }
                 }
@@ -173,12 +198,13 @@ impl Client {
                         call.fault = Some(fault.clone());
                     }
                     self.side.fault(fault);
+                    self.skip_first_event(now, id);
                 }
             }
         }
     }
 
-    /// The answer is complete.
+    /// Handles the end of an answer.
     pub fn handle_end(&mut self, now: Instant, exchange: ExchangeId) {
         #[cfg(feature = "auth")]
         if self.authorization.as_mut().is_some_and(|it| it.handle_end(now, exchange, true)) {
@@ -190,7 +216,7 @@ impl Client {
             Some(answer) => (answer.take_text(), answer.status()),
             None => (Bytes::new(), 0),
         };
-        // What a proxy says, or an HTTP stack, is no message.
+        // Text of a proxy or of an HTTP stack is no message.
         let is_message = match text.trim_ascii().first() {
             Some(first) => matches!(first, b'{' | b'[') || Class::of(status) == Class::Success,
             None => false,
@@ -204,7 +230,7 @@ impl Client {
         self.pump(now);
     }
 
-    /// There is no connection, or it broke before the end of the answer, for this reason.
+    /// Handles a failed connection, or one that broke before the end of the answer.
     pub fn handle_failure(&mut self, now: Instant, exchange: ExchangeId, reason: &str) {
         #[cfg(feature = "auth")]
         if self.authorization.as_mut().is_some_and(|it| it.handle_end(now, exchange, false)) {
@@ -216,7 +242,7 @@ impl Client {
         self.pump(now);
     }
 
-    /// An exchange has had its time.
+    /// Ends an exchange whose time is over.
     pub(super) fn exchange_is_over(&mut self, now: Instant, id: ExchangeId) {
         if let Some(exchange) = self.exchanges.abort(&mut self.queue, id) {
             self.cut(now, exchange.purpose, "no answer in time");
@@ -228,7 +254,7 @@ impl Client {
         self.broken(now, purpose, Break::Cut, Refusal::Unavailable, error);
     }
 
-    /// A text that is to be a message has come.
+    /// Handles the text of a message.
     fn read(&mut self, now: Instant, id: ExchangeId, text: &Bytes) {
         let parsed = message::parse(text, self.limits());
         let Some(open) = self.exchanges.get_mut(id) else { return };
@@ -236,9 +262,9 @@ impl Client {
         let is_success = Class::of(status) == Class::Success;
         let is_answer = |response: &Response, id: &RequestId| match &response.id {
             Some(answered) if is_same_request(answered, id) => true,
-            // Some servers refuse with an id of their own.
+            // Some servers refuse a request under another id.
             Some(answered) => !is_success && response.body.is_err() && !self.side.awaits(answered),
-            // An error without one is about the request that it answers.
+            // An error without an id belongs to the request of this exchange.
             None => response.body.is_err(),
         };
         match (parsed, &mut open.purpose) {
@@ -285,18 +311,17 @@ impl Client {
         }
     }
 
-    /// Answers that nobody waits for any more, because what they are for has been settled
-    /// elsewhere: in a batch, on another stream, or by a notification.
+    /// Sets a deadline for answers whose requests were settled elsewhere, for example by a batch.
     fn leave_settled(&mut self, now: Instant) {
-        let is_settled = |purpose: &Purpose| matches!(purpose, Purpose::Call(call) if !self.side.awaits(&call.id));
+        let is_settled =
+            |purpose: &Purpose| purpose.request().is_some_and(|id| !self.side.awaits(id));
         self.exchanges.set_deadline_where(now + LINGER, is_settled);
     }
 
-    /// The response that an exchange is for has come.
+    /// Handles the response that an exchange waits for.
     fn respond(&mut self, now: Instant, id: ExchangeId, mut response: Response) {
-        let Some(Exchange { purpose: Purpose::Call(call), answer: Some(answer), .. }) =
-            self.exchanges.get_mut(id)
-        else {
+        let open = self.exchanges.get_mut(id);
+        let Some(Exchange { purpose: Purpose::Call(call), answer: Some(answer), .. }) = open else {
             return;
         };
         let status = answer.status();
@@ -308,22 +333,24 @@ impl Client {
         if call.outlives(status, response.body.is_err()) {
             return;
         }
-        let asked =
-            if self.side.is_probe(&call.id) { answer::Asked::Era } else { answer::Asked::Call };
-        let row = answer::TABLE.find((asked, Class::of(status), body(&response)));
-        match (row.map(|row| row.then), &response.body) {
-            (Some(Meaning::Body), _) => {}
-            // The end of the answer says so; the error may say why.
-            (Some(Meaning::Unauthorized), Err(error)) => return answer.explain(&error.message),
-            (Some(Meaning::Unavailable), Err(error)) => {
+        let (meaning, row) = judge(&self.side, call, status, Body::of(&response));
+        match (meaning, &response.body) {
+            (Meaning::Body, _) => {}
+            (Meaning::HttpSseTransport, _) => {
+                let refusal = FirstRefusal::Response(response, status);
+                let aborted = self.exchanges.abort(&mut self.queue, id);
+                let Some(Exchange { purpose: Purpose::Call(call), .. }) = aborted else { return };
+                return self.fall_back(now, *call, row, refusal);
+            }
+            // The end of the answer reports this; the error may give the reason.
+            (Meaning::Unauthorized, Err(error)) => return answer.explain(&error.message),
+            (Meaning::Unavailable, Err(error)) => {
                 let error = CallError::Error { error: error.clone(), status: Some(status) };
                 let id = call.id.clone();
                 return self.side.handle_lost(now, &id, Refusal::Unavailable, error);
             }
-            // The end of the answer says so.
-            (Some(Meaning::Unauthorized | Meaning::Unavailable | Meaning::Status) | None, _) => {
-                return;
-            }
+            // The end of the answer reports this.
+            (Meaning::Unauthorized | Meaning::Unavailable | Meaning::Status, _) => return,
         }
         response.id = Some(call.id.clone());
         match (&*call.method, &mut response.body) {
@@ -335,7 +362,7 @@ impl Client {
                     self.side.event(ClientEvent::ToolRejected { tool, reason });
                 }
             }
-            // A handler may have answered with this code, and then with a status of 2xx.
+            // A tool's handler may use this code too; its answer then has a status of 2xx.
             ("tools/call", Err(error))
                 if error.code == ErrorCode::HEADER_MISMATCH
                     && Class::of(status) != Class::Success =>
@@ -350,7 +377,7 @@ impl Client {
         self.side.handle_message_of(now, Incoming::Message(Message::Response(response)), origin);
     }
 
-    /// The headers of a call were refused: the list of tools says which ones it needs.
+    /// Handles refused headers of a call: lists the tools, which show the required ones.
     fn refresh(
         &mut self,
         now: Instant,
@@ -366,12 +393,12 @@ impl Client {
         }
     }
 
-    /// A page of the tools that a refused call needs has come, or an error in its place.
+    /// Handles a page of tools for a refused call, or the error in its place.
     fn listed(&mut self, now: Instant, id: ExchangeId, response: &Response) {
         let aborted = self.exchanges.abort(&mut self.queue, id);
         let Some(Exchange { purpose: Purpose::Refresh(mut refresh), .. }) = aborted else { return };
         let next = response.body.as_ref().ok().and_then(|page| {
-            // Whoever lists the tools is told of those that are left out.
+            // Rejected tools are reported to callers that list the tools themselves.
             let _ = self.tools.read(page, self.side.limits().max_list_bytes);
             refresh.next(page, self.side.limits().max_pages)
         });
@@ -381,16 +408,25 @@ impl Client {
         }
     }
 
-    /// An answer has ended.
+    /// Handles the end of an answer.
     fn ended(&mut self, now: Instant, purpose: Purpose, answer: Option<Answer>, text: &[u8]) {
         let Some(answer) = answer else { return self.cut(now, purpose, "the answer has no head") };
         let fault = purpose.call().and_then(|call| call.fault.clone());
         let max_line_bytes = self.limits().max_line_bytes;
+        let status = answer.status();
         let (broke, refusal, error) = answer.into_break(fault, text, max_line_bytes);
+        if let Purpose::Call(call) = &purpose {
+            let (meaning, row) = judge(&self.side, call, status, Body::Nothing);
+            if meaning == Meaning::HttpSseTransport
+                && let Purpose::Call(call) = purpose
+            {
+                return self.fall_back(now, *call, row, FirstRefusal::Status(refusal, error));
+            }
+        }
         self.broken(now, purpose, broke, refusal, error);
     }
 
-    /// An exchange is over; if it owes a response, something must come of that.
+    /// Ends an exchange; handles a missing response.
     pub(super) fn broken(
         &mut self,
         now: Instant,
@@ -405,35 +441,10 @@ impl Client {
             Purpose::Refresh(refresh) => self.refreshed(now, *refresh),
             Purpose::Listen => self.listener_broke(now, broke, error),
             Purpose::Message(delivery) => self.delivery_broke(now, delivery, broke, error),
+            Purpose::HttpSseStream(initialize) => self.old_stream_broke(now, &initialize, error),
+            Purpose::HttpSsePost(id) => self.old_post_broke(now, &id, error),
             Purpose::Rest => {}
             Purpose::Delete => self.closed(),
         }
-    }
-}
-
-/// Returns whether something else than the answer that it came on may be over for it.
-fn may_settle(incoming: &Incoming) -> bool {
-    match incoming {
-        Incoming::Message(Message::Response(_)) | Incoming::Batch(_) => true,
-        Incoming::Message(Message::Notification(it)) => matches!(it.method, Method::Cancelled),
-        Incoming::Message(Message::Request(_)) => false,
-    }
-}
-
-/// The request of the server that a message cancels.
-fn cancelled(incoming: &Incoming) -> Option<RequestId> {
-    match incoming {
-        Incoming::Message(Message::Notification(it)) if matches!(it.method, Method::Cancelled) => {
-            it.params.raw(Member::RequestId).and_then(RequestId::from_raw)
-        }
-        Incoming::Message(_) | Incoming::Batch(_) => None,
-    }
-}
-
-fn body(response: &Response) -> answer::Body {
-    match &response.body {
-        Ok(_) => answer::Body::Result,
-        Err(error) if is_modern_error(error.code) => answer::Body::ModernError,
-        Err(_) => answer::Body::Error,
     }
 }

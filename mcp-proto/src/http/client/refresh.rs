@@ -1,8 +1,8 @@
-//! Call whose headers the server has refused: its tools are listed again, and if the call has other
-//! headers by then it is sent once more.
+//! Refresh of the tools after the server has refused the headers of a call. The call is sent again
+//! if its headers differ afterwards.
 //!
-//! In: the refused call, pages of the list. Out: the request for the next page; at the end the call
-//! to be sent again, or the refusal.
+//! In: the refused call, pages of the list. Out: the request for the next page. At the end: the
+//! call to send again, or the refusal.
 //!
 //! [Specification: Client Behavior](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#client-behavior)
 
@@ -33,9 +33,9 @@ pub(super) struct Refresh {
 /// The end of a refresh.
 #[derive(Debug)]
 pub(super) enum Refreshed {
-    /// The call has other headers.
+    /// The call has other headers than before.
     Again(Box<Call>, Outgoing),
-    /// The call has the headers that were refused with this response and status.
+    /// The call has the same headers; holds the refusal and its status.
     Same(Response, u16),
     /// An argument cannot be written into its header.
     Invalid(EmitError),
@@ -63,13 +63,13 @@ impl Refresh {
         Outgoing::Request { id, method: "tools/list".into(), stamp, params }
     }
 
-    /// A page has come; returns the parameters for the next one, if there is one.
+    /// Counts a page; returns the parameters for the next one, if there is one.
     pub(super) fn next(&mut self, page: &Json, max_pages: usize) -> Option<Json> {
         self.pages += 1;
         next_page(page).filter(|_| self.pages < max_pages)
     }
 
-    /// All that can be known of the tool's schema is known.
+    /// Ends the refresh: compares the headers of the call with the refused ones.
     pub(super) fn finish(self, tools: &Tools) -> Refreshed {
         let Outgoing::Request { method, params, .. } = &self.sent.message else {
             return Refreshed::Same(self.refusal, self.status);

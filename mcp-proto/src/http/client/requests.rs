@@ -3,9 +3,9 @@
 //! In: a message or its bytes, and the session. Out: a [`Request`] to the server's URL, with the
 //! application's fields.
 //!
-//! A modern request says in its headers what it says in its body: they are taken from the message,
-//! and not from the present state of the client. A legacy message, but for `initialize`, names its
-//! session and the negotiated version.
+//! The headers of a modern request mirror its body: they are made from the message, not from the
+//! current state of the client. A legacy message except `initialize` has the session id and the
+//! negotiated version.
 //!
 //! [Specification: Sending Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)
 
@@ -30,39 +30,61 @@ use crate::version::ProtocolVersion;
 #[derive(Debug)]
 pub(super) struct Requests {
     url: Url,
+    /// The target of POSTs by HTTP+SSE.
+    endpoint: Option<Url>,
     fields: Fields,
 }
 
 const USER_AGENT: &str = "User-Agent";
 
-/// The fields that most requests have besides those of the application: room for them is made once.
+/// Room for the fields that most requests have besides those of the application.
 const MOST_OWN_FIELDS: usize = 6;
 
 impl Requests {
-    /// Each request has a `User-Agent`: that of the application, else the implementation's.
+    /// Creates the fields. Every request has a `User-Agent`: that of the application, otherwise
+    /// that of the implementation.
     pub(super) fn new(url: Url, mut fields: Fields, implementation: &Implementation) -> Self {
         let is_named = fields.iter().any(|(name, _)| name.eq_ignore_ascii_case(USER_AGENT));
         if !is_named && let Some(product) = product(implementation) {
             fields.push((USER_AGENT.into(), product.into()));
         }
-        Self { url, fields }
+        Self { url, endpoint: None, fields }
     }
 
     pub(super) fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The server has moved for good.
-    pub(super) fn set_url(&mut self, url: Url) {
-        self.url = url;
+    /// Sets the target of POSTs; `None` means the URL.
+    pub(super) fn set_endpoint(&mut self, endpoint: Option<Url>) {
+        self.endpoint = endpoint;
     }
 
-    /// The URL that a redirection leads to, from `from` or from the server's URL; `None` if that is
-    /// none, or of another origin.
-    pub(super) fn redirected(&self, from: Option<&Url>, location: Option<&[u8]>) -> Option<Url> {
+    /// Records a permanent redirection of requests of this method.
+    pub(super) fn set_url(&mut self, method: &str, url: Url) {
+        match &mut self.endpoint {
+            Some(endpoint) if method == "POST" => *endpoint = url,
+            _ => self.url = url,
+        }
+    }
+
+    /// The target of a redirection of a request of this method, resolved against `from` or the
+    /// usual target. `None` if the location is invalid, or of another origin.
+    pub(super) fn redirected(
+        &self,
+        from: Option<&Url>,
+        method: &str,
+        location: Option<&[u8]>,
+    ) -> Option<Url> {
         let location = core::str::from_utf8(location?).ok()?;
-        let url = from.unwrap_or(&self.url).join(location).ok()?;
+        let url = from.unwrap_or_else(|| self.endpoint_of(method)).join(location).ok()?;
         url.same_origin(&self.url).then_some(url)
+    }
+
+    /// The URL of a request.
+    #[cfg(feature = "auth")]
+    pub(super) fn url_of(&self, request: &Request) -> Url {
+        self.url.with_target(&request.target)
     }
 
     /// The `User-Agent` of all requests.
@@ -82,7 +104,7 @@ impl Requests {
         set_field(&mut self.fields, name, value)
     }
 
-    /// A POST, without the headers that repeat what a modern message says.
+    /// A POST, without the headers that mirror a modern message.
     pub(super) fn post(&self, session: &Session, message: &Outgoing) -> Request {
         let mut body = Vec::with_capacity(message.size_hint());
         message.write(&mut body);
@@ -99,7 +121,8 @@ impl Requests {
         request
     }
 
-    /// A GET of a stream of events, after an event; `id` is that of a session that has not started.
+    /// A GET of a stream of events after an event; `id` is the id of a session that has not started
+    /// yet.
     pub(super) fn get(
         &self,
         session: &Session,
@@ -122,19 +145,27 @@ impl Requests {
         self.bare(session, "DELETE", Bytes::new())
     }
 
+    /// The URL of requests of this method.
+    fn endpoint_of(&self, method: &str) -> &Url {
+        self.endpoint.as_ref().filter(|_| method == "POST").unwrap_or(&self.url)
+    }
+
     fn bare(&self, session: &Session, method: &'static str, body: Bytes) -> Request {
         let mut fields = Fields::with_capacity(self.fields.len() + MOST_OWN_FIELDS);
         fields.extend(self.fields.iter().cloned());
-        session.write(&mut fields);
-        // Without the field a server may choose any coding.
+        // HTTP+SSE defines no header fields.
+        if self.endpoint.is_none() {
+            session.write(&mut fields);
+        }
+        // Without this field a server may choose any coding.
         fields.push(("Accept-Encoding".into(), "identity".into()));
-        let target = self.url.target().to_owned();
+        let target = self.endpoint_of(method).target().to_owned();
         Request { method, target, fields, body, is_idempotent: true }
     }
 }
 
-/// Returns name and version as a product, with hyphens for characters that a product must not have.
-/// `None` without a name.
+/// Returns name and version as a product of `User-Agent`. Hyphens replace characters that a product
+/// must not have. `None` without a name.
 ///
 /// [RFC 9110, section 10.1.5](https://www.rfc-editor.org/rfc/rfc9110#section-10.1.5)
 fn product(implementation: &Implementation) -> Option<String> {
@@ -149,7 +180,7 @@ fn product(implementation: &Implementation) -> Option<String> {
     }
 }
 
-/// Adds the headers that repeat the method of a modern notification.
+/// Adds the headers that mirror the method of a modern notification.
 pub(super) fn name_notification(fields: &mut Fields, version: ProtocolVersion, method: &str) {
     fields.push((headers::PROTOCOL_VERSION.into(), version.as_str().into()));
     if is_value(method) {
@@ -157,7 +188,7 @@ pub(super) fn name_notification(fields: &mut Fields, version: ProtocolVersion, m
     }
 }
 
-/// Adds the headers that repeat what every modern request says.
+/// Adds the headers that mirror the members of every modern request.
 pub(super) fn name_request(
     fields: &mut Fields,
     version: &str,
@@ -169,13 +200,13 @@ pub(super) fn name_request(
     Ok(())
 }
 
-/// Returns whether a message has the same effect if the server sees it twice.
+/// Returns whether a message has the same effect if the server receives it twice.
 fn is_idempotent(message: &Outgoing) -> bool {
     match message {
         Outgoing::Request { method, .. } | Outgoing::Notification { method, .. } => {
             message::is_idempotent(method)
         }
-        // A server waits for it once.
+        // A server waits for one answer only.
         Outgoing::Result { .. } | Outgoing::Error { .. } => true,
         Outgoing::Batch(_) => false,
     }

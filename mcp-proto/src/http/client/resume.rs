@@ -1,31 +1,31 @@
 //! Decision table for exchanges that break before they have served their purpose.
 //!
-//! In: the purpose of the exchange, how it broke, and whether another attempt is allowed. Out: the
-//! next step. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
+//! In: the purpose of the exchange, the way in which it broke, and whether another attempt is
+//! allowed. Out: the next step. `docs/tables.md` shows [`TABLE`]; a test walks every combination.
 //!
 //! The first attempt follows after 1 s, or after the server's `retry` (at least 100 ms, at most an
 //! hour). The delay doubles with each failed attempt up to a minute, and up to a quarter of it is
-//! added at random. An event, and a stream that lived longer than its delay or 10 s, start over with
-//! the first delay. Streams are attempted for as long as the application wants them; the answer to a
-//! request of the server, and `notifications/initialized`, are sent again 10 times.
+//! added at random. The delay starts over after an event, and after a stream that lived longer than
+//! its delay or 10 s. Streams are attempted for as long as the application wants them. An answer to
+//! a request of the server, and `notifications/initialized`, are sent again 10 times.
 //!
 //! [Specification: Resumability and
 //! Redelivery](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)
 
-use crate::decision_table::{Cells, Input, Set, Table, row};
+use crate::decision_table::{Cells, Column, Set, Table, row};
 use crate::time::Duration;
 
-/// Number of times that the answer to a request of the server, or `notifications/initialized`, is sent
-/// again.
+/// The most repetitions of an answer to a request of the server, and of
+/// `notifications/initialized`.
 pub const MAX_TRIES: u32 = 10;
 
-/// Lifetime after which a stream counts as working, whatever its delay was.
+/// Lifetime after which a stream counts as working, independent of its delay.
 pub const STABLE: Duration = Duration::from_secs(10);
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Bounds of what a server may say with `retry`: neither a busy loop nor silence for ever.
+/// Bounds for `retry`, against a busy loop and against endless silence.
 const LEAST: Duration = Duration::from_millis(100);
 const MOST: Duration = Duration::from_secs(60 * 60);
 
@@ -41,9 +41,9 @@ pub enum Kind {
     Subscribing,
     /// `subscriptions/listen` that the server has accepted before.
     Subscription,
-    /// GET stream of a legacy session that has not been open yet.
+    /// GET stream of a legacy session that was never open.
     Opening,
-    /// GET stream of a legacy session that has been open.
+    /// GET stream of a legacy session that was open before.
     Listening,
     /// Answer to a request of a legacy server.
     Answer,
@@ -62,7 +62,7 @@ pub enum Break {
     Cut,
     /// 408, 425, 429, or a status of 500 or more.
     Unavailable,
-    /// 409: the server has another stream of this session open, for a while.
+    /// 409: the server still has another stream of this session open.
     Conflict,
     /// 401 or 403.
     Unauthorized,
@@ -74,12 +74,12 @@ pub enum Break {
     Unsupported,
     /// Another status than 2xx.
     Refused,
-    /// 2xx that is no stream of events.
+    /// 2xx without a stream of events.
     NoEvents,
 }
 
 impl Break {
-    /// The way in which an exchange breaks by a status.
+    /// Returns the way in which an exchange breaks by a status.
     pub fn of(status: u16) -> Self {
         match status {
             200..=299 => Self::NoEvents,
@@ -101,13 +101,13 @@ pub enum Then {
     Resume,
     /// Send a GET without the last id, after the delay.
     Restart,
-    /// Ask the server with `ping` whether it knows the session; then a GET, after the delay.
+    /// Send `ping` to check that the server knows the session; then a GET, after the delay.
     Check,
     /// Send the same request again under another id, after the delay.
     Reopen,
     /// Send the same message again, after the delay.
     Resend,
-    /// Report that the server wants to know who asks; attempt again when the application sets a
+    /// Report that the server requires authentication. Attempt again when the application sets a
     /// field, or after the longest delay.
     Authorize,
     /// Open another session.
@@ -121,7 +121,7 @@ pub enum Then {
 /// The inputs of a row.
 type Sets = (Set<Kind>, Set<Break>, Set<bool>);
 
-impl Input for Kind {
+impl Column for Kind {
     const ALL: Set<Self> = &[
         Self::Call,
         Self::Resumable,
@@ -135,7 +135,7 @@ impl Input for Kind {
     ];
 }
 
-impl Input for Break {
+impl Column for Break {
     const ALL: Set<Self> = &[
         Self::Ended,
         Self::Cut,
@@ -182,7 +182,7 @@ pub const TABLE: Table<Sets, Then> = Table::new(&["exchange", "broke", "may try"
     row("lost-notification",    (&[Kind::Notification], BREAKS, EITHER), Then::Fail),
 ]);
 
-/// Delay before the next attempt: `tries` have failed, `retry` is what the server has said, and
+/// Delay before the next attempt, after `tries` failed ones. `retry` is the server's request, and
 /// `random` is any byte.
 pub fn delay(tries: u32, retry: Option<Duration>, random: u8) -> Duration {
     let first = retry.unwrap_or(FIRST).clamp(LEAST, MOST);

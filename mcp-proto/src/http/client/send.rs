@@ -1,13 +1,12 @@
-//! Way of a message out: from the machine of messages to an exchange, and again if that breaks.
+//! Sending of messages: from the machine of messages to an exchange, and again if that breaks.
 //!
-//! The verbs of [`Client`] in this file take a message to the session, which may hold it, to
+//! The verbs of [`Client`] in this file pass a message to the session, which may hold it, then to
 //! [`Requests`](super::requests::Requests), and to the exchanges.
 //!
 //! [Specification: Sending Messages](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#sending-messages)
 
 use alloc::boxed::Box;
 
-#[cfg(feature = "auth")]
 use super::attempt::Attempt;
 use super::call::{Call, Sent};
 use super::delivery::{Broken, Delivery};
@@ -16,7 +15,8 @@ use super::listener::Listener;
 use super::refresh::{Refresh, Refreshed};
 use super::requests::{name_notification, name_request};
 use super::resume::{self, Break, Kind, Then};
-use super::{Client, ExchangeId, Request};
+use super::sse2024::PendingInitialize;
+use super::{Client, ExchangeId, Fields, Request};
 use crate::client::recovery::Refusal;
 use crate::client::{CallError, ClientEvent, SubscriptionId, version_of};
 use crate::error::{ProtocolError, UsageError};
@@ -36,7 +36,7 @@ impl Client {
             Outgoing::Notification { method, .. } if method == "notifications/initialized"
         );
         let is_request = matches!(&message, Outgoing::Request { .. });
-        // A server that asks and does not accept the answers gets no more of them.
+        // A server that sends requests and does not accept the answers gets no more answers.
         if !begins && !is_request && self.unaccepted() >= self.limits().max_in_flight {
             let max_in_flight = self.limits().max_in_flight;
             return self.side.fault(ProtocolError::TooManyInFlight { max_in_flight });
@@ -47,6 +47,9 @@ impl Client {
         }
         let Some(message) = self.session.hold(message) else { return };
         match &message {
+            Outgoing::Request { id, method, stamp, .. } if self.goes_by_sse(method, stamp) => {
+                self.post(now, id.clone(), &message);
+            }
             Outgoing::Request { id, method, .. } => {
                 let call = Call::new(id.clone(), method.clone());
                 self.call(now, call, message);
@@ -58,12 +61,13 @@ impl Client {
         }
     }
 
-    /// `notifications/initialized` was accepted, or is not for now: what waits will be told if the
-    /// session is of no use.
+    /// Sends the messages that waited for `notifications/initialized`. If the session is unusable
+    /// after all, each of these messages fails by itself.
     pub(super) fn release(&mut self, now: Instant) {
         let Some(held) = self.session.open() else { return };
-        // First of all: some servers ask there for what a call needs, and do not wait for a listener.
-        if self.listens {
+        // The GET goes first: some servers send requests there that a call depends on, even if
+        // nobody listens yet.
+        if self.listens && !self.sse.is_open() {
             self.listener = Listener::default();
             self.listen(now);
         }
@@ -78,16 +82,22 @@ impl Client {
     }
 
     /// Sends a request.
-    fn call(&mut self, now: Instant, mut call: Call, message: Outgoing) {
+    pub(super) fn call(&mut self, now: Instant, mut call: Call, message: Outgoing) {
         let Outgoing::Request { id, method, stamp, params } = &message else { return };
         let version = version_of(stamp);
-        if method == "initialize" || version.is_some() && self.session.is_some() {
+        if method == "initialize"
+            || version.is_some() && (self.session.is_some() || self.sse.is_open())
+        {
             self.leave_session();
+        }
+        if method == "initialize" && self.sse.take_expected() {
+            let id = id.clone();
+            return self.open_old_stream(now, id, PendingInitialize { message, refusal: None });
         }
         call.serial = self.session.serial();
         if method == "resources/subscribe" {
             call.stream = self.reopening.take().unwrap_or_default();
-            // The next answer is another one.
+            // The next answer is a new stream.
             call.stream.forget_id();
         }
         let mut request = self.requests.post(&self.session, &message);
@@ -107,8 +117,10 @@ impl Client {
                 "tools/call" if !call.is_second => call.sent = Some(Sent { message, headers }),
                 _ => {}
             }
+        } else if call.method == "initialize" {
+            call.sent = Some(Sent { message, headers: Fields::new() });
         }
-        // One that has begun waits for its turn.
+        // A subscription that has begun waits for its turn.
         let begins = call.method == "subscriptions/listen" && !self.side.has_begun(&call.id);
         if begins && let Some(max_streams) = self.exchanges.full_of_streams() {
             let error = CallError::Usage(UsageError::TooManyStreams { max_streams });
@@ -137,41 +149,64 @@ impl Client {
         self.open(now, request, Purpose::Listen);
     }
 
-    /// Opens an exchange, or has it wait for a connection.
+    /// Opens an exchange, or queues it for a connection.
     pub(super) fn open(&mut self, now: Instant, request: Request, purpose: Purpose) {
+        self.open_attempt(now, request, purpose, Attempt::default());
+    }
+
+    /// Opens an exchange for another attempt of a request, with the credentials that it needs.
+    pub(super) fn open_attempt(
+        &mut self,
+        now: Instant,
+        request: Request,
+        purpose: Purpose,
+        attempt: Attempt,
+    ) -> ExchangeId {
         #[cfg(feature = "auth")]
         if self.authorization.is_some() {
-            return self.begin_authorized(now, request, purpose, Attempt::default());
+            return self.begin_authorized(now, request, purpose, attempt);
         }
-        let id = self.exchanges.begin(now, &mut self.queue, request, purpose);
-        self.rest_while_waiting(id);
+        self.begin(now, request, purpose, attempt)
     }
 
-    /// The time of a call begins when it is sent.
+    /// Begins an exchange.
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        request: Request,
+        purpose: Purpose,
+        attempt: Attempt,
+    ) -> ExchangeId {
+        let id = self.exchanges.begin(now, &mut self.queue, request, purpose, attempt);
+        self.rest_while_waiting(id);
+        id
+    }
+
+    /// Pauses the timeout of a call until it is sent.
     pub(super) fn rest_while_waiting(&mut self, id: ExchangeId) {
         if !self.exchanges.is_open(id)
-            && let Some(call) = self.exchanges.get(id).and_then(|open| open.purpose.call())
+            && let Some(id) = self.exchanges.get(id).and_then(|open| open.purpose.timed())
         {
-            self.side.rest_request(&call.id);
+            self.side.rest_request(id);
         }
     }
 
-    /// Opens the exchanges that have waited for a connection, as far as there are some.
+    /// Opens waiting exchanges, as far as connections are free.
     pub(super) fn open_waiting(&mut self, now: Instant) {
         while let Some(purpose) = self.exchanges.open_waiting(now, &mut self.queue) {
-            if let Some(call) = purpose.call() {
-                self.side.restart_request(now, &call.id);
+            if let Some(id) = purpose.timed() {
+                self.side.restart_request(now, id);
             }
         }
     }
 
-    /// The response to a request is of no interest any more.
+    /// Aborts the request with this id, whose response is no longer needed.
     pub(super) fn abort_request(&mut self, id: &RequestId) {
         self.session.withdraw(id);
         self.exchanges.abort_where(&mut self.queue, |purpose| purpose.asks(id));
     }
 
-    /// It is time to send a message again, or to open the stream of a call again.
+    /// Sends a message again, or reopens the stream of a call.
     pub(super) fn attempt_again(&mut self, now: Instant, purpose: Purpose) {
         match purpose {
             Purpose::Message(delivery) => {
@@ -185,7 +220,7 @@ impl Client {
                 self.reopening = Some(call.stream);
                 self.side.listen_again(now, &call.id);
                 self.pump(now);
-                // Unless it has not been sent.
+                // The position is still set if the subscription was not sent.
                 self.reopening = None;
             }
             Purpose::Call(call) => {
@@ -194,12 +229,16 @@ impl Client {
                 let request = self.requests.get(&self.session, id, last);
                 self.open(now, request, Purpose::Call(call));
             }
-            Purpose::Refresh(_) | Purpose::Listen | Purpose::Rest | Purpose::Delete => {}
+            Purpose::Refresh(_)
+            | Purpose::Listen
+            | Purpose::HttpSseStream(_)
+            | Purpose::HttpSsePost(_)
+            | Purpose::Rest
+            | Purpose::Delete => {}
         }
     }
 
-    /// The application has other credentials perhaps: streams that wait for some need not wait for
-    /// their time.
+    /// Wakes streams that wait for other credentials, since the application may have set some.
     pub(super) fn authorize_streams(&mut self, now: Instant) {
         for key in self.exchanges.unauthorized() {
             if let Some(purpose) = self.exchanges.wake(key) {
@@ -211,7 +250,7 @@ impl Client {
         }
     }
 
-    /// The exchange of a call is over without the response.
+    /// Handles a call whose exchange ended without the response.
     pub(super) fn call_broke(
         &mut self,
         now: Instant,
@@ -242,14 +281,14 @@ impl Client {
                 self.exchanges.sleep(now + delay, Purpose::Call(call), true);
             }
             _ => {
-                // What was refused is the resumption; the request itself has been accepted.
+                // The server has refused the resumption only; it had accepted the request itself.
                 let refusal = if is_resumed { Refusal::Unavailable } else { refusal };
                 self.side.handle_lost(now, &call.id, refusal, error);
             }
         }
     }
 
-    /// The server has not accepted a message.
+    /// Handles a message that the server has not accepted.
     pub(super) fn delivery_broke(
         &mut self,
         now: Instant,
@@ -258,7 +297,7 @@ impl Client {
         error: CallError,
     ) {
         let broken = delivery.fail(now, broke, self.jitter());
-        // What waits for it finds out whether the session is of use.
+        // The waiting messages show whether the session is usable.
         let is_again = matches!(broken, Broken::Again(_));
         let releases = delivery.begins() && (!is_again || delivery.is_late(now));
         match broken {
@@ -276,7 +315,7 @@ impl Client {
         }
     }
 
-    /// The GET of the session is over.
+    /// Handles the end of the session's GET.
     pub(super) fn listener_broke(&mut self, now: Instant, broke: Break, error: CallError) {
         let random = self.jitter();
         let has_session = self.session.has_id();
@@ -300,14 +339,15 @@ impl Client {
         }
     }
 
-    /// The server wants to know who asks, and not for a call that could fail with that.
+    /// Reports that the server requires authentication, outside of a call that could fail with this
+    /// error.
     fn report_unauthorized(&mut self, subscription: Option<SubscriptionId>, error: CallError) {
         if let CallError::Unauthorized(unauthorized) = error {
             self.side.event(ClientEvent::Unauthorized { subscription, unauthorized });
         }
     }
 
-    /// Asks for a page of the tools that a refused call needs.
+    /// Requests a page of the tools that a refused call needs.
     pub(super) fn list_tools(&mut self, now: Instant, mut refresh: Refresh, params: Json) {
         let Some(stamp) = self.side.stamp() else { return self.refreshed(now, refresh) };
         let message = refresh.list(self.exchanges.serial(), stamp, params);
@@ -320,7 +360,7 @@ impl Client {
         }
     }
 
-    /// All that can be known of the tool's schema is known.
+    /// Sends the refused call again if its headers differ now; otherwise delivers the refusal.
     pub(super) fn refreshed(&mut self, now: Instant, refresh: Refresh) {
         let id = refresh.call().clone();
         if !self.side.awaits(&id) {

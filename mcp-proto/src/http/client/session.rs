@@ -1,7 +1,7 @@
 //! Session of a legacy server, and the messages that wait until the server has accepted its start.
 //!
-//! In: the id that the server gave it; `notifications/initialized`, sent and accepted; messages. Out:
-//! the fields of the session, and the messages that may go out.
+//! In: the id from the server; `notifications/initialized`, sent and accepted; messages. Out: the
+//! fields of the session, and messages to send.
 //!
 //! | state | holds | leaves by |
 //! |---|---|---|
@@ -21,18 +21,18 @@ use crate::headers;
 use crate::message::{Outgoing, RequestId};
 use crate::version::ProtocolVersion;
 
-/// The longest id of a session that is taken.
+/// The longest session id that the client accepts.
 const MAX_ID: usize = 1024;
 
-/// A session, if the server has them: without one it has no id.
+/// A session. It has no id if the server has no sessions.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     id: Option<SessionId>,
     /// The negotiated version, once `notifications/initialized` is sent.
     version: Option<ProtocolVersion>,
-    /// Tells it from earlier ones.
+    /// Serial number, which distinguishes the session from earlier ones.
     serial: u64,
-    /// Messages that wait for `notifications/initialized` to be accepted.
+    /// Messages that wait until `notifications/initialized` is accepted.
     held: Option<VecDeque<Outgoing>>,
     /// The number of messages among `held` that have no response.
     unaccepted: usize,
@@ -48,7 +48,7 @@ pub(super) struct EndedSession {
     pub(super) unsent: Vec<RequestId>,
 }
 
-/// Id that a server gave a session: as good as a password.
+/// Session id from a server; secret like a password.
 #[derive(Clone)]
 pub(super) struct SessionId(String);
 
@@ -61,22 +61,22 @@ impl Session {
         self.id.is_some()
     }
 
-    /// Returns whether the server knows of it.
+    /// Returns whether the server knows of this session.
     pub(super) fn is_some(&self) -> bool {
         self.id.is_some() || self.version.is_some()
     }
 
-    /// The number of messages without a response that wait.
+    /// The number of waiting messages without a response.
     pub(super) fn unaccepted(&self) -> usize {
         self.unaccepted
     }
 
-    /// The server has answered `initialize`.
+    /// Stores the id from the answer to `initialize`.
     pub(super) fn set_id(&mut self, id: Option<SessionId>) {
         self.id = id;
     }
 
-    /// `notifications/initialized` is sent.
+    /// Records that `notifications/initialized` is sent.
     pub(super) fn start(&mut self, version: Option<ProtocolVersion>) {
         self.held = Some(VecDeque::new());
         self.unaccepted = 0;
@@ -86,7 +86,7 @@ impl Session {
     /// Keeps a message while the session starts; otherwise gives it back.
     pub(super) fn hold(&mut self, message: Outgoing) -> Option<Outgoing> {
         let Some(held) = &mut self.held else { return Some(message) };
-        // Nothing has been sent yet in this session that could be cancelled.
+        // This session has not sent anything yet that could be cancelled.
         let is_void = matches!(
             &message,
             Outgoing::Notification { method, .. } if method == "notifications/cancelled"
@@ -99,15 +99,15 @@ impl Session {
         None
     }
 
-    /// Drops a request that waits.
+    /// Drops a waiting request.
     pub(super) fn withdraw(&mut self, wanted: &RequestId) {
         if let Some(held) = &mut self.held {
             held.retain(|message| !matches!(message, Outgoing::Request { id, .. } if id == wanted));
         }
     }
 
-    /// `notifications/initialized` was accepted, or has failed: returns the messages that waited,
-    /// the first time.
+    /// Returns the waiting messages, the first time. Called when `notifications/initialized` was
+    /// accepted, or has failed.
     pub(super) fn open(&mut self) -> Option<VecDeque<Outgoing>> {
         self.unaccepted = 0;
         self.held.take()
